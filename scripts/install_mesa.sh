@@ -1,0 +1,21 @@
+#!/bin/sh
+# Installs Mesa's software OpenGL, which renders without a display: by itself when root on Debian or Ubuntu,
+# otherwise it says what to do and goes on (policies that look at no image need no renderer).
+set -eu
+
+packages="libegl1 libgl1 libosmesa6"
+
+present() {
+    ldconfig -p 2>/dev/null | grep -q libEGL.so.1 && ldconfig -p | grep -q libOSMesa
+}
+
+if [ "$(uname)" != Linux ] || present; then
+    exit 0
+fi
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "Installing $packages"
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+else
+    echo "Rendering without a display needs Mesa. On Debian or Ubuntu: sudo apt-get install $packages" >&2
+fi

@@ -1,0 +1,20 @@
+"""Yardarm evaluates robot policies in simulation: fast, reproducible, with honest statistics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "evaluate"]
+
+if TYPE_CHECKING:
+    from yardarm.api import evaluate
+
+
+def __getattr__(name: str) -> Any:
+    # Workers import this package too: what they do not need is imported on first use.
+    if name == "evaluate":
+        from yardarm.api import evaluate
+
+        return evaluate
+    raise AttributeError(f"module 'yardarm' has no attribute '{name}'")

@@ -1,0 +1,116 @@
+"""``yardarm eval``: evaluate a policy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from yardarm.cli.flags import describe, nested, read_flags
+from yardarm.cli.progress import open_display
+from yardarm.errors import PolicyFault, UsageError
+from yardarm.evaluate import EvalConfig, EvalOptions, config_from_data, evaluate, read_config_file
+from yardarm.report import results_table
+from yardarm.results import RunResult
+from yardarm.tasks import BENCHMARKS
+
+__all__ = ["run"]
+
+EXAMPLES = """\
+  yardarm eval --policy.type=expert --env.type=metaworld --env.task=medium --eval.n_episodes=10
+  yardarm eval --policy.type=my_package.my_module:MyPolicy --env.type=metaworld --env.task=mt10
+  yardarm eval --config_path=outputs/eval/…/config.yaml --eval.n_episodes=100   (adds what is missing)"""
+
+
+def run(words: Sequence[str]) -> int:
+    """Read the flags, evaluate, show the results; exit code 1 if episodes ended in errors."""
+    plain, flags = read_flags(words)
+    if "help" in flags or "-h" in words:
+        print(_help(flags.get("env.type", "metaworld")))
+        return 0
+    if plain:
+        raise UsageError(f"yardarm eval takes flags only, not '{plain[0]}'")
+    config = read_config(flags)
+    console = Console(highlight=False)
+    for note in config.env.notes():
+        print(f"yardarm: warning: {note}", file=sys.stderr)
+    with open_display(console) as display:
+        try:
+            result = evaluate(config, display)
+        except PolicyFault as fault:
+            raise _short(fault, display.path) from fault
+        except BaseException:
+            display.say_how_to_continue(words)
+            raise
+    return _show(result, console)
+
+
+def read_config(flags: dict[str, str]) -> EvalConfig:
+    """Flags over the file that ``--config_path`` names."""
+    flags = dict(flags)
+    path = flags.pop("config_path", None)
+    # A policy of the user's own is looked for where the command is given, too.
+    sys.path.append(str(Path.cwd()))
+    return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}))
+
+
+def _show(result: RunResult, console: Console) -> int:
+    for line in results_table(result, console):
+        console.print(line)
+    console.print(f"\nResults: {result.path}")
+    if result.episodes:
+        key = result.episodes[0].key
+        console.print(
+            f"Watch any episode: yardarm replay {result.path} --task={key.task} --episode={key.index}",
+            soft_wrap=True,
+        )
+    errors = result.counts.errors
+    if errors:
+        print(
+            f"yardarm: {errors} of {result.planned} episodes ended in errors, which count as neither success nor "
+            f"failure; {result.path / 'episodes.jsonl'} has their tracebacks, and the same command with "
+            f"--output_dir={result.path} tries them again",
+            file=sys.stderr,
+        )
+    return 1 if errors else 0
+
+
+def _short(fault: PolicyFault, path: Path | None) -> PolicyFault:
+    """One line for the terminal; a traceback goes to a file beside the results."""
+    lines = str(fault).strip().splitlines()
+    if len(lines) == 1 or path is None:
+        return fault
+    log = path / "policy_error.txt"
+    log.write_text(str(fault))
+    return PolicyFault(
+        f"{lines[0].rstrip(':')} {lines[-1]}; the traceback is in {log}, finished episodes are kept"
+    )
+
+
+def _help(benchmark: str) -> str:
+    env = BENCHMARKS.load(benchmark)
+    rows = [
+        (
+            "--policy.type",
+            "",
+            "expert, random, zero, or package.module:Name; its options are --policy.NAME=…",
+        ),
+        ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}"),
+        *describe(env, "env."),
+        *describe(EvalOptions, "eval."),
+        *describe(EvalConfig),
+        ("--config_path", "", "a YAML or JSON file with these options, such as a run's config.yaml"),
+    ]
+    width = max(len(name) for name, _, _ in rows)
+    lines = [
+        f"  {name:<{width}}  {text}" + (f" [{default}]" if default else "") for name, default, text in rows
+    ]
+    return (
+        "Evaluate a policy in simulation. Press Ctrl-C at any time: the same command with the same --output_dir, or "
+        "with\n--resume=true, goes on where it stopped.\n\n"
+        "usage: yardarm eval --policy.type=… --env.type=… [--flag=value …]\n\n"
+        + "\n".join(lines)
+        + f"\n\nexamples:\n{EXAMPLES}\n\nexit code: 0 all episodes ran, 1 some ended in errors, 2 a mistake in the command"
+    )

@@ -1,0 +1,73 @@
+"""Reads dotted flags, as LeRobot's commands have them: ``--eval.n_episodes=10`` or ``--eval.n_episodes 10``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from yardarm.errors import UsageError
+
+__all__ = ["Flags", "describe", "nested", "read_flags", "value_of"]
+
+Flags = dict[str, str]
+
+
+def read_flags(words: Sequence[str]) -> tuple[list[str], Flags]:
+    """Split a command's words into plain arguments and flags; a flag without a value means true."""
+    plain: list[str] = []
+    flags: Flags = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            plain.append(word)
+            continue
+        if not word.startswith("--"):
+            raise UsageError(f"'{word}' is not a flag; flags look like --env.task=reach-v3")
+        name, equals, value = word[2:].partition("=")
+        if not equals:
+            value = rest.pop(0) if rest and not rest[0].startswith("--") else "true"
+        if name in flags:
+            raise UsageError(f"--{name} is given twice: '{flags[name]}' and '{value}'")
+        flags[name] = value
+    return plain, flags
+
+
+def value_of(text: str) -> Any:
+    """A flag's text as a value: numbers, booleans, null, and lists or mappings in YAML's notation."""
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    # Only what looks like data is data; "a: b" or a date in a name stays text.
+    return value if isinstance(value, bool | int | float | list | dict | None) else text
+
+
+def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay flags over a configuration file's content."""
+    data: dict[str, Any] = {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in base.items()
+    }
+    for name, text in flags.items():
+        section, dot, key = name.partition(".")
+        if not dot:
+            data[section] = value_of(text)
+            continue
+        inner = data.setdefault(section, {})
+        if not isinstance(inner, dict):
+            raise UsageError(f"--{name}: '{section}' already has the value '{inner}'")
+        inner[key] = value_of(text)
+    return data
+
+
+def describe(kind: type, prefix: str = "") -> list[tuple[str, str, str]]:
+    """The flags of a configuration class, for ``--help``: name, default, meaning."""
+    rows = []
+    for field in dataclasses.fields(kind):
+        if "help" in field.metadata:
+            default = "" if field.default is None else str(field.default)
+            rows.append((f"--{prefix}{field.name}", default, field.metadata["help"]))
+    return rows

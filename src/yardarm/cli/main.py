@@ -1,0 +1,82 @@
+"""``yardarm``: finds the command, and turns exceptions into one clear line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+import yardarm
+from yardarm.errors import UsageError, YardarmError, nearest
+
+__all__ = ["main"]
+
+COMMANDS = {
+    "eval": "evaluate a policy in simulation",
+    "tasks": "list what can be evaluated",
+    "replay": "render the video of a finished episode",
+    "info": "show versions, cores, renderer, and what is missing",
+}
+
+EXIT_FAULT = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
+
+
+class Terminated(BaseException):
+    """SIGTERM, as an exception, so that everything is closed on the way out."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return _run(words)
+    except UsageError as error:
+        print(f"yardarm: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except YardarmError as error:
+        print(f"yardarm: {error}", file=sys.stderr)
+        return EXIT_FAULT
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except Terminated:
+        return EXIT_TERMINATED
+    except BrokenPipeError:
+        # The reader of our output has gone, as in `yardarm tasks | head`; that is no error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return 0
+    if words[0] == "--version":
+        print(f"yardarm {yardarm.__version__}")
+        return 0
+    command, rest = words[0], words[1:]
+    if command not in COMMANDS:
+        raise UsageError(
+            f"unknown command '{command}'{nearest(command, COMMANDS)} `yardarm --help` lists all"
+        )
+    return importlib.import_module(f"yardarm.cli.{command}").run(rest)
+
+
+def _usage() -> str:
+    commands = "\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items())
+    return (
+        "Yardarm evaluates robot policies in simulation.\n\n"
+        f"usage: yardarm COMMAND …\n\n{commands}\n\n"
+        "`yardarm COMMAND --help` explains a command. First steps:\n"
+        "  yardarm eval --policy.type=expert --env.type=metaworld --env.task=reach-v3 --eval.n_episodes=10"
+    )
+
+
+def _terminate(signum: int, frame: FrameType | None) -> None:
+    raise Terminated

@@ -1,0 +1,166 @@
+"""Shows an evaluation while it runs: a live display on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from yardarm.evaluate import Listener, Plan
+from yardarm.evaluate.replay import Replay, ReplayResult
+from yardarm.results import EpisodeRecord
+
+__all__ = ["Display", "open_display"]
+
+PLAIN_LINE_EVERY_S = 10.0
+
+
+class Display(Listener):
+    """Counts episodes as they finish, and says so."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.path: Path | None = None
+        self._successes = self._errors = self._done = self._total = 0
+
+    def started(self, path: Path, plan: Plan, missing: int, workers: int) -> None:
+        """Say what is going to run."""
+        self.path = path
+        self._total = missing
+        planned = plan.n_episodes * len(plan.distinct_tasks())
+        known = f", {planned - missing} of them finished before" if missing < planned else ""
+        self.console.print(
+            f"{plan.policy_id} on {len(plan.distinct_tasks())} task(s): {planned} episodes{known}; "
+            f"{workers} worker(s); {path}",
+            soft_wrap=True,
+        )
+        self._begin(missing)
+
+    def finished(self, record: EpisodeRecord) -> None:
+        """Count an episode."""
+        self._done += 1
+        self._successes += record.success
+        self._errors += record.status == "error"
+        self._advance()
+
+    def filming(self, replays: Sequence[Replay]) -> None:
+        """Say that videos are being made."""
+        self._film_begin(len(replays), sum(_frames(replay) for replay in replays))
+
+    def filmed(self, result: ReplayResult) -> None:
+        """Say where a video is, and whether it shows what was recorded."""
+        self.console.print(f"Video: {result.replay.path}", soft_wrap=True)
+        if result.diverged_at is not None:
+            print(divergence_warning(result), file=sys.stderr)
+
+    def say_how_to_continue(self, words: Sequence[str]) -> None:
+        """After an interruption: nothing is lost, and this is how to go on."""
+        if self.path is None:
+            return
+        given = [word for word in words if not word.startswith("--output_dir")]
+        command = shlex.join(["yardarm", "eval", *given, f"--output_dir={self.path}"])
+        print(
+            f"\nyardarm: stopped after {self._done} of {self._total} episodes, which are kept; go on with\n  {command}",
+            file=sys.stderr,
+        )
+
+    def _score(self) -> str:
+        ended = self._done - self._errors
+        score = f"{self._successes}/{ended} solved"
+        return score + (f", {self._errors} errors" if self._errors else "")
+
+    def _begin(self, total: int) -> None:
+        raise NotImplementedError
+
+    def _advance(self) -> None:
+        raise NotImplementedError
+
+    def _film_begin(self, videos: int, frames: int) -> None:
+        raise NotImplementedError
+
+
+class LiveDisplay(Display):
+    """Progress bars on a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[score]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+        )
+
+    def filmed_frame(self) -> None:
+        """Advance the video bar."""
+        self.progress.advance(self._frames)
+
+    def _begin(self, total: int) -> None:
+        self._episodes = self.progress.add_task("episodes", total=total, score="")
+
+    def _advance(self) -> None:
+        self.progress.update(self._episodes, advance=1, score=self._score())
+
+    def _film_begin(self, videos: int, frames: int) -> None:
+        self._frames = self.progress.add_task("video frames", total=frames, score=f"{videos} video(s)")
+
+
+class PlainDisplay(Display):
+    """A line now and then, for log files."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._last_line = time.monotonic()
+
+    def _begin(self, total: int) -> None:
+        pass
+
+    def _advance(self) -> None:
+        now = time.monotonic()
+        if self._done == self._total or now - self._last_line > PLAIN_LINE_EVERY_S:
+            self._last_line = now
+            self.console.print(f"{self._done}/{self._total} episodes, {self._score()}")
+
+    def _film_begin(self, videos: int, frames: int) -> None:
+        self.console.print(f"rendering {videos} video(s), {frames} frames")
+
+
+@contextlib.contextmanager
+def open_display(console: Console) -> Iterator[Display]:
+    """A display that fits where the output goes."""
+    if not console.is_terminal:
+        yield PlainDisplay(console)
+        return
+    display = LiveDisplay(console)
+    with display.progress:
+        yield display
+
+
+def divergence_warning(result: ReplayResult) -> str:
+    """Say that a video does not show the recorded episode."""
+    return (
+        f"yardarm: warning: the replay of {result.replay.episode.task.name} episode {result.replay.episode.index} "
+        f"diverges from the recording (fingerprint after step {result.diverged_at}); the video shows what these "
+        "versions of the simulator do with the recorded actions"
+    )
+
+
+def _frames(replay: Replay) -> int:
+    return -(-replay.record.steps // replay.film.every) + 1

@@ -1,0 +1,111 @@
+"""``yardarm replay``: render the video of a finished episode from its seed and actions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+
+from yardarm.cli.flags import read_flags
+from yardarm.cli.progress import divergence_warning
+from yardarm.envs import ProcessPool
+from yardarm.errors import UsageError, nearest
+from yardarm.evaluate.filming import VIDEO_FPS, VIDEO_SIZE, film_of
+from yardarm.evaluate.replay import Replay, ReplayResult, replay_all
+from yardarm.evaluate.stored_run import StoredRun
+from yardarm.results import RunFolder
+
+__all__ = ["run"]
+
+FLAGS = ("task", "episode", "camera", "size", "fps", "output", "help")
+HELP = f"""\
+Render the MP4 of a finished episode: it is played again from its seed and its actions, and checked against the
+fingerprints that were recorded.
+
+usage: yardarm replay RUN [--task=…] [--episode=0] [--camera=…] [--size=HEIGHTxWIDTH] [--fps={VIDEO_FPS}] [--output=FILE]
+
+  RUN        a run's folder
+  --task     the task's name; not needed when the run has one task
+  --episode  the episode's index [0]
+  --camera   the camera [the one that the policy saw]
+  --size     the video's size [{VIDEO_SIZE[0]}x{VIDEO_SIZE[1]}]
+  --fps      frames a second of real time; without a GPU a frame takes about 0.2 s to render [{VIDEO_FPS}]
+  --output   where the video goes [RUN/videos/TASK/episode_NNNNN_CAMERA.mp4]"""
+
+
+def run(words: Sequence[str]) -> int:
+    """Replay one episode; exit code 1 if it diverges from the recording."""
+    plain, flags = read_flags(words)
+    if "help" in flags or not words:
+        print(HELP)
+        return 0
+    if len(plain) != 1:
+        raise UsageError("yardarm replay takes one run's folder; see `yardarm replay --help`")
+    for name in flags:
+        if name not in FLAGS:
+            raise UsageError(f"unknown option '--{name}'{nearest(name, FLAGS)} see `yardarm replay --help`")
+    replay = _prepare(StoredRun(RunFolder(Path(plain[0]))), flags)
+    result = _render(replay)
+    print(f"Video: {replay.path}")
+    if result.diverged_at is not None:
+        print(divergence_warning(result), file=sys.stderr)
+        return 1
+    print(f"The replay matches all {len(replay.record.fingerprints)} recorded fingerprints.")
+    return 0
+
+
+def _prepare(stored: StoredRun, flags: dict[str, str]) -> Replay:
+    record = stored.find(flags.get("task"), _integer(flags, "episode", 0))
+    episode = stored.episode(record)
+    cameras = episode.task.env.cameras
+    camera = flags.get("camera", cameras[0] if cameras else "")
+    if camera not in cameras:
+        raise UsageError(f"unknown camera '{camera}'{nearest(camera, cameras)} one of {', '.join(cameras)}")
+    if not episode.task.env.replayable:
+        raise UsageError(
+            f"'{episode.task.name}' cannot be replayed; film it while it runs with --eval.videos=N"
+        )
+    film, fps = film_of(
+        episode.task, camera, _size(flags.get("size")), _integer(flags, "fps", VIDEO_FPS, least=1)
+    )
+    path = (
+        Path(flags["output"])
+        if "output" in flags
+        else stored.folder.video(record.key.task, record.key.index, camera)
+    )
+    if path.suffix != ".mp4":
+        raise UsageError(f"--output must end in .mp4, got '{path}'")
+    return Replay(episode, record, stored.folder.load_played(record.key), path, film, fps)
+
+
+def _render(replay: Replay) -> ReplayResult:
+    pool = ProcessPool(1)
+    try:
+        pool.choose_renderer(replay.episode.task)
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            frames = -(-replay.record.steps // replay.film.every) + 1
+            bar = progress.add_task("rendering", total=frames)
+            (result,) = replay_all([replay], pool, lambda: progress.advance(bar))
+        return result
+    finally:
+        pool.close()
+
+
+def _integer(flags: dict[str, str], name: str, default: int, least: int = 0) -> int:
+    text = flags.get(name, str(default))
+    if not text.isdigit() or int(text) < least:
+        raise UsageError(f"--{name} must be a whole number of at least {least}, got '{text}'")
+    return int(text)
+
+
+def _size(text: str | None) -> tuple[int, int]:
+    if text is None:
+        return VIDEO_SIZE
+    parts = text.lower().split("x")
+    sides = parts * 2 if len(parts) == 1 else parts
+    if len(sides) != 2 or not all(side.isdigit() and 16 <= int(side) <= 4096 for side in sides):
+        raise UsageError(f"--size must be HEIGHTxWIDTH, each between 16 and 4096, like 480x640; got '{text}'")
+    return int(sides[0]), int(sides[1])

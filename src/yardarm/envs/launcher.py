@@ -1,0 +1,121 @@
+"""The launcher: a small process that imports a simulator once and forks clean workers from it.
+
+Its standard input is a socket. Each request is one JSON object:
+
+    {"op": "fork", "environment": {…}}   with two descriptors: the worker's socket and its memory → {"pid": …}
+    {"op": "kill", "pid": …}                                                                    → {}
+
+When the other side hangs up, however it ended, every worker is killed and the launcher goes. (A fork of
+`multiprocessing` would import the user's main module, and with it torch, into every worker.)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from multiprocessing.connection import Connection
+from typing import Any
+
+from yardarm.envs.rendering import use_backend
+from yardarm.envs.worker import serve
+
+__all__ = ["LONGEST_REQUEST", "main"]
+
+LONGEST_REQUEST = 65536
+REAP_EVERY_S = 1.0
+
+
+def main() -> None:
+    """Import what was asked for, then fork workers until the other side hangs up."""
+    faulthandler.enable()  # a crash inside a simulator leaves its stack in the log
+    control = socket.socket(fileno=os.dup(0))
+    setup = json.loads(control.recv(LONGEST_REQUEST))
+    sys.path.extend(entry for entry in setup["path"] if entry not in sys.path)
+    try:
+        _preload(setup["modules"])
+    except Exception as error:
+        control.sendall(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
+        return
+    control.sendall(json.dumps({"pid": os.getpid()}).encode())
+    workers: set[int] = set()
+    try:
+        while _answer(control, workers):
+            pass
+    finally:
+        for pid in workers:
+            os.kill(pid, signal.SIGKILL)
+
+
+def _preload(modules: list[str]) -> None:
+    # MuJoCo loads its OpenGL binding when it is imported. A worker inherits no such state: it turns
+    # rendering on for itself.
+    os.environ["MUJOCO_GL"] = "off"
+    for module in modules:
+        importlib.import_module(module)
+
+
+def _answer(control: socket.socket, workers: set[int]) -> bool:
+    """Serve one request; False when the other side has hung up."""
+    while not select.select([control], [], [], REAP_EVERY_S)[0]:
+        _reap(workers)
+    message, descriptors, _, _ = socket.recv_fds(control, LONGEST_REQUEST, 2)
+    if not message:
+        return False
+    _reap(workers)
+    request = json.loads(message)
+    answer: dict[str, Any] = {}
+    if request["op"] == "fork":
+        pid = _fork(control, request["environment"], descriptors)
+        workers.add(pid)
+        answer = {"pid": pid}
+    elif request["pid"] in workers:  # not reaped yet, so the number is still this worker's
+        os.kill(request["pid"], signal.SIGKILL)
+    control.sendall(json.dumps(answer).encode())
+    return True
+
+
+def _fork(control: socket.socket, environment: dict[str, str], descriptors: list[int]) -> int:
+    launcher = os.getpid()
+    pid = os.fork()
+    if pid:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return pid
+    status = 1
+    try:
+        _die_with_parent(launcher)
+        control.close()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # a simulator that prompts reads an end of file
+        os.environ.update(environment)
+        if backend := environment.get("MUJOCO_GL"):
+            use_backend(backend)
+        worker_socket, memory = descriptors
+        serve(Connection(worker_socket), memory)
+        status = 0
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _die_with_parent(launcher: int) -> None:
+    """Ask Linux to kill this worker when the launcher dies, so that nothing is orphaned even then."""
+    if sys.platform == "linux":
+        set_death_signal = 1
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+        if os.getppid() != launcher:
+            os._exit(1)
+
+
+def _reap(workers: set[int]) -> None:
+    while workers:
+        pid, _ = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        workers.discard(pid)

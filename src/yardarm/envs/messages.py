@@ -1,0 +1,172 @@
+"""What the scheduler and a worker say to each other. Small: pixels go through shared memory.
+
+Enter    → (nothing)                 Begin → Seen
+Play     → Seen | Finished           Run   → Alive … Finished
+Probe    → Probed                    any   → Failed
+
+Filmed: the worker has put a film's frame into shared memory and waits for Proceed; the pool sees to it.
+Died: said by the pool of a worker that cannot speak any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from yardarm.envs.shared_memory import MemoryLayout
+from yardarm.policies import PolicySpec
+from yardarm.policies.chunks import PlayableChunk
+from yardarm.tasks import EpisodeSpec, TaskSpec
+
+__all__ = [
+    "Alive",
+    "Begin",
+    "Died",
+    "Enter",
+    "Failed",
+    "Film",
+    "Filmed",
+    "Finished",
+    "Order",
+    "Play",
+    "Probe",
+    "Probed",
+    "Proceed",
+    "Report",
+    "Rollout",
+    "Run",
+    "Seen",
+    "Timing",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Film:
+    """What to film while an episode is played: every so many steps, from one camera."""
+
+    camera: str
+    height: int
+    width: int
+    every: int
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """The first order: the task whose simulator this worker will hold, and how its memory is laid out."""
+
+    task: TaskSpec
+    layout: MemoryLayout
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Reset for an episode and look at it."""
+
+    episode: EpisodeSpec
+    wanted: tuple[str, ...]
+    film: Film | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Play a chunk open loop."""
+
+    chunk: PlayableChunk
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Run a whole episode with a policy that lives in the worker."""
+
+    episode: EpisodeSpec
+    policy: PolicySpec
+    film: Film | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Try to open a rendering context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proceed:
+    """The frame has been taken."""
+
+
+Order = Enter | Begin | Play | Run | Probe | Proceed
+
+
+@dataclass(slots=True)
+class Timing:
+    """Where an episode's seconds went in its worker."""
+
+    build_s: float = 0.0
+    reset_s: float = 0.0
+    step_s: float = 0.0
+    look_s: float = 0.0
+    policy_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """All that is known of a played episode."""
+
+    success: bool
+    terminated: bool
+    actions: np.ndarray
+    rewards: np.ndarray
+    initial_state: np.ndarray
+    fingerprints: dict[int, str]
+    """Hash of the physical state after so many steps."""
+    timing: Timing
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Looks that lie in shared memory: for each, the episode's step and the inputs that were read."""
+
+    looks: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The episode is over."""
+
+    rollout: Rollout
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """A long episode is still being played."""
+
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filmed:
+    """A frame lies in shared memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What renders here."""
+
+    renderer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something raised in the worker."""
+
+    traceback: str
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The worker is gone, or does not answer."""
+
+    reason: str
+
+
+Report = Seen | Finished | Alive | Filmed | Probed | Failed | Died

@@ -1,0 +1,92 @@
+"""Meta-World's simulator: the task's class built directly, with LeRobot's semantics."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import mujoco
+import numpy as np
+from metaworld.env_dict import ALL_V3_ENVIRONMENTS
+
+from yardarm.envs.mujoco_camera import MujocoCamera
+from yardarm.envs.simulator import Observation, Step
+from yardarm.tasks import EpisodeSpec, TaskSpec
+
+__all__ = ["MetaworldSimulator"]
+
+# LeRobot moves this camera closer to the table, and its image comes out rotated by half a turn.
+MOVED_CAMERA = "corner2"
+MOVED_CAMERA_POSITION = (0.75, 0.075, 0.7)
+
+
+class MetaworldSimulator:
+    """One Meta-World task. Success ends an episode, as does the task's step limit."""
+
+    def __init__(self, task: TaskSpec) -> None:
+        self._options = task.env.options
+        self._env = _build(task.name)
+        self._camera = MujocoCamera(self._env.model, self._env.data)
+        self._raw = np.zeros(39)
+
+    def reset(self, episode: EpisodeSpec) -> None:
+        """Draw the episode's goal and object positions from its seed."""
+        self._env.seed(episode.seed)
+        self._raw, _ = self._env.reset()
+        self._move_markers()
+
+    def step(self, action: np.ndarray) -> Step:
+        """Play one action; a success terminates."""
+        self._raw, reward, _, truncated, info = self._env.step(action)
+        success = bool(info["success"])
+        return Step(float(reward), success, terminated=success, truncated=bool(truncated))
+
+    def observe(self, wanted: Iterable[str]) -> Observation:
+        """Only ``observation.image`` costs anything."""
+        return {name: self._input(name) for name in wanted}
+
+    def frame(self, camera: str, height: int, width: int) -> np.ndarray:
+        """Render from any of the model's cameras."""
+        image = self._camera.render(camera, height, width)
+        return image[::-1, ::-1] if camera == MOVED_CAMERA else image
+
+    def state(self) -> np.ndarray:
+        """All that MuJoCo integrates, and the goal, which is not in it."""
+        model, data = self._env.model, self._env.data
+        kind = mujoco.mjtState.mjSTATE_INTEGRATION
+        integrated = np.empty(mujoco.mj_stateSize(model, kind))
+        mujoco.mj_getState(model, data, integrated, kind)
+        return np.concatenate([integrated, self._env._target_pos])
+
+    def close(self) -> None:
+        """Free the model and the rendering context."""
+        self._camera.close()
+        self._env.close()
+
+    def _input(self, name: str) -> np.ndarray:
+        if name == "observation.image":
+            return self.frame(self._options["camera_name"], self._options["height"], self._options["width"])
+        return self._raw[:4] if name == "observation.state" else self._raw
+
+    def _move_markers(self) -> None:
+        # A reset writes the goal's marker into the model, but push-v3 and push-back-v3 do not forward after
+        # that: `site_xpos`, which is what is drawn, still shows the goal of the last episode.
+        model, data = self._env.model, self._env.data
+        rotation = data.xmat[model.site_bodyid].reshape(-1, 3, 3)
+        data.site_xpos[:] = data.xpos[model.site_bodyid] + np.einsum("nij,nj->ni", rotation, model.site_pos)
+
+
+def _build(task_name: str):  # type: ignore[no-untyped-def]  # Meta-World's base class is not typed
+    """Build the task's environment as `metaworld.MT1` would, without sampling its 50 unused goals (1.4 s)."""
+    # The experts and Meta-World's own code warn about things that a user cannot change.
+    warnings.filterwarnings("ignore", module=r"metaworld|gymnasium")
+    env = ALL_V3_ENVIRONMENTS[task_name]()
+    # What MT1's `set_task` does: the goal is visible in the last three raw values.
+    env._partially_observable = False
+    env.__dict__.pop("sawyer_observation_space", None)  # cached from before the goal was visible
+    env._set_task_called = True
+    # Goals and objects are drawn anew at each reset, from the generator that `seed` seeds.
+    env._freeze_rand_vec = False
+    env.seeded_rand_vec = True
+    env.model.cam_pos[env.model.camera(MOVED_CAMERA).id] = MOVED_CAMERA_POSITION
+    return env

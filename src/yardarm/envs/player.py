@@ -1,0 +1,129 @@
+"""Plays episodes of one task in one simulator. The same in a worker and in the main process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from yardarm.envs.messages import Film, Rollout, Timing
+from yardarm.envs.simulator import Simulator, fingerprint
+from yardarm.policies import Look, Policy, Request
+from yardarm.policies.chunks import PlayableChunk, playable
+from yardarm.registry import import_object
+from yardarm.tasks import EpisodeSpec, TaskSpec
+
+__all__ = ["Player"]
+
+# Often enough to tell where a replay diverged, seldom enough to cost nothing.
+FINGERPRINT_EVERY = 100
+
+
+class Player:
+    """Builds the task's simulator on first use, and keeps it for the task's further episodes."""
+
+    def __init__(self, task: TaskSpec, on_frame: Callable[[np.ndarray], None] | None = None) -> None:
+        self._task = task
+        self._on_frame = on_frame
+        self._simulator: Simulator | None = None
+        self._build_s = 0.0
+
+    def begin(self, episode: EpisodeSpec, film: Film | None = None) -> None:
+        """Reset the simulator for an episode."""
+        simulator = self._built()
+        started = time.perf_counter()
+        simulator.reset(episode)
+        self._episode = episode
+        self._film = film
+        self._actions: list[np.ndarray] = []
+        self._rewards: list[float] = []
+        self._success = self._terminated = self._truncated = False
+        self._initial_state = simulator.state()
+        self._fingerprints = {0: fingerprint(self._initial_state)}
+        self._timing = Timing(build_s=self._build_s, reset_s=time.perf_counter() - started)
+        self._build_s = 0.0
+        self._film_frame()
+
+    @property
+    def steps(self) -> int:
+        """How many actions of this episode were played."""
+        return len(self._rewards)
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over: ended by the simulator, or by the task's step limit."""
+        return self._terminated or self._truncated or self.steps >= self._task.max_steps
+
+    def look(self, wanted: tuple[str, ...]) -> Look:
+        """Read inputs as they are now."""
+        started = time.perf_counter()
+        values = self._built().observe(wanted)
+        self._timing.look_s += time.perf_counter() - started
+        return Look(self.steps, values)
+
+    def play(self, chunk: PlayableChunk) -> list[Look]:
+        """Play a chunk until its end or the episode's; return the looks that it asked for."""
+        simulator = self._built()
+        looks: list[Look] = []
+        started, look_s = time.perf_counter(), self._timing.look_s
+        for offset, action in enumerate(chunk.actions, start=1):
+            step = simulator.step(action)
+            self._actions.append(action)
+            self._rewards.append(step.reward)
+            self._success |= step.success
+            self._terminated, self._truncated = step.terminated, step.truncated
+            if self.steps % FINGERPRINT_EVERY == 0:
+                self._fingerprints[self.steps] = fingerprint(simulator.state())
+            self._film_frame()
+            if self.done:
+                break
+            if offset in chunk.looks:
+                looks.append(self.look(chunk.looks[offset]))
+        looked_s = self._timing.look_s - look_s
+        self._timing.step_s += time.perf_counter() - started - looked_s
+        return looks
+
+    def run(self, episode: EpisodeSpec, policy: Policy, on_progress: Callable[[int], None]) -> None:
+        """Play a whole episode with a policy that lives here."""
+        state = policy.start(episode)
+        looks = [self.look(policy.wants.inputs)]
+        while not self.done:
+            started = time.perf_counter()
+            (chunk,) = policy.infer([Request(episode, state, looks)])
+            ready = playable(chunk, policy.wants, episode.task)
+            self._timing.policy_s += time.perf_counter() - started
+            looks = self.play(ready)
+            on_progress(self.steps)
+
+    def rollout(self) -> Rollout:
+        """What there is to tell of the finished episode."""
+        self._fingerprints[self.steps] = fingerprint(self._built().state())
+        return Rollout(
+            success=self._success,
+            terminated=self._terminated,
+            actions=np.stack(self._actions),
+            rewards=np.array(self._rewards),
+            initial_state=self._initial_state,
+            fingerprints=self._fingerprints,
+            timing=self._timing,
+        )
+
+    def close(self) -> None:
+        """Close the simulator, if there is one."""
+        if self._simulator is not None:
+            self._simulator.close()
+            self._simulator = None
+
+    def _built(self) -> Simulator:
+        if self._simulator is None:
+            started = time.perf_counter()
+            self._simulator = import_object(self._task.env.simulator)(self._task)
+            self._build_s = time.perf_counter() - started
+        return self._simulator
+
+    def _film_frame(self) -> None:
+        film = self._film
+        if film is None or self._on_frame is None or (self.steps % film.every and not self.done):
+            return
+        self._on_frame(self._built().frame(film.camera, film.height, film.width))

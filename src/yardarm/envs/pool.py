@@ -1,0 +1,116 @@
+"""Workers as the scheduler sees them: hire one for a task, give orders, wait for reports, dismiss it.
+
+`Pool` is the seam: `ProcessPool` keeps workers in processes of this machine, `LocalPool` keeps the one
+simulator in this process for debugging, and a cluster can stand behind the same methods.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from yardarm.envs.messages import Enter, Order, Report
+from yardarm.envs.rendering import backends, use_backend
+from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
+from yardarm.envs.worker import WorkerCore
+from yardarm.tasks import TaskSpec
+
+__all__ = ["LocalPool", "Pool", "Worker"]
+
+
+class Worker(Protocol):
+    """A worker, seen from outside."""
+
+    task: TaskSpec
+    looks: list[dict[str, np.ndarray]]
+    """Where the worker puts its looks; valid from its report to the next order."""
+    on_frame: Callable[[np.ndarray], None] | None
+    """Called with each frame of a film."""
+
+    def order(self, order: Order) -> None:
+        """Give an order; its report comes out of `Pool.wait`."""
+
+
+class Pool(Protocol):
+    """A number of places for workers."""
+
+    size: int
+
+    def hire(self, task: TaskSpec, layout: MemoryLayout) -> Any:
+        """Start a worker for a task; there must be a free place."""
+
+    def dismiss(self, worker: Any) -> None:
+        """Let a worker go, whatever it is doing; its place is free at once."""
+
+    def wait(self, timeout: float | None = None, also: Sequence[int] = ()) -> list[tuple[Any, Report]]:
+        """Block until a worker reports (or dies, or runs out of time), or a descriptor in `also` is readable."""
+
+    def close(self) -> None:
+        """End all workers."""
+
+
+class LocalWorker:
+    """The one worker of a `LocalPool`: its orders are carried out at once, by a call."""
+
+    def __init__(self, task: TaskSpec, layout: MemoryLayout, report: Callable[[Any, Report], None]) -> None:
+        self.task = task
+        self.on_frame: Callable[[np.ndarray], None] | None = None
+        self._memory = SharedMemory.create(layout)
+        self.looks = self._memory.looks
+        self._core = WorkerCore(lambda message: report(self, message), self._take_frame)
+        self._core.enter(Enter(task, layout), self._memory)
+
+    def order(self, order: Order) -> None:
+        """Carry out the order now; the report waits in the pool."""
+        self._core.obey(order)
+
+    def close(self) -> None:
+        """Close the simulator and free the memory."""
+        self._core.close()
+        self._memory.close()
+
+    def _take_frame(self, frame: np.ndarray) -> None:
+        if self.on_frame is not None:
+            self.on_frame(frame)
+
+
+class LocalPool:
+    """One simulator in this process. No time limits, no protection from crashes; a debugger sees all."""
+
+    size = 1
+
+    def __init__(self) -> None:
+        self._reports: list[tuple[LocalWorker, Report]] = []
+        self._worker: LocalWorker | None = None
+
+    def hire(self, task: TaskSpec, layout: MemoryLayout) -> LocalWorker:
+        """Make the worker."""
+        assert self._worker is None, "a local pool has one place"
+        if task.env.renderer == "mujoco":
+            use_backend(backends()[0])
+        self._worker = LocalWorker(task, layout, lambda *report: self._reports.append(report))
+        return self._worker
+
+    def dismiss(self, worker: LocalWorker) -> None:
+        """Close the worker's simulator."""
+        worker.close()
+        self._worker = None
+        self._reports.clear()
+
+    def wait(
+        self, timeout: float | None = None, also: Sequence[int] = ()
+    ) -> list[tuple[LocalWorker, Report]]:
+        """Hand out what was reported; only a descriptor in `also` is worth waiting for."""
+        if not self._reports and also:
+            select.select(also, [], [], timeout)
+        reports = list(self._reports)
+        self._reports.clear()
+        return reports
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._worker is not None:
+            self.dismiss(self._worker)

@@ -1,0 +1,268 @@
+"""Workers as processes of this machine, forked by launchers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from yardarm.envs.launcher import LONGEST_REQUEST
+from yardarm.envs.messages import Alive, Died, Enter, Failed, Filmed, Order, Probe, Probed, Proceed, Report
+from yardarm.envs.rendering import MISSING_RENDERER_HINT, backends, gpu_count
+from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
+from yardarm.errors import EnvironmentFault, SetupError
+from yardarm.tasks import TaskSpec
+
+__all__ = ["Launcher", "ProcessPool", "ProcessWorker"]
+
+# One thread a worker: the workers are the parallelism, and more threads only fight for the same cores.
+SINGLE_THREADED = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "LP_NUM_THREADS": "1",
+}
+PRELOAD_LIMIT_S = 300.0
+
+
+class Launcher:
+    """The main process's end of a launcher process."""
+
+    def __init__(self, modules: Sequence[str], log: Path | None = None) -> None:
+        self._control, theirs = socket.socketpair()
+        with theirs, contextlib.ExitStack() as stack:
+            output: Any = stack.enter_context(log.open("ab")) if log else subprocess.DEVNULL
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", "from yardarm.envs.launcher import main; main()"],
+                stdin=theirs,
+                stdout=output,
+                stderr=output,
+                env={**os.environ, **SINGLE_THREADED},
+                # A session of its own: Ctrl-C is for the main process, which ends the workers in its own time.
+                start_new_session=True,
+            )
+        self._control.settimeout(PRELOAD_LIMIT_S)
+        self._control.sendall(json.dumps({"modules": list(modules), "path": sys.path}).encode())
+        answer = self._receive()
+        if "error" in answer:
+            self.close()
+            raise SetupError(
+                f"cannot import {', '.join(modules)} in a worker: {answer['error']}; "
+                "`yardarm info` shows what is installed"
+            )
+
+    @property
+    def pid(self) -> int:
+        """The launcher's process id."""
+        return self._process.pid
+
+    def fork(self, environment: Mapping[str, str], descriptors: Sequence[int]) -> int:
+        """Start a worker that owns these descriptors; return its process id."""
+        request = {"op": "fork", "environment": dict(environment)}
+        socket.send_fds(self._control, [json.dumps(request).encode()], list(descriptors))
+        return self._receive()["pid"]
+
+    def kill(self, pid: int) -> None:
+        """Kill a worker of this launcher."""
+        self._control.sendall(json.dumps({"op": "kill", "pid": pid}).encode())
+        self._receive()
+
+    def close(self) -> None:
+        """Hang up, upon which the launcher kills its workers, and wait until it is gone."""
+        self._control.close()
+        self._process.wait()
+
+    def _receive(self) -> dict[str, Any]:
+        message = self._control.recv(LONGEST_REQUEST)
+        if not message:
+            raise ConnectionError("the launcher has gone")
+        return json.loads(message)
+
+
+class ProcessWorker:
+    """A worker process: its socket, its memory, and the time by which it must have spoken."""
+
+    def __init__(self, task: TaskSpec, place: int, connection: Connection, memory: SharedMemory) -> None:
+        self.task = task
+        self.place = place
+        self.pid = 0
+        self.on_frame: Callable[[np.ndarray], None] | None = None
+        self.looks = memory.looks
+        self.launcher: Launcher | None = None
+        self._memory = memory
+        self._connection = connection
+        self.time_limit_s = float("inf")
+        self.deadline = float("inf")
+
+    def order(self, order: Order) -> None:
+        """Send an order; from now on the worker must report within the time limit."""
+        self.deadline = self._new_deadline()
+        # A worker that died is noticed by `wait`, in its turn.
+        with contextlib.suppress(ConnectionError):
+            self._connection.send(order)
+
+    def receive(self) -> Report | None:
+        """Read one report; None if the worker had a frame to show, which is dealt with here."""
+        try:
+            report: Report = self._connection.recv()
+        except (EOFError, ConnectionError):
+            self.deadline = float("inf")
+            return Died(f"worker process {self.pid} ended unexpectedly (killed, crashed or out of memory)")
+        if not isinstance(report, Filmed):
+            self.deadline = self._new_deadline() if isinstance(report, Alive) else float("inf")
+            return report
+        if self.on_frame is not None:
+            self.on_frame(self._memory.frame)
+        self.order(Proceed())
+        return None
+
+    def _new_deadline(self) -> float:
+        return time.monotonic() + self.time_limit_s
+
+    def fileno(self) -> int:
+        """For selectors."""
+        return self._connection.fileno()
+
+    def close(self) -> None:
+        """Close this end of the socket."""
+        self._connection.close()
+
+
+class ProcessPool:
+    """A fixed number of places, each with its own shared memory; a worker process lives for one task.
+
+    A fork costs 3 ms where a simulator costs 150 ms and more to build, so a worker is not handed from task to
+    task: nothing can leak from one to the next, and memory does not grow with the number of tasks.
+    """
+
+    def __init__(self, size: int, *, time_limit_s: float = float("inf"), log: Path | None = None) -> None:
+        self.size = size
+        self._time_limit_s = time_limit_s
+        self._renderer = ""  # nothing is rendered until `choose_renderer` was called
+        self._log = log
+        self._gpus = gpu_count()
+        self._launchers: dict[tuple[str, ...], Launcher] = {}
+        self._workers: dict[int, ProcessWorker] = {}
+        self._memories: dict[int, tuple[MemoryLayout, SharedMemory]] = {}
+        self._selector = selectors.DefaultSelector()
+
+    def hire(self, task: TaskSpec, layout: MemoryLayout) -> ProcessWorker:
+        """Fork a worker for a task into the first free place."""
+        place = next(place for place in range(self.size) if place not in self._workers)
+        memory = self._memory(place, layout)
+        ours, theirs = socket.socketpair()
+        worker = ProcessWorker(task, place, Connection(ours.detach()), memory)
+        with theirs:
+            worker.launcher, worker.pid = self._fork(task, place, [theirs.fileno(), memory.descriptor])
+        worker.time_limit_s = self._time_limit_s
+        self._workers[place] = worker
+        self._selector.register(worker, selectors.EVENT_READ)
+        worker.order(Enter(task, layout))
+        worker.deadline = float("inf")
+        return worker
+
+    def dismiss(self, worker: ProcessWorker) -> None:
+        """Kill a worker. It holds nothing that could be lost."""
+        self._selector.unregister(worker)
+        del self._workers[worker.place]
+        worker.close()
+        with contextlib.suppress(OSError):
+            assert worker.launcher is not None
+            worker.launcher.kill(worker.pid)
+
+    def wait(
+        self, timeout: float | None = None, also: Sequence[int] = ()
+    ) -> list[tuple[ProcessWorker, Report]]:
+        """Collect all reports that have arrived, waiting for the first one."""
+        earliest = min((worker.deadline for worker in self._workers.values()), default=float("inf"))
+        limits = [timeout] if timeout is not None else []
+        if earliest < float("inf"):
+            limits.append(max(0.0, earliest - time.monotonic()))
+        for descriptor in also:
+            self._selector.register(descriptor, selectors.EVENT_READ)
+        try:
+            ready = self._selector.select(min(limits) if limits else None)
+        finally:
+            for descriptor in also:
+                self._selector.unregister(descriptor)
+        workers = [key.fileobj for key, _ in ready if isinstance(key.fileobj, ProcessWorker)]
+        reports = [(worker, worker.receive()) for worker in workers]
+        return [(worker, report) for worker, report in reports if report is not None] + self._overdue(workers)
+
+    def choose_renderer(self, task: TaskSpec) -> str:
+        """Find an OpenGL that works in a worker, use it from now on, and name it."""
+        complaints = []
+        for backend in backends():
+            self._renderer = backend
+            worker = self.hire(task, MemoryLayout({}))
+            worker.order(Probe())
+            ((_, report),) = self.wait()
+            self.dismiss(worker)
+            match report:
+                case Probed(renderer):
+                    return renderer
+                case Failed(reason) | Died(reason):
+                    complaints.append(f"{backend}: {reason.strip().splitlines()[-1]}")
+        raise SetupError(f"nothing here can render ({'; '.join(complaints)}); {MISSING_RENDERER_HINT}")
+
+    def close(self) -> None:
+        """Kill all workers, and wait until their launchers are gone."""
+        for worker in list(self._workers.values()):
+            self._selector.unregister(worker)
+            worker.close()
+        self._workers.clear()
+        for launcher in self._launchers.values():
+            launcher.close()
+        self._launchers.clear()
+        for _, memory in self._memories.values():
+            memory.close()
+        self._memories.clear()
+        self._selector.close()
+
+    def _overdue(self, spoken: Sequence[ProcessWorker]) -> list[tuple[ProcessWorker, Report]]:
+        now = time.monotonic()
+        late = [worker for worker in self._workers.values() if worker.deadline < now and worker not in spoken]
+        for worker in late:
+            worker.deadline = float("inf")
+        reason = f"no answer within {self._time_limit_s:g} s (--eval.timeout_s)"
+        return [(worker, Died(f"worker process {worker.pid} hung: {reason}")) for worker in late]
+
+    def _memory(self, place: int, layout: MemoryLayout) -> SharedMemory:
+        """The place's memory, made anew only when its layout changes."""
+        if place in self._memories:
+            known, memory = self._memories[place]
+            if known == layout:
+                return memory
+            memory.close()
+        memory = SharedMemory.create(layout)
+        self._memories[place] = (layout, memory)
+        return memory
+
+    def _fork(self, task: TaskSpec, place: int, descriptors: Sequence[int]) -> tuple[Launcher, int]:
+        environment = {}
+        if self._renderer and task.env.renderer:
+            environment["MUJOCO_GL"] = self._renderer
+            if self._gpus > 1:
+                environment["MUJOCO_EGL_DEVICE_ID"] = str(place % self._gpus)
+        modules = task.env.preload
+        for _ in range(2):
+            launcher = self._launchers.get(modules) or Launcher(modules, self._log)
+            self._launchers[modules] = launcher
+            try:
+                return launcher, launcher.fork(environment, descriptors)
+            except OSError:  # the launcher was killed: its workers died with it; start another
+                self._launchers.pop(modules).close()
+        raise EnvironmentFault(
+            f"cannot start workers that import {', '.join(modules)}: the launcher keeps dying"
+        )

@@ -1,0 +1,58 @@
+"""Which OpenGL a worker renders with. Chosen by the program, because the defaults need a display."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+from yardarm.errors import SetupError
+
+__all__ = ["MISSING_RENDERER_HINT", "backends", "gpu_count", "renderer_name", "use_backend"]
+
+HEADLESS = ("egl", "osmesa")
+KNOWN = ("egl", "osmesa", "glfw", "glx", "cgl")
+MISSING_RENDERER_HINT = "on Debian or Ubuntu: sudo apt-get install libegl1 libgl1 libosmesa6"
+
+
+def backends() -> tuple[str, ...]:
+    """What to try, in order: the user's ``MUJOCO_GL``, or EGL and then OSMesa."""
+    asked = os.environ.get("MUJOCO_GL", "").strip().lower()
+    if not asked:
+        return ("cgl",) if sys.platform == "darwin" else HEADLESS
+    if asked not in KNOWN:
+        raise SetupError(
+            f"MUJOCO_GL is set to '{asked}', which cannot render; unset it, or set it to egl or osmesa"
+        )
+    return (asked,)
+
+
+def use_backend(name: str) -> None:
+    """Make MuJoCo render with this backend from now on; called in a fresh worker, before any rendering."""
+    os.environ["MUJOCO_GL"] = name
+    os.environ["PYOPENGL_PLATFORM"] = name
+    if "mujoco" in sys.modules:
+        # MuJoCo was imported before the fork with rendering off, and decides at import.
+        import mujoco.gl_context
+
+        importlib.reload(mujoco.gl_context)
+
+
+def renderer_name() -> str:
+    """Open a context and ask OpenGL who renders; raises if it cannot be opened."""
+    import mujoco.gl_context
+
+    context = mujoco.gl_context.GLContext(64, 64)
+    context.make_current()
+    from OpenGL import GL
+
+    name = GL.glGetString(GL.GL_RENDERER)
+    if not name:
+        raise RuntimeError("OpenGL opened a context but does not name its renderer")
+    return f"{os.environ['MUJOCO_GL']}: {name.decode()}"
+
+
+def gpu_count() -> int:
+    """How many NVIDIA devices workers can be spread over; 0 where rendering is software."""
+    return len(list(Path("/dev").glob("nvidia[0-9]*")))

@@ -1,0 +1,116 @@
+"""A worker: one process, one task, one simulator. It needs numpy and the standard library only."""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+
+import numpy as np
+
+from yardarm.envs.messages import (
+    Alive,
+    Begin,
+    Enter,
+    Failed,
+    Filmed,
+    Finished,
+    Order,
+    Play,
+    Probe,
+    Probed,
+    Report,
+    Run,
+    Seen,
+)
+from yardarm.envs.player import Player
+from yardarm.envs.rendering import renderer_name
+from yardarm.envs.shared_memory import SharedMemory
+from yardarm.policies import Look, Policy, PolicySpec, make_policy
+
+__all__ = ["WorkerCore", "serve"]
+
+# How often a worker that plays a whole episode by itself says that it is alive.
+HEARTBEAT_S = 1.0
+
+
+class WorkerCore:
+    """Carries out orders. Knows nothing of how they arrive: by socket, or by a call in the main process."""
+
+    def __init__(self, send: Callable[[Report], None], take_frame: Callable[[np.ndarray], None]) -> None:
+        self._send = send
+        self._take_frame = take_frame
+        self._policies: dict[str, Policy] = {}
+        self._spoken = time.monotonic()
+
+    def enter(self, order: Enter, memory: SharedMemory) -> None:
+        """Learn the task that this worker is for; nothing is built yet."""
+        self._memory = memory
+        self._player = Player(order.task, self._take_frame)
+
+    def obey(self, order: Order) -> None:
+        """Carry out one order and report; what raises is reported too."""
+        try:
+            self._send(self._report(order))
+        except Exception:
+            self._send(Failed(traceback.format_exc()))
+
+    def close(self) -> None:
+        """Close the simulator."""
+        self._player.close()
+
+    def _report(self, order: Order) -> Report:
+        match order:
+            case Play(chunk):
+                looks = self._player.play(chunk)
+                return Finished(self._player.rollout()) if self._player.done else self._show(looks)
+            case Begin(episode, wanted, film):
+                self._player.begin(episode, film)
+                return self._show([self._player.look(wanted)])
+            case Run(episode, policy, film):
+                self._player.begin(episode, film)
+                self._player.run(episode, self._policy(policy), self._heartbeat)
+                return Finished(self._player.rollout())
+            case Probe():
+                return Probed(renderer_name())
+        raise AssertionError(f"a worker does not understand {order!r}")
+
+    def _show(self, looks: list[Look]) -> Seen:
+        for slot, look in zip(self._memory.looks, looks, strict=False):
+            for name, value in look.values.items():
+                slot[name][...] = value
+        return Seen(tuple((look.step, tuple(look.values)) for look in looks))
+
+    def _policy(self, spec: PolicySpec) -> Policy:
+        key = repr(spec)
+        if key not in self._policies:
+            self._policies[key] = make_policy(spec)
+        return self._policies[key]
+
+    def _heartbeat(self, steps: int) -> None:
+        now = time.monotonic()
+        if now - self._spoken > HEARTBEAT_S:
+            self._spoken = now
+            self._send(Alive(steps))
+
+
+def serve(connection: Connection, memory_descriptor: int) -> None:
+    """Obey orders until the other side hangs up."""
+    enter = connection.recv()
+    memory = SharedMemory(enter.layout, memory_descriptor)
+
+    def take_frame(frame: np.ndarray) -> None:
+        memory.frame[...] = frame
+        connection.send(Filmed())
+        connection.recv()  # Proceed: the frame has been read
+
+    core = WorkerCore(connection.send, take_frame)
+    core.enter(enter, memory)
+    try:
+        while True:
+            core.obey(connection.recv())
+    except (EOFError, ConnectionError):
+        # No clean-up: the process goes, and OpenGL drivers are known to complain at exit.
+        os._exit(0)

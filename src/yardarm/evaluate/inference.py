@@ -1,0 +1,95 @@
+"""Asks the policy, without keeping the scheduler waiting."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+from yardarm.errors import PolicyFault
+from yardarm.policies import ActionChunk, Policy, Request
+
+__all__ = ["Answer", "Inference"]
+
+# Handing a batch to a thread and back costs about this much; a cheaper policy is called directly.
+HAND_OVER_S = 0.001
+TRIALS = 3
+
+
+@dataclass(slots=True)
+class Answer:
+    """A policy's chunks for one batch, or what it raised."""
+
+    chunks: Sequence[ActionChunk] = ()
+    seconds: float = 0.0
+    error: str | None = None
+    requests: Sequence[Request] = field(default_factory=list)
+
+
+class Inference:
+    """One policy, one batch at a time. Slow policies run in a thread of their own, always the same one.
+
+    While the policy thinks, the scheduler goes on serving workers: a finished episode is written down and the
+    next one begun. A policy that answers faster than a thread could is called in place.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._batches: SimpleQueue[Sequence[Request] | None] = SimpleQueue()
+        self._answers: SimpleQueue[Answer] = SimpleQueue()
+        self.descriptor, self._bell = os.pipe()
+        self.busy = False
+        self._fastest_s = float("inf")
+        self._trials = 0
+        self._thread = threading.Thread(target=self._work, name="policy", daemon=True)
+        self._thread.start()
+
+    def submit(self, requests: Sequence[Request]) -> None:
+        """Hand over a batch; `collect` gives its answer later, or at once."""
+        assert not self.busy, "one batch at a time"
+        self.busy = True
+        if self._trials >= TRIALS and self._fastest_s < HAND_OVER_S:
+            self._answers.put(self._ask(requests))
+            os.write(self._bell, b"!")
+        else:
+            self._batches.put(requests)
+
+    def collect(self) -> Answer | None:
+        """The answer to the batch, or None while the policy is thinking."""
+        if self._answers.empty():
+            return None
+        os.read(self.descriptor, 1)
+        answer = self._answers.get()
+        self.busy = False
+        self._trials += 1
+        self._fastest_s = min(self._fastest_s, answer.seconds)
+        if answer.error is not None:
+            raise PolicyFault(answer.error)
+        return answer
+
+    def close(self) -> None:
+        """End the thread once it has finished what it is at."""
+        self._batches.put(None)
+        if not self.busy:
+            self._thread.join()
+            os.close(self.descriptor)
+            os.close(self._bell)
+
+    def _work(self) -> None:
+        while (requests := self._batches.get()) is not None:
+            self._answers.put(self._ask(requests))
+            os.write(self._bell, b"!")
+
+    def _ask(self, requests: Sequence[Request]) -> Answer:
+        started = time.perf_counter()
+        try:
+            chunks = self._policy.infer(requests)
+        except Exception:
+            return Answer(error=f"the policy raised:\n{traceback.format_exc()}")
+        if len(chunks) != len(requests):
+            return Answer(error=f"the policy answered {len(requests)} requests with {len(chunks)} chunks")
+        return Answer(chunks, time.perf_counter() - started)

@@ -1,0 +1,34 @@
+"""What an evaluation tells whoever watches it. The base class keeps silent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yardarm.results import EpisodeRecord
+
+if TYPE_CHECKING:
+    from yardarm.evaluate.plan import Plan
+    from yardarm.evaluate.replay import Replay, ReplayResult
+
+__all__ = ["Listener"]
+
+
+class Listener:
+    """Override what you want to hear."""
+
+    def started(self, path: Path, plan: Plan, missing: int, workers: int) -> None:
+        """The first episode is about to start."""
+
+    def finished(self, record: EpisodeRecord) -> None:
+        """An episode is in the journal."""
+
+    def filming(self, replays: Sequence[Replay]) -> None:
+        """Videos are about to be made."""
+
+    def filmed_frame(self) -> None:
+        """A frame was made."""
+
+    def filmed(self, result: ReplayResult) -> None:
+        """A video was made."""

@@ -1,0 +1,97 @@
+"""Which episodes an evaluation consists of, and what makes two evaluations the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Any
+
+from yardarm.errors import UsageError
+from yardarm.policies import Policy
+from yardarm.results import EpisodeKey
+from yardarm.tasks import EpisodeSpec, TaskSpec
+
+__all__ = ["Plan", "check_inputs", "describe_difference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The same number of episodes of each task, with consecutive seeds."""
+
+    policy_id: str
+    tasks: tuple[TaskSpec, ...]
+    """As selected: a task that is in two groups is listed for each."""
+    n_episodes: int
+    seed: int
+
+    def distinct_tasks(self) -> tuple[TaskSpec, ...]:
+        """Each task once, in the order of its first selection: it runs once, and counts in each group."""
+        return tuple({task.key(): task for task in reversed(self.tasks)}.values())[::-1]
+
+    def episodes(self) -> list[EpisodeSpec]:
+        """All episodes, task by task."""
+        return [episode for task in self.distinct_tasks() for episode in self.episodes_of(task)]
+
+    def episodes_of(self, task: TaskSpec) -> list[EpisodeSpec]:
+        """A task's episodes: episode k has the seed of the run plus k, as in LeRobot."""
+        return [EpisodeSpec(task, index, self.seed + index) for index in range(self.n_episodes)]
+
+    def missing(self, finished: Container[EpisodeKey]) -> list[EpisodeSpec]:
+        """The episodes that are still to run."""
+        return [episode for episode in self.episodes() if self.key(episode) not in finished]
+
+    def key(self, episode: EpisodeSpec) -> EpisodeKey:
+        """The name that an episode's result is filed under."""
+        benchmark, env, name = episode.task.key()
+        return EpisodeKey(self.policy_id, benchmark, env, name, episode.index, episode.seed)
+
+    def identity(self) -> dict[str, Any]:
+        """What must be equal for one run to go on with another's episodes; their number may grow."""
+        return {
+            "policy": self.policy_id,
+            "seed": self.seed,
+            "tasks": [f"{task.group}/{task.name}" for task in self.tasks],
+            "env": [
+                {"benchmark": task.benchmark, **task.env.options}
+                for task in {task.key()[:2]: task for task in self.tasks}.values()
+            ],
+        }
+
+    def hash(self) -> str:
+        """A short name for the identity."""
+        return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def describe_difference(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """Say in a few words what differs between two identities."""
+    parts = []
+    for name in wanted:
+        old, new = stored.get(name), wanted[name]
+        if old == new:
+            continue
+        if name == "env" and isinstance(old, list) and len(old) == len(new) == 1:
+            options = [option for option in new[0] if old[0].get(option) != new[0][option]]
+            parts += [f"{option} was {old[0].get(option)}, is now {new[0][option]}" for option in options]
+        elif isinstance(new, list):
+            parts.append(f"{name} were {_shortened(old)}, are now {_shortened(new)}")
+        else:
+            parts.append(f"{name} was {old}, is now {new}")
+    return "; ".join(parts)
+
+
+def check_inputs(policy: Policy, tasks: tuple[TaskSpec, ...]) -> None:
+    """Refuse a policy whose inputs the tasks do not offer, before anything slow starts."""
+    for task in tasks:
+        for name in policy.wants.inputs:
+            if name not in task.env.features:
+                raise UsageError(
+                    f"the policy reads '{name}', but '{task.name}' of {task.benchmark} offers "
+                    f"{', '.join(task.env.features)}; for Meta-World, --env.obs_type decides what is offered"
+                )
+
+
+def _shortened(values: Any) -> str:
+    texts = [str(value) for value in values or ()]
+    return ", ".join(texts[:4]) + (f", … ({len(texts)})" if len(texts) > 4 else "")

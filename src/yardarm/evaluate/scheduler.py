@@ -1,0 +1,186 @@
+"""Runs episodes on workers, with no barrier anywhere.
+
+A free worker takes the next episode at once; every look that is ready joins the next inference batch; the
+policy infers while the workers step. What happens to one episode never waits for another.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from yardarm.envs import Pool, Worker
+from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, Report, Rollout, Run, Seen
+from yardarm.envs.shared_memory import MemoryLayout
+from yardarm.errors import PolicyFault
+from yardarm.evaluate.filming import Filming
+from yardarm.evaluate.inference import Inference
+from yardarm.evaluate.queue import EpisodeQueue
+from yardarm.policies import LoadedPolicy, Look, Request
+from yardarm.policies.chunks import playable
+from yardarm.tasks import EpisodeSpec, TaskSpec
+
+__all__ = ["EpisodeResult", "Scheduler"]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeResult:
+    """An episode that needs no more work: its rollout, or the error that it ended in."""
+
+    episode: EpisodeSpec
+    rollout: Rollout | None
+    error: str | None
+    attempts: int
+    timing: dict[str, float]
+
+
+@dataclass(slots=True)
+class Running:
+    """An episode on a worker."""
+
+    episode: EpisodeSpec
+    state: Any
+    started: float = field(default_factory=time.perf_counter)
+    infer_s: float = 0.0
+    looks: Sequence[Look] = ()
+
+
+class Scheduler:
+    """Iterate over it to run everything; results come in the order in which episodes finish."""
+
+    def __init__(
+        self,
+        queue: EpisodeQueue,
+        pool: Pool,
+        policy: LoadedPolicy,
+        filming: Filming,
+        max_retries: int,
+    ) -> None:
+        self._queue = queue
+        self._pool = pool
+        self._policy = policy.policy
+        self._spec = policy.spec
+        self._filming = filming
+        self._max_retries = max_retries
+        self._inference = Inference(self._policy) if self._policy.place == "host" else None
+        self._running: dict[Worker, Running] = {}
+        self._idle: list[Worker] = []
+        self._ready: list[Worker] = []
+        self._asked: list[Worker] = []
+        self._attempts: Counter[tuple[str | int, ...]] = Counter()
+
+    def __iter__(self) -> Iterator[EpisodeResult]:
+        try:
+            self._assign()
+            while self._running:
+                also = [self._inference.descriptor] if self._inference and self._inference.busy else []
+                for worker, report in self._pool.wait(also=also):
+                    result = self._hear(worker, report)
+                    if result is not None:
+                        yield result
+                self._think()
+                self._assign()
+        finally:
+            if self._inference is not None:
+                self._inference.close()
+
+    def _assign(self) -> None:
+        """Give every free place an episode."""
+        idle, self._idle = self._idle, []
+        for worker in idle:
+            episode = self._queue.take(worker.task)
+            if episode is not None and episode.task.key() == worker.task.key():
+                self._begin(worker, episode)
+                continue
+            self._pool.dismiss(worker)
+            if episode is not None:
+                self._begin(self._pool.hire(episode.task, self._layout(episode.task)), episode)
+        while len(self._running) < self._pool.size and (episode := self._queue.take()) is not None:
+            self._begin(self._pool.hire(episode.task, self._layout(episode.task)), episode)
+
+    def _begin(self, worker: Worker, episode: EpisodeSpec) -> None:
+        film = self._filming.begin(episode, worker)
+        self._attempts[episode.key()] += 1
+        if self._inference is None:
+            self._running[worker] = Running(episode, None)
+            worker.order(Run(episode, self._spec, film))
+        else:
+            self._running[worker] = Running(episode, self._start(episode))
+            worker.order(Begin(episode, self._policy.wants.inputs, film))
+
+    def _hear(self, worker: Worker, report: Report) -> EpisodeResult | None:
+        running = self._running.get(worker)
+        if running is None:
+            return None
+        match report:
+            case Seen(looks):
+                running.looks = [
+                    Look(step, {name: slot[name] for name in names})
+                    for slot, (step, names) in zip(worker.looks, looks, strict=False)
+                ]
+                self._ready.append(worker)
+            case Finished(rollout):
+                self._idle.append(worker)
+                return self._finish(worker, rollout=rollout)
+            case Failed(error) | Died(error):
+                self._ready = [other for other in self._ready if other is not worker]
+                self._pool.dismiss(worker)
+                if self._attempts[running.episode.key()] <= self._max_retries:
+                    del self._running[worker]
+                    self._queue.put_back(running.episode)
+                else:
+                    return self._finish(worker, error=error)
+        return None
+
+    def _finish(
+        self, worker: Worker, *, rollout: Rollout | None = None, error: str | None = None
+    ) -> EpisodeResult:
+        running = self._running.pop(worker)
+        self._queue.done(running.episode)
+        timing = asdict(rollout.timing) if rollout else {}
+        timing["infer_s"] = running.infer_s + timing.pop("policy_s", 0.0)
+        timing["wall_s"] = time.perf_counter() - running.started
+        attempts = self._attempts.pop(running.episode.key())
+        return EpisodeResult(running.episode, rollout, error, attempts, timing)
+
+    def _think(self) -> None:
+        """Hand all waiting looks to the policy, and its answers to their workers."""
+        if self._inference is None:
+            return
+        self._play_answers()
+        if self._ready and not self._inference.busy:
+            self._asked, self._ready = self._ready, []
+            self._inference.submit([self._request(self._running[worker]) for worker in self._asked])
+            self._play_answers()
+
+    def _play_answers(self) -> None:
+        assert self._inference is not None
+        if not self._inference.busy or (answer := self._inference.collect()) is None:
+            return
+        for worker, chunk in zip(self._asked, answer.chunks, strict=True):
+            running = self._running.get(worker)
+            if running is not None:  # None: the worker died while the policy was thinking
+                running.infer_s += answer.seconds / len(self._asked)
+                worker.order(Play(playable(chunk, self._policy.wants, worker.task)))
+
+    def _start(self, episode: EpisodeSpec) -> Any:
+        try:
+            return self._policy.start(episode)
+        except Exception as error:
+            raise PolicyFault(
+                f"the policy raised at the start of an episode:\n{traceback.format_exc()}"
+            ) from error
+
+    def _request(self, running: Running) -> Request:
+        return Request(running.episode, running.state, running.looks)
+
+    def _layout(self, task: TaskSpec) -> MemoryLayout:
+        wants = self._policy.wants
+        inputs = {name: task.env.features[name] for name in wants.inputs}
+        if self._policy.place == "worker":
+            inputs = {}  # it reads its inputs where they are made
+        return MemoryLayout(inputs, wants.steps, self._filming.frame_size(task))

@@ -1,0 +1,67 @@
+"""What this machine has, and how much of it this process may use."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from pathlib import Path
+
+__all__ = ["cpu_model", "total_memory_gb", "usable_cores"]
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def usable_cores() -> int:
+    """Cores that this process may really use: its affinity, and its container's CPU quota."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    quota = _cgroup_quota(CGROUP, Path("/proc/self/cgroup"))
+    return max(1, min(cores, math.ceil(quota) if quota else cores))
+
+
+def cpu_model() -> str:
+    """The processor's name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+def total_memory_gb() -> float:
+    """Physical memory."""
+    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+
+
+def _cgroup_quota(root: Path, membership: Path) -> float | None:
+    """The smallest CPU quota of this process's control groups (version 2, or version 1), in cores."""
+    quotas = [_read_quota_v1(root / "cpu")]
+    for line in _read(membership).splitlines():
+        hierarchy, _, path = line.split(":", 2)
+        if hierarchy != "0":
+            continue
+        folder = root / path.lstrip("/")
+        while folder.is_relative_to(root):
+            quotas.append(_read_quota_v2(folder))
+            folder = folder.parent
+    return min((quota for quota in quotas if quota), default=None)
+
+
+def _read_quota_v2(folder: Path) -> float | None:
+    words = _read(folder / "cpu.max").split()
+    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0] != "max" else None
+
+
+def _read_quota_v1(folder: Path) -> float | None:
+    quota, period = _read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us")
+    return int(quota) / int(period) if quota and period and int(quota) > 0 else None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,56 @@
+"""Checks a policy's answer and brings it into the form that a worker plays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from yardarm.errors import PolicyFault
+from yardarm.policies.protocol import ActionChunk, ObservationSpec
+from yardarm.tasks import TaskSpec
+
+__all__ = ["PlayableChunk", "playable"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayableChunk:
+    """Float32 actions, and the inputs to read after so many of them."""
+
+    actions: np.ndarray
+    looks: dict[int, tuple[str, ...]]
+
+
+def playable(chunk: ActionChunk, wants: ObservationSpec, task: TaskSpec) -> PlayableChunk:
+    """Refuse what cannot be played: wrong shapes, NaN, looks outside the chunk."""
+    actions = np.asarray(chunk.actions, dtype=np.float32)
+    size = task.env.action.size
+    if actions.ndim != 2 or actions.shape[1] != size or not len(actions):
+        raise PolicyFault(
+            f"the policy answered with actions of shape {actions.shape} for '{task.name}'; "
+            f"it must be (how many ≥ 1, {size})"
+        )
+    if not np.isfinite(actions).all():
+        raise PolicyFault(f"the policy answered with NaN or infinite actions for '{task.name}'")
+    if not chunk.looks:
+        return PlayableChunk(actions, {len(actions): wants.inputs})
+    return PlayableChunk(actions, _by_offset(chunk, len(actions), wants))
+
+
+def _by_offset(chunk: ActionChunk, length: int, wants: ObservationSpec) -> dict[int, tuple[str, ...]]:
+    offsets = sorted({offset for places in chunk.looks.values() for offset in places})
+    if unknown := set(chunk.looks) - set(wants.inputs):
+        raise PolicyFault(f"the policy looks at {sorted(unknown)}, which its `wants` does not name")
+    if not offsets or offsets[0] < 1 or offsets[-1] != length:
+        raise PolicyFault(
+            f"the policy looks at offsets {offsets} of a chunk of {length}; "
+            f"they must lie between 1 and {length}, and something must be read after the last action"
+        )
+    if len(offsets) > wants.steps:
+        raise PolicyFault(
+            f"the policy looks {len(offsets)} times in a chunk, but `wants.steps` is {wants.steps}"
+        )
+    return {
+        offset: tuple(name for name in wants.inputs if offset in chunk.looks.get(name, ()))
+        for offset in offsets
+    }

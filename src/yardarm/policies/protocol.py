@@ -1,0 +1,80 @@
+"""What a policy is: it looks, it answers with a chunk of actions, and it keeps nothing between calls.
+
+All that belongs to an episode lives in the state that `Policy.start` made for it, so that one policy serves
+any number of episodes and tasks at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from yardarm.tasks import EpisodeSpec
+
+__all__ = ["ActionChunk", "Look", "ObservationSpec", "Policy", "Request"]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationSpec:
+    """What a policy reads: the names of its inputs, and at how many steps of a chunk it looks at most."""
+
+    inputs: tuple[str, ...] = ()
+    steps: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen after `step` actions of the episode.
+
+    The arrays may lie in memory that is written again after `Policy.infer` returns: copy what you keep.
+    """
+
+    step: int
+    values: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One episode that waits for its next actions: its own state, and the looks since the last answer."""
+
+    episode: EpisodeSpec
+    state: Any
+    looks: Sequence[Look]
+
+    @property
+    def observation(self) -> Mapping[str, np.ndarray]:
+        """The newest look's inputs."""
+        return self.looks[-1].values
+
+
+@dataclass(frozen=True, slots=True)
+class ActionChunk:
+    """Actions to play open loop, and when to look meanwhile.
+
+    `looks` maps an input to the offsets at which it is read: offset k means after k actions of this chunk.
+    Left empty, all inputs are read after the last action. An episode that ends earlier is not looked at again.
+    """
+
+    actions: np.ndarray
+    looks: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """A policy that Yardarm can evaluate.
+
+    `place` is "host" for a policy that infers in the main process, in batches over episodes, or "worker" for
+    one that needs numpy only and is fastest beside the simulator.
+    """
+
+    wants: ObservationSpec
+    place: Literal["host", "worker"]
+
+    def start(self, episode: EpisodeSpec) -> Any:
+        """Make the state of one episode: its history, its queue, its own random generator."""
+
+    def infer(self, requests: Sequence[Request]) -> Sequence[ActionChunk]:
+        """Answer each request, in order. Changes nothing but the requests' states."""

@@ -1,0 +1,79 @@
+"""Policies without weights: random, zero, and Meta-World's scripted experts. They run inside the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from yardarm.errors import UsageError
+from yardarm.policies.protocol import ActionChunk, ObservationSpec, Request
+from yardarm.tasks import EpisodeSpec
+
+__all__ = ["ExpertPolicy", "RandomPolicy", "ZeroPolicy"]
+
+# Long enough to cost nothing per action, short enough that an early success wastes little.
+CHUNK = 50
+
+
+class ZeroPolicy:
+    """Does nothing: the floor that any policy must beat."""
+
+    id = "zero"
+    wants = ObservationSpec()
+    place: Literal["worker"] = "worker"
+
+    def start(self, episode: EpisodeSpec) -> None:
+        """It has no state."""
+
+    def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+        """Answer with zeros."""
+        return [ActionChunk(np.zeros((CHUNK, request.episode.task.env.action.size))) for request in requests]
+
+
+class RandomPolicy:
+    """Draws each action uniformly between the action's bounds, from the episode's own generator."""
+
+    id = "random"
+    wants = ObservationSpec()
+    place: Literal["worker"] = "worker"
+
+    def start(self, episode: EpisodeSpec) -> np.random.Generator:
+        """Seed a generator with the episode's seed and its task's name."""
+        return np.random.default_rng([episode.seed, *episode.task.name.encode()])
+
+    def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+        """Draw a chunk for each request."""
+        chunks = []
+        for request in requests:
+            action = request.episode.task.env.action
+            chunks.append(ActionChunk(request.state.uniform(action.low, action.high, (CHUNK, action.size))))
+        return chunks
+
+
+class ExpertPolicy:
+    """Meta-World's own scripted policy for each of its tasks: about the best that can be reached."""
+
+    id = "expert"
+    wants = ObservationSpec(inputs=("observation.environment_state",))
+    place: Literal["worker"] = "worker"
+
+    def start(self, episode: EpisodeSpec) -> Any:
+        """Make the expert of the episode's task."""
+        if episode.task.benchmark != "metaworld":
+            raise UsageError(
+                f"--policy.type=expert knows Meta-World's tasks only, not those of '{episode.task.benchmark}'"
+            )
+        from metaworld.policies import ENV_POLICY_MAP
+
+        return ENV_POLICY_MAP[episode.task.name]()
+
+    def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+        """Ask each episode's expert for one action; it reads all 39 raw values at every step."""
+        chunks = []
+        for request in requests:
+            action = request.state.get_action(request.observation["observation.environment_state"])
+            bounds = request.episode.task.env.action
+            chunks.append(ActionChunk(np.clip(action, bounds.low, bounds.high)[None]))
+        return chunks

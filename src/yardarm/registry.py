@@ -1,0 +1,76 @@
+"""One registry for everything that has a name: benchmarks, policies, robots."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from yardarm.errors import UsageError, nearest
+
+__all__ = ["Registry", "import_object"]
+
+
+def import_object(path: str) -> Any:
+    """Import ``"package.module:Name"``."""
+    module_name, _, attribute = path.partition(":")
+    if not module_name or not attribute:
+        raise UsageError(f"'{path}' is not of the form package.module:Name")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"cannot import '{path}': {error}; is it installed, or in the current directory?"
+        ) from error
+    try:
+        return getattr(module, attribute)
+    except AttributeError:
+        raise UsageError(
+            f"module '{module_name}' has no '{attribute}'{nearest(attribute, vars(module))} "
+            f"it was read from {getattr(module, '__file__', '?')}"
+        ) from None
+
+
+class Registry:
+    """Maps names to ``"module:Class"`` paths that are imported on first use.
+
+    Other packages join through an entry-point group, such as ``yardarm.benchmarks``.
+    """
+
+    def __init__(self, kind: str, entry_point_group: str, built_in: Mapping[str, str]) -> None:
+        self.kind = kind
+        self._group = entry_point_group
+        self._paths = dict(built_in)
+        self._plugins: dict[str, EntryPoint] | None = None
+
+    def register(self, name: str, path: str) -> None:
+        """Add a name by hand; a name that is taken is refused."""
+        if name in self._paths:
+            raise UsageError(f"{self.kind} '{name}' is registered already, as {self._paths[name]}")
+        self._paths[name] = path
+
+    def names(self) -> list[str]:
+        """All known names, built in and plugged in, in alphabetical order."""
+        return sorted({*self._paths, *self._entry_points()})
+
+    def path(self, name: str) -> str:
+        """The ``"module:Class"`` of a name."""
+        if name in self._paths:
+            return self._paths[name]
+        plugins = self._entry_points()
+        if name in plugins:
+            return plugins[name].value
+        raise UsageError(
+            f"unknown {self.kind} '{name}'{nearest(name, self.names())} Installed: {', '.join(self.names())}."
+        )
+
+    def load(self, name: str) -> Any:
+        """Import what a name stands for."""
+        return import_object(self.path(name))
+
+    def _entry_points(self) -> dict[str, EntryPoint]:
+        if self._plugins is None:
+            found = entry_points(group=self._group)
+            self._plugins = {entry.name: entry for entry in found if entry.name not in self._paths}
+        return self._plugins

@@ -1,0 +1,28 @@
+"""What a run leaves on disk: records, journal, manifest, summary."""
+
+from yardarm.results.eval_info import eval_info
+from yardarm.results.files import PlayedEpisode, RunFolder, write_atomically, write_json
+from yardarm.results.journal import Journal, read_journal
+from yardarm.results.manifest import provenance, versions
+from yardarm.results.record import EpisodeKey, EpisodeRecord
+from yardarm.results.summary import Counts, RunResult, TaskResult, summarise
+from yardarm.results.video import VideoWriter
+
+__all__ = [
+    "Counts",
+    "EpisodeKey",
+    "EpisodeRecord",
+    "Journal",
+    "PlayedEpisode",
+    "RunFolder",
+    "RunResult",
+    "TaskResult",
+    "VideoWriter",
+    "eval_info",
+    "provenance",
+    "read_journal",
+    "summarise",
+    "versions",
+    "write_atomically",
+    "write_json",
+]

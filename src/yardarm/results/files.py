@@ -1,0 +1,116 @@
+"""Where things are in a run's folder, and how files are written so that a crash leaves none half done."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from yardarm.errors import UsageError
+from yardarm.results.record import EpisodeKey
+
+__all__ = ["PlayedEpisode", "RunFolder", "write_atomically", "write_json"]
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write beside the file, flush to the disk, then put it in place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a JSON file atomically."""
+    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(path, lambda file: file.write(text.encode()))
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedEpisode:
+    """What was played, for replay: the actions, the rewards they brought, and the state they started from."""
+
+    actions: np.ndarray
+    rewards: np.ndarray
+    initial_state: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The files of one run."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The resolved configuration; ``--config_path`` takes it."""
+        return self.path / "config.yaml"
+
+    @property
+    def manifest(self) -> Path:
+        """What the run is, and what it was made with."""
+        return self.path / "manifest.json"
+
+    @property
+    def journal(self) -> Path:
+        """One line per finished episode."""
+        return self.path / "episodes.jsonl"
+
+    @property
+    def eval_info(self) -> Path:
+        """The summary, in LeRobot's schema."""
+        return self.path / "eval_info.json"
+
+    @property
+    def worker_log(self) -> Path:
+        """What simulators print."""
+        return self.path / "workers.log"
+
+    def actions(self, key: EpisodeKey) -> Path:
+        """What was played in an episode."""
+        return self.path / "actions" / key.task / f"{key.index:05d}.npz"
+
+    def video(self, task: str, index: int, camera: str) -> Path:
+        """An episode's video."""
+        return self.path / "videos" / task / f"episode_{index:05d}_{camera}.mp4"
+
+    def videos_of(self, key: EpisodeKey) -> list[Path]:
+        """The videos that an episode has, from any camera."""
+        return list((self.path / "videos" / key.task).glob(f"episode_{key.index:05d}_*.mp4"))
+
+    def save_played(self, key: EpisodeKey, played: PlayedEpisode) -> None:
+        """Store what was played."""
+        write_atomically(
+            self.actions(key),
+            lambda file: np.savez(
+                file, actions=played.actions, rewards=played.rewards, initial_state=played.initial_state
+            ),
+        )
+
+    def load_played(self, key: EpisodeKey) -> PlayedEpisode:
+        """Read what was played."""
+        path = self.actions(key)
+        try:
+            with np.load(path) as arrays:
+                return PlayedEpisode(arrays["actions"], arrays["rewards"], arrays["initial_state"])
+        except FileNotFoundError:
+            raise UsageError(f"{path} is missing, so the episode cannot be replayed") from None
+        except (ValueError, KeyError, OSError, EOFError) as error:
+            raise UsageError(f"{path} is damaged ({error}), so the episode cannot be replayed") from error
+
+    def read_manifest(self) -> dict[str, Any]:
+        """Read the manifest, or say that this is not a run."""
+        try:
+            return json.loads(self.manifest.read_text())
+        except FileNotFoundError:
+            raise UsageError(f"{self.path} is not a run of Yardarm: it has no manifest.json") from None
+        except ValueError as error:
+            raise UsageError(f"{self.manifest} is damaged: {error}") from error

@@ -1,0 +1,84 @@
+"""The journal of a run: one line per finished episode, on disk before the episode is counted."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from yardarm.errors import UsageError
+from yardarm.results.record import EpisodeKey, EpisodeRecord
+
+__all__ = ["Journal", "read_journal"]
+
+
+def read_journal(path: Path) -> Iterator[EpisodeRecord]:
+    """Read the records of a journal; a last line that was torn by a crash is passed over."""
+    if not path.exists():
+        return
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        if not line or number == len(lines):  # what follows the last newline is not a whole line
+            continue
+        try:
+            yield EpisodeRecord.from_json(json.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"{path} is damaged at line {number}: {error}; remove that line, and its episode runs again"
+            ) from error
+
+
+class Journal:
+    """An append-only file. One process at a time may hold it open."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.records: dict[EpisodeKey, EpisodeRecord] = {}
+        self._file = path.open("a+b")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise UsageError(
+                f"another process is writing to {path.parent}; wait for it, or choose another --output_dir"
+            ) from None
+        self._repair()
+        for record in read_journal(path):
+            self.records[record.key] = record
+
+    def append(self, record: EpisodeRecord) -> None:
+        """Write a record through to the disk, then count it. An error's record gives way to a later one."""
+        self._file.write(json.dumps(record.to_json(), ensure_ascii=False).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.records[record.key] = record
+
+    def finished(self) -> set[EpisodeKey]:
+        """The episodes that need not run again. Errors are tried again when a run is resumed."""
+        return {key for key, record in self.records.items() if record.status != "error"}
+
+    def close(self) -> None:
+        """Close the file, and let others have it."""
+        self._file.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _repair(self) -> None:
+        """Cut off a last line that a crash left unfinished."""
+        content = self.path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            self._file.truncate(whole)
+            os.fsync(self._file.fileno())

@@ -1,0 +1,62 @@
+"""One finished episode, as it stands in the journal."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+__all__ = ["EpisodeKey", "EpisodeRecord"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class EpisodeKey:
+    """What makes an episode: with the same key, an episode has the same course."""
+
+    policy: str
+    benchmark: str
+    env: str
+    """Hash of the environment's options."""
+    task: str
+    index: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRecord:
+    """An episode's key, how it went, and what it cost."""
+
+    key: EpisodeKey
+    status: Literal["success", "failure", "error"]
+    """An error is neither a success nor a failure: nothing is known of the policy."""
+    steps: int = 0
+    sum_reward: float = 0.0
+    max_reward: float = 0.0
+    terminated: bool = False
+    fingerprints: dict[str, str] = field(default_factory=dict)
+    """Hash of the physical state after so many steps."""
+    error: str | None = None
+    attempts: int = 1
+    timing: dict[str, float] = field(default_factory=dict)
+    """Seconds; the only part that differs between two runs of the same episode, with `attempts`."""
+
+    @property
+    def success(self) -> bool:
+        """Whether the task was solved."""
+        return self.status == "success"
+
+    def course(self) -> dict[str, Any]:
+        """All but what it cost: equal for equal keys, whatever the batch size, the machine's load or its history."""
+        return {name: value for name, value in self.to_json().items() if name not in ("attempts", "timing")}
+
+    def to_json(self) -> dict[str, Any]:
+        """A flat dictionary of plain values."""
+        line = asdict(self.key)
+        line.update((item.name, getattr(self, item.name)) for item in fields(self) if item.name != "key")
+        return line
+
+    @classmethod
+    def from_json(cls, line: dict[str, Any]) -> EpisodeRecord:
+        """Read a line; fields that a newer version added are passed over."""
+        key = EpisodeKey(**{item.name: line[item.name] for item in fields(EpisodeKey)})
+        own = {item.name for item in fields(cls)} - {"key"}
+        return cls(key=key, **{name: value for name, value in line.items() if name in own})

@@ -1,0 +1,75 @@
+"""MP4 files, written frame by frame."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+
+import av
+import numpy as np
+
+__all__ = ["VideoWriter"]
+
+
+class VideoWriter:
+    """An H.264 video that appears under its name only when it is complete."""
+
+    def __init__(self, path: Path, fps: Fraction) -> None:
+        self.path = path
+        self._fps = fps
+        self._temporary = path.with_name(f".{path.stem}.tmp.mp4")
+        self._container: av.container.OutputContainer | None = None
+        self.frames = 0
+
+    def add(self, frame: np.ndarray) -> None:
+        """Append an RGB frame (height, width, 3)."""
+        if self._container is None:
+            self._open(frame.shape[0], frame.shape[1])
+        assert self._container is not None
+        picture = av.VideoFrame.from_ndarray(_even(frame), format="rgb24")
+        self._container.mux(self._stream.encode(picture))
+        self.frames += 1
+
+    def finish(self) -> None:
+        """Write what is left and put the file in place."""
+        if self._container is None:
+            return
+        self._container.mux(self._stream.encode())
+        self._container.close()
+        self._container = None
+        self._temporary.replace(self.path)
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        if self._container is not None:
+            self._container.close()
+            self._container = None
+        self._temporary.unlink(missing_ok=True)
+
+    def __enter__(self) -> VideoWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.finish()
+        else:
+            self.discard()
+
+    def _open(self, height: int, width: int) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._container = av.open(str(self._temporary), "w")
+        self._stream = self._container.add_stream("libx264", rate=self._fps)
+        self._stream.height, self._stream.width = height + height % 2, width + width % 2
+        self._stream.pix_fmt = "yuv420p"  # what browsers play
+        self._stream.options = {"crf": "20", "preset": "veryfast"}
+
+
+def _even(frame: np.ndarray) -> np.ndarray:
+    """H.264 wants even sides: repeat the last row or column where one is odd."""
+    height, width, _ = frame.shape
+    if height % 2 or width % 2:
+        frame = np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
+    return np.ascontiguousarray(frame)

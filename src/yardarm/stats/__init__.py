@@ -1,0 +1,5 @@
+"""Statistics, on numpy and scipy only."""
+
+from yardarm.stats.intervals import Interval, wilson
+
+__all__ = ["Interval", "wilson"]

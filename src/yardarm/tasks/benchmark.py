@@ -1,0 +1,79 @@
+"""The base of every benchmark's configuration, and the registry of benchmarks.
+
+A benchmark *is* its configuration class: the flags below ``--env.``, and the method that turns them into tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, ClassVar
+
+from yardarm.errors import SetupError, UsageError
+from yardarm.registry import Registry
+from yardarm.tasks.spec import TaskSpec
+
+__all__ = ["BENCHMARKS", "BenchmarkConfig", "option", "positive"]
+
+BENCHMARKS = Registry(
+    "benchmark", "yardarm.benchmarks", {"metaworld": "yardarm.tasks.metaworld:MetaworldConfig"}
+)
+
+
+def option(default: Any, help: str) -> Any:
+    """A configuration field with a line for ``--help``."""
+    return field(default=default, metadata={"help": help})
+
+
+def positive(name: str, value: float) -> None:
+    """Refuse a flag's value that is not above zero."""
+    if value <= 0:
+        raise UsageError(f"{name} must be positive, got {value}")
+
+
+@dataclass
+class BenchmarkConfig:
+    """Flags that every benchmark has. Subclasses are plain dataclasses; their defaults are LeRobot's."""
+
+    name: ClassVar[str]
+    requirements: ClassVar[tuple[str, ...]] = ()
+    """Packages, with versions, that the simulator needs."""
+    install_hint: ClassVar[str] = ""
+
+    task: str = option("", "tasks and groups, separated by commas")
+    max_parallel_tasks: int = option(0, "at most so many different tasks at once; 0: no limit")
+
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """The selected tasks, in order; a task selected twice is listed twice."""
+        raise NotImplementedError
+
+    @classmethod
+    def catalogue(cls) -> tuple[TaskSpec, ...]:
+        """All tasks of all groups, for ``yardarm tasks``."""
+        raise NotImplementedError
+
+    def notes(self) -> Sequence[str]:
+        """Warnings about flags that were given but mean little or something else than they seem to."""
+        return ()
+
+    @classmethod
+    def check_requirements(cls) -> None:
+        """Raise `SetupError` if a package is missing or its version does not fit; imports nothing."""
+        # Here, not at the top: workers import this module too, and need nothing but numpy.
+        from packaging.requirements import Requirement
+
+        for text in cls.requirements:
+            requirement = Requirement(text)
+            try:
+                found = version(requirement.name)
+            except PackageNotFoundError:
+                raise SetupError(
+                    f"benchmark '{cls.name}' needs {requirement.name}, which is not installed; "
+                    f"run: {cls.install_hint}"
+                ) from None
+            if not requirement.specifier.contains(found, prereleases=True):
+                raise SetupError(
+                    f"benchmark '{cls.name}' needs {text}, but {requirement.name} {found} is installed; "
+                    f"run: {cls.install_hint}"
+                )

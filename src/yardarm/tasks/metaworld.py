@@ -1,0 +1,146 @@
+"""Meta-World as LeRobot evaluates it: 50 tasks in four groups of difficulty, and Meta-World's own MT10 and MT50."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from yardarm.errors import UsageError, nearest
+from yardarm.tasks.benchmark import BenchmarkConfig, option, positive
+from yardarm.tasks.metaworld_catalogue import GROUPS, INSTRUCTIONS
+from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
+
+__all__ = ["MetaworldConfig"]
+
+CAMERAS = ("corner2", "topview", "corner", "corner3", "corner4", "behindGripper", "gripperPOV")
+OBSERVATION_TYPES = ("pixels_agent_pos", "pixels", "state")
+# Meta-World's own horizon: its simulators refuse a 501st step.
+HORIZON = 500
+CONTROL_RATE = 80
+
+
+@dataclass
+class MetaworldConfig(BenchmarkConfig):
+    """Flags of ``--env.type=metaworld``."""
+
+    name: ClassVar[str] = "metaworld"
+    requirements: ClassVar[tuple[str, ...]] = ("metaworld==3.1.1", "gymnasium>=1.1,<2", "numpy>=2,<3")
+    install_hint: ClassVar[str] = (
+        "pip install 'yardarm[metaworld]' (or: pip install 'metaworld==3.1.1' 'gymnasium>=1.1,<2')"
+    )
+
+    task: str = option(
+        "mt10", "tasks and groups, separated by commas: assembly-v3, easy, medium, mt10, mt50, …"
+    )
+    obs_type: str = option("pixels_agent_pos", f"what the policy may see: {', '.join(OBSERVATION_TYPES)}")
+    camera_name: str = option("corner2", f"the camera of observation.image: {', '.join(CAMERAS)}")
+    observation_height: int = option(480, "height of observation.image")
+    observation_width: int = option(480, "width of observation.image")
+    episode_length: int = option(HORIZON, "step limit of an episode, at most 500")
+    fps: int = option(CONTROL_RATE, "accepted for LeRobot's sake; the simulator's rate is 80")
+    render_mode: str = option(
+        "rgb_array", "accepted for LeRobot's sake; pixels are rendered when a policy looks"
+    )
+    multitask_eval: bool = option(True, "accepted for LeRobot's sake; all tasks always share one queue")
+    disable_env_checker: bool = option(True, "accepted for LeRobot's sake; no checker runs")
+
+    def __post_init__(self) -> None:
+        if self.obs_type not in OBSERVATION_TYPES:
+            raise UsageError(
+                f"--env.obs_type '{self.obs_type}' is unknown{nearest(self.obs_type, OBSERVATION_TYPES)} "
+                f"one of {', '.join(OBSERVATION_TYPES)}"
+            )
+        if self.camera_name not in CAMERAS:
+            raise UsageError(
+                f"--env.camera_name '{self.camera_name}' is unknown{nearest(self.camera_name, CAMERAS)} "
+                f"one of {', '.join(CAMERAS)}"
+            )
+        positive("--env.observation_height", self.observation_height)
+        positive("--env.observation_width", self.observation_width)
+        if not 1 <= self.episode_length <= HORIZON:
+            raise UsageError(
+                f"--env.episode_length must be between 1 and {HORIZON} (Meta-World's horizon), "
+                f"got {self.episode_length}"
+            )
+
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """Expand the selector: groups become their tasks, in the order that gives their ids."""
+        selectors = [_canonical(word) for word in self.task.split(",") if word.strip()]
+        if not selectors:
+            raise UsageError("--env.task is empty; give tasks or groups, e.g. --env.task=assembly-v3,easy")
+        env = self._env_spec()
+        return tuple(
+            TaskSpec(
+                benchmark=self.name,
+                group=selector,
+                index=index,
+                name=task_name,
+                instruction=INSTRUCTIONS[task_name],
+                max_steps=self.episode_length,
+                fps=CONTROL_RATE,
+                env=env,
+            )
+            for selector in dict.fromkeys(selectors)
+            for index, task_name in enumerate(GROUPS.get(selector, (selector,)))
+        )
+
+    @classmethod
+    def catalogue(cls) -> tuple[TaskSpec, ...]:
+        """Every group with its tasks."""
+        return cls(task=",".join(GROUPS)).tasks()
+
+    def notes(self) -> Sequence[str]:
+        """What LeRobot's users should know about the flags they gave."""
+        defaults, notes = type(self)(), []
+        if self.episode_length != defaults.episode_length:
+            notes.append(
+                f"--env.episode_length={self.episode_length} ends episodes early here; "
+                "LeRobot ignores it for Meta-World and always plays up to 500 steps"
+            )
+        if self.fps != defaults.fps:
+            notes.append(
+                f"--env.fps={self.fps} changes nothing: Meta-World runs at {CONTROL_RATE} steps a second"
+            )
+        if not self.multitask_eval:
+            notes.append("--env.multitask_eval=false changes nothing: select a single task instead")
+        if self.render_mode != defaults.render_mode:
+            notes.append(
+                f"--env.render_mode={self.render_mode} changes nothing: policies always see RGB arrays"
+            )
+        if "metaworld-" in self.task:
+            notes.append("the 'metaworld-' prefix of a task is not needed; it was removed")
+        return notes
+
+    def _env_spec(self) -> EnvSpec:
+        image = {"observation.image": Feature((self.observation_height, self.observation_width, 3), "uint8")}
+        state = {"observation.state": Feature((4,), "float64")}
+        offered = {"pixels": image, "pixels_agent_pos": {**image, **state}, "state": state}[self.obs_type]
+        return EnvSpec(
+            simulator="yardarm.envs.metaworld:MetaworldSimulator",
+            # All 39 raw values are always there: Meta-World's scripted experts read them.
+            features={**offered, "observation.environment_state": Feature((39,), "float64")},
+            action=ActionSpec(size=4, low=-1.0, high=1.0),
+            cameras=(self.camera_name, *(camera for camera in CAMERAS if camera != self.camera_name)),
+            options={
+                "camera_name": self.camera_name,
+                "height": self.observation_height,
+                "width": self.observation_width,
+                "episode_length": self.episode_length,
+            },
+            preload=("yardarm.envs.metaworld", "metaworld.policies"),
+            renderer="mujoco",
+        )
+
+
+def _canonical(word: str) -> str:
+    """Check one word of a selector; "metaworld-push-v3" and "push-v3" mean the same, as in LeRobot."""
+    selector = word.strip().removeprefix("metaworld-")
+    if selector in GROUPS or selector in INSTRUCTIONS:
+        return selector
+    if selector.endswith("-v2") and (renamed := selector[:-1] + "3") in INSTRUCTIONS:
+        raise UsageError(f"unknown task '{selector}'; Meta-World 3 names it '{renamed}'")
+    raise UsageError(
+        f"unknown task '{selector}'{nearest(selector, [*GROUPS, *INSTRUCTIONS])} "
+        "`yardarm tasks metaworld` lists all"
+    )

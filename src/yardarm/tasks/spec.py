@@ -1,0 +1,93 @@
+"""What can be evaluated, as pure data: picklable, and known without importing a simulator."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["ActionSpec", "EnvSpec", "EpisodeSpec", "Feature", "TaskSpec"]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One input that an environment offers: its shape (images are height, width, channel) and dtype."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it must be rendered, which is what makes a look expensive."""
+        return self.dtype == "uint8" and len(self.shape) == 3
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """A flat float32 action and its bounds."""
+
+    size: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class EnvSpec:
+    """How to build a task's simulator, and what it offers."""
+
+    simulator: str
+    """``"module:Class"``, imported in workers only and called with the `TaskSpec`."""
+    features: Mapping[str, Feature]
+    action: ActionSpec
+    cameras: tuple[str, ...] = ()
+    """Cameras that a video can be taken from; the first is the default."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Plain values that change the physics or the pixels; they are part of an episode's identity."""
+    preload: tuple[str, ...] = ()
+    """Modules that are imported once, before workers are forked."""
+    renderer: str | None = None
+    """``"mujoco"`` where pixels need an OpenGL context."""
+    replayable: bool = True
+    """Whether the same seed and actions give the same episode again."""
+
+    options_hash: str = field(init=False)
+    """A short name for the options: equal for equal options."""
+
+    def __post_init__(self) -> None:
+        text = json.dumps([self.simulator, dict(self.options)], sort_keys=True)
+        object.__setattr__(self, "options_hash", hashlib.sha256(text.encode()).hexdigest()[:12])
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """One task as it was selected: alone, or as a member of a group."""
+
+    benchmark: str
+    group: str
+    """The selector that it came by: "medium", "libero_spatial", or the task itself."""
+    index: int
+    """Its id inside the group, as LeRobot numbers it."""
+    name: str
+    instruction: str
+    max_steps: int
+    fps: int
+    env: EnvSpec
+
+    def key(self) -> tuple[str, str, str]:
+        """What it takes to be the same task, whatever group it was selected by."""
+        return (self.benchmark, self.env.options_hash, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSpec:
+    """One episode to run: a task, its index among the task's episodes, and its seed."""
+
+    task: TaskSpec
+    index: int
+    seed: int
+
+    def key(self) -> tuple[str, str, str, int, int]:
+        """What it takes to be the same episode."""
+        return (*self.task.key(), self.index, self.seed)
