@@ -34,11 +34,12 @@ def evaluate(
 
     Workers are started by a process of their own, so a script that calls this needs no ``__main__`` guard.
     """
-    if not isinstance(tasks, BenchmarkConfig):
-        selector = tasks if isinstance(tasks, str) else ",".join(tasks)
-        tasks = BENCHMARKS.load(benchmark)(task=selector)
+    if isinstance(tasks, BenchmarkConfig):
+        env = tasks
+    else:
+        env = BENCHMARKS.load(benchmark)(task=tasks if isinstance(tasks, str) else ",".join(tasks))
     config = EvalConfig(
-        env=tasks,
+        env=env,
         policy=PolicySpec(policy) if isinstance(policy, str) else policy,
         eval=EvalOptions(**options),
         seed=seed,

@@ -20,9 +20,7 @@ def import_object(path: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        raise UsageError(
-            f"cannot import '{path}': {error}; is it installed, or in the current directory?"
-        ) from error
+        raise UsageError(f"cannot import '{path}': {error}; is it installed, or in the current directory?") from error
     try:
         return getattr(module, attribute)
     except AttributeError:

@@ -84,9 +84,7 @@ def _short(fault: PolicyFault, path: Path | None) -> PolicyFault:
         return fault
     log = path / "policy_error.txt"
     log.write_text(str(fault))
-    return PolicyFault(
-        f"{lines[0].rstrip(':')} {lines[-1]}; the traceback is in {log}, finished episodes are kept"
-    )
+    return PolicyFault(f"{lines[0].rstrip(':')} {lines[-1]}; the traceback is in {log}, finished episodes are kept")
 
 
 def _help(benchmark: str) -> str:
@@ -104,13 +102,12 @@ def _help(benchmark: str) -> str:
         ("--config_path", "", "a YAML or JSON file with these options, such as a run's config.yaml"),
     ]
     width = max(len(name) for name, _, _ in rows)
-    lines = [
-        f"  {name:<{width}}  {text}" + (f" [{default}]" if default else "") for name, default, text in rows
-    ]
+    lines = [f"  {name:<{width}}  {text}" + (f" [{default}]" if default else "") for name, default, text in rows]
     return (
         "Evaluate a policy in simulation. Press Ctrl-C at any time: the same command with the same --output_dir, or "
         "with\n--resume=true, goes on where it stopped.\n\n"
         "usage: yardarm eval --policy.type=… --env.type=… [--flag=value …]\n\n"
         + "\n".join(lines)
-        + f"\n\nexamples:\n{EXAMPLES}\n\nexit code: 0 all episodes ran, 1 some ended in errors, 2 a mistake in the command"
+        + f"\n\nexamples:\n{EXAMPLES}\n\n"
+        "exit code: 0 all episodes ran, 1 some ended in errors, 2 a mistake in the command"
     )

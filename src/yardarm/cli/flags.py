@@ -48,9 +48,7 @@ def value_of(text: str) -> Any:
 
 def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
     """Lay flags over a configuration file's content."""
-    data: dict[str, Any] = {
-        name: dict(value) if isinstance(value, Mapping) else value for name, value in base.items()
-    }
+    data: dict[str, Any] = {name: dict(value) if isinstance(value, Mapping) else value for name, value in base.items()}
     for name, text in flags.items():
         section, dot, key = name.partition(".")
         if not dot:

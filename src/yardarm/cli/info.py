@@ -21,9 +21,7 @@ def run(words: Sequence[str]) -> int:
         return 0
     for package, version in versions().items():
         print(f"{package:<12} {version or 'not installed'}")
-    print(
-        f"{'processor':<12} {cpu_model()}, {usable_cores()} usable core(s), {total_memory_gb()} GB of memory"
-    )
+    print(f"{'processor':<12} {cpu_model()}, {usable_cores()} usable core(s), {total_memory_gb()} GB of memory")
     print(f"{'policies':<12} {', '.join(POLICIES.names())}, or package.module:Name")
     complete = True
     for name in BENCHMARKS.names():

@@ -25,7 +25,7 @@ HELP = f"""\
 Render the MP4 of a finished episode: it is played again from its seed and its actions, and checked against the
 fingerprints that were recorded.
 
-usage: yardarm replay RUN [--task=…] [--episode=0] [--camera=…] [--size=HEIGHTxWIDTH] [--fps={VIDEO_FPS}] [--output=FILE]
+usage: yardarm replay RUN [--task=…] [--episode=…] [--camera=…] [--size=…] [--fps=…] [--output=…]
 
   RUN        a run's folder
   --task     the task's name; not needed when the run has one task
@@ -65,16 +65,10 @@ def _prepare(stored: StoredRun, flags: dict[str, str]) -> Replay:
     if camera not in cameras:
         raise UsageError(f"unknown camera '{camera}'{nearest(camera, cameras)} one of {', '.join(cameras)}")
     if not episode.task.env.replayable:
-        raise UsageError(
-            f"'{episode.task.name}' cannot be replayed; film it while it runs with --eval.videos=N"
-        )
-    film, fps = film_of(
-        episode.task, camera, _size(flags.get("size")), _integer(flags, "fps", VIDEO_FPS, least=1)
-    )
+        raise UsageError(f"'{episode.task.name}' cannot be replayed; film it while it runs with --eval.videos=N")
+    film, fps = film_of(episode.task, camera, _size(flags.get("size")), _integer(flags, "fps", VIDEO_FPS, least=1))
     path = (
-        Path(flags["output"])
-        if "output" in flags
-        else stored.folder.video(record.key.task, record.key.index, camera)
+        Path(flags["output"]) if "output" in flags else stored.folder.video(record.key.task, record.key.index, camera)
     )
     if path.suffix != ".mp4":
         raise UsageError(f"--output must end in .mp4, got '{path}'")

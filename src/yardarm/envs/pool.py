@@ -100,9 +100,7 @@ class LocalPool:
         self._worker = None
         self._reports.clear()
 
-    def wait(
-        self, timeout: float | None = None, also: Sequence[int] = ()
-    ) -> list[tuple[LocalWorker, Report]]:
+    def wait(self, timeout: float | None = None, also: Sequence[int] = ()) -> list[tuple[LocalWorker, Report]]:
         """Hand out what was reported; only a descriptor in `also` is worth waiting for."""
         if not self._reports and also:
             select.select(also, [], [], timeout)

@@ -45,7 +45,7 @@ class Launcher:
             output: Any = stack.enter_context(log.open("ab")) if log else subprocess.DEVNULL
             self._process = subprocess.Popen(
                 [sys.executable, "-c", "from yardarm.envs.launcher import main; main()"],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=output,
                 stderr=output,
                 env={**os.environ, **SINGLE_THREADED},
@@ -181,9 +181,7 @@ class ProcessPool:
             assert worker.launcher is not None
             worker.launcher.kill(worker.pid)
 
-    def wait(
-        self, timeout: float | None = None, also: Sequence[int] = ()
-    ) -> list[tuple[ProcessWorker, Report]]:
+    def wait(self, timeout: float | None = None, also: Sequence[int] = ()) -> list[tuple[ProcessWorker, Report]]:
         """Collect all reports that have arrived, waiting for the first one."""
         earliest = min((worker.deadline for worker in self._workers.values()), default=float("inf"))
         limits = [timeout] if timeout is not None else []
@@ -263,6 +261,4 @@ class ProcessPool:
                 return launcher, launcher.fork(environment, descriptors)
             except OSError:  # the launcher was killed: its workers died with it; start another
                 self._launchers.pop(modules).close()
-        raise EnvironmentFault(
-            f"cannot start workers that import {', '.join(modules)}: the launcher keeps dying"
-        )
+        raise EnvironmentFault(f"cannot start workers that import {', '.join(modules)}: the launcher keeps dying")

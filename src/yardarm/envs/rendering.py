@@ -22,9 +22,7 @@ def backends() -> tuple[str, ...]:
     if not asked:
         return ("cgl",) if sys.platform == "darwin" else HEADLESS
     if asked not in KNOWN:
-        raise SetupError(
-            f"MUJOCO_GL is set to '{asked}', which cannot render; unset it, or set it to egl or osmesa"
-        )
+        raise SetupError(f"MUJOCO_GL is set to '{asked}', which cannot render; unset it, or set it to egl or osmesa")
     return (asked,)
 
 

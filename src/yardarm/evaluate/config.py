@@ -19,13 +19,9 @@ class EvalOptions:
     """Flags below ``--eval.``."""
 
     n_episodes: int = option(50, "episodes of each task")
-    batch_size: int = option(
-        0, "how many episodes run at once, each in its own worker; 0: fit to this machine"
-    )
+    batch_size: int = option(0, "how many episodes run at once, each in its own worker; 0: fit to this machine")
     use_async_envs: bool = option(True, "false: one simulator in this process, for debugging")
-    videos: int = option(
-        0, "videos of the first so many episodes of each task, rendered after the evaluation"
-    )
+    videos: int = option(0, "videos of the first so many episodes of each task, rendered after the evaluation")
     timeout_s: float = option(300.0, "a worker that says nothing for so long is replaced")
     max_retries: int = option(2, "how often an episode is run again after its worker failed")
 

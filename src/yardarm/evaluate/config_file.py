@@ -94,9 +94,7 @@ def _check_names(section: str, data: Mapping[str, Any], known: Iterable[str]) ->
     for name in data:
         if name not in known:
             prefix = f"{section}." if section else ""
-            raise UsageError(
-                f"unknown option '--{prefix}{name}'{nearest(name, known)} `yardarm eval --help` lists all"
-            )
+            raise UsageError(f"unknown option '--{prefix}{name}'{nearest(name, known)} `yardarm eval --help` lists all")
 
 
 def _without_sections() -> type:

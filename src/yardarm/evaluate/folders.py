@@ -24,8 +24,7 @@ def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
         stored = folder.read_manifest()["plan"]
         if stored != plan.identity():
             raise UsageError(
-                f"{path} holds another run: {describe_difference(stored, plan.identity())}; "
-                "choose another --output_dir"
+                f"{path} holds another run: {describe_difference(stored, plan.identity())}; choose another --output_dir"
             )
     elif folder.journal.exists() or folder.eval_info.exists():
         raise UsageError(f"{path} holds results of something else; choose another --output_dir")

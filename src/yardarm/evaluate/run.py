@@ -78,9 +78,7 @@ def _keep(result: EpisodeResult, plan: Plan, folder: RunFolder, filming: Filming
     key, rollout = plan.key(result.episode), result.rollout
     if rollout is None:
         filming.drop(result.episode)
-        return EpisodeRecord(
-            key, "error", error=result.error, attempts=result.attempts, timing=_rounded(result.timing)
-        )
+        return EpisodeRecord(key, "error", error=result.error, attempts=result.attempts, timing=_rounded(result.timing))
     filming.finish(result.episode)
     folder.save_played(key, PlayedEpisode(rollout.actions, rollout.rewards, rollout.initial_state))
     return EpisodeRecord(
@@ -112,9 +110,7 @@ def _open_pool(
     renders = [task for task in plan.distinct_tasks() if task.env.renderer]
     looks = any(task.env.features[name].is_image for task in renders for name in policy.policy.wants.inputs)
     local = not config.eval.use_async_envs
-    pool: Pool = (
-        LocalPool() if local else ProcessPool(size, time_limit_s=config.eval.timeout_s, log=folder.worker_log)
-    )
+    pool: Pool = LocalPool() if local else ProcessPool(size, time_limit_s=config.eval.timeout_s, log=folder.worker_log)
     renderer = None
     try:
         if renders and (looks or config.eval.videos) and isinstance(pool, ProcessPool):
@@ -178,9 +174,7 @@ def _summary(folder: RunFolder, plan: Plan, journal: Journal, wall_s: float) -> 
 
 
 def _write_eval_info(folder: RunFolder, run: RunResult) -> None:
-    videos = {
-        record.key: [str(path) for path in sorted(folder.videos_of(record.key))] for record in run.episodes
-    }
+    videos = {record.key: [str(path) for path in sorted(folder.videos_of(record.key))] for record in run.episodes}
     write_json(folder.eval_info, eval_info(run, videos))
 
 

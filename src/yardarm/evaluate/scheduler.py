@@ -136,9 +136,7 @@ class Scheduler:
                     return self._finish(worker, error=error)
         return None
 
-    def _finish(
-        self, worker: Worker, *, rollout: Rollout | None = None, error: str | None = None
-    ) -> EpisodeResult:
+    def _finish(self, worker: Worker, *, rollout: Rollout | None = None, error: str | None = None) -> EpisodeResult:
         running = self._running.pop(worker)
         self._queue.done(running.episode)
         timing = asdict(rollout.timing) if rollout else {}
@@ -171,9 +169,7 @@ class Scheduler:
         try:
             return self._policy.start(episode)
         except Exception as error:
-            raise PolicyFault(
-                f"the policy raised at the start of an episode:\n{traceback.format_exc()}"
-            ) from error
+            raise PolicyFault(f"the policy raised at the start of an episode:\n{traceback.format_exc()}") from error
 
     def _request(self, running: Running) -> Request:
         return Request(running.episode, running.state, running.looks)

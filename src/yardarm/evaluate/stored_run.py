@@ -24,9 +24,7 @@ class StoredRun:
         names = sorted({key.task for key in self.records})
         if task is None:
             if len(names) != 1:
-                raise UsageError(
-                    f"--task is missing; this run has {', '.join(names) or 'no finished episode yet'}"
-                )
+                raise UsageError(f"--task is missing; this run has {', '.join(names) or 'no finished episode yet'}")
             task = names[0]
         if task not in names:
             raise UsageError(

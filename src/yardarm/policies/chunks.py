@@ -47,10 +47,5 @@ def _by_offset(chunk: ActionChunk, length: int, wants: ObservationSpec) -> dict[
             f"they must lie between 1 and {length}, and something must be read after the last action"
         )
     if len(offsets) > wants.steps:
-        raise PolicyFault(
-            f"the policy looks {len(offsets)} times in a chunk, but `wants.steps` is {wants.steps}"
-        )
-    return {
-        offset: tuple(name for name in wants.inputs if offset in chunk.looks.get(name, ()))
-        for offset in offsets
-    }
+        raise PolicyFault(f"the policy looks {len(offsets)} times in a chunk, but `wants.steps` is {wants.steps}")
+    return {offset: tuple(name for name in wants.inputs if offset in chunk.looks.get(name, ())) for offset in offsets}

@@ -18,15 +18,11 @@ def results_table(result: RunResult, console: Console) -> Iterator[RenderableTyp
     if not console.is_terminal:
         yield from ("\t".join(row) for row in rows)
         return
-    table = Table(
-        "group", "task", "success", "k/n", "95% interval", "mean steps", "errors", header_style="bold"
-    )
+    table = Table("group", "task", "success", "k/n", "95% interval", "mean steps", "errors", header_style="bold")
     for column in table.columns[2:]:
         column.justify = "right"
     for row in rows:
-        table.add_row(
-            *row, style="bold" if row[1] in ("(group)", "(all)") else "", end_section=row[1] == "(group)"
-        )
+        table.add_row(*row, style="bold" if row[1] in ("(group)", "(all)") else "", end_section=row[1] == "(group)")
     yield table
 
 

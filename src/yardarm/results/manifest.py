@@ -41,9 +41,7 @@ def provenance() -> dict[str, Any]:
         },
         "git_commit": _git_commit(),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
-        "environment": {
-            name: os.environ[name] for name in ("MUJOCO_GL", "OMP_NUM_THREADS") if name in os.environ
-        },
+        "environment": {name: os.environ[name] for name in ("MUJOCO_GL", "OMP_NUM_THREADS") if name in os.environ},
     }
 
 

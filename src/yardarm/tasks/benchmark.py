@@ -16,9 +16,7 @@ from yardarm.tasks.spec import TaskSpec
 
 __all__ = ["BENCHMARKS", "BenchmarkConfig", "option", "positive"]
 
-BENCHMARKS = Registry(
-    "benchmark", "yardarm.benchmarks", {"metaworld": "yardarm.tasks.metaworld:MetaworldConfig"}
-)
+BENCHMARKS = Registry("benchmark", "yardarm.benchmarks", {"metaworld": "yardarm.tasks.metaworld:MetaworldConfig"})
 
 
 def option(default: Any, help: str) -> Any:
@@ -69,8 +67,7 @@ class BenchmarkConfig:
                 found = version(requirement.name)
             except PackageNotFoundError:
                 raise SetupError(
-                    f"benchmark '{cls.name}' needs {requirement.name}, which is not installed; "
-                    f"run: {cls.install_hint}"
+                    f"benchmark '{cls.name}' needs {requirement.name}, which is not installed; run: {cls.install_hint}"
                 ) from None
             if not requirement.specifier.contains(found, prereleases=True):
                 raise SetupError(

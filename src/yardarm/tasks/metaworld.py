@@ -30,18 +30,14 @@ class MetaworldConfig(BenchmarkConfig):
         "pip install 'yardarm[metaworld]' (or: pip install 'metaworld==3.1.1' 'gymnasium>=1.1,<2')"
     )
 
-    task: str = option(
-        "mt10", "tasks and groups, separated by commas: assembly-v3, easy, medium, mt10, mt50, …"
-    )
+    task: str = option("mt10", "tasks and groups, separated by commas: assembly-v3, easy, medium, mt10, mt50, …")
     obs_type: str = option("pixels_agent_pos", f"what the policy may see: {', '.join(OBSERVATION_TYPES)}")
     camera_name: str = option("corner2", f"the camera of observation.image: {', '.join(CAMERAS)}")
     observation_height: int = option(480, "height of observation.image")
     observation_width: int = option(480, "width of observation.image")
     episode_length: int = option(HORIZON, "step limit of an episode, at most 500")
     fps: int = option(CONTROL_RATE, "accepted for LeRobot's sake; the simulator's rate is 80")
-    render_mode: str = option(
-        "rgb_array", "accepted for LeRobot's sake; pixels are rendered when a policy looks"
-    )
+    render_mode: str = option("rgb_array", "accepted for LeRobot's sake; pixels are rendered when a policy looks")
     multitask_eval: bool = option(True, "accepted for LeRobot's sake; all tasks always share one queue")
     disable_env_checker: bool = option(True, "accepted for LeRobot's sake; no checker runs")
 
@@ -99,15 +95,11 @@ class MetaworldConfig(BenchmarkConfig):
                 "LeRobot ignores it for Meta-World and always plays up to 500 steps"
             )
         if self.fps != defaults.fps:
-            notes.append(
-                f"--env.fps={self.fps} changes nothing: Meta-World runs at {CONTROL_RATE} steps a second"
-            )
+            notes.append(f"--env.fps={self.fps} changes nothing: Meta-World runs at {CONTROL_RATE} steps a second")
         if not self.multitask_eval:
             notes.append("--env.multitask_eval=false changes nothing: select a single task instead")
         if self.render_mode != defaults.render_mode:
-            notes.append(
-                f"--env.render_mode={self.render_mode} changes nothing: policies always see RGB arrays"
-            )
+            notes.append(f"--env.render_mode={self.render_mode} changes nothing: policies always see RGB arrays")
         if "metaworld-" in self.task:
             notes.append("the 'metaworld-' prefix of a task is not needed; it was removed")
         return notes
@@ -141,6 +133,5 @@ def _canonical(word: str) -> str:
     if selector.endswith("-v2") and (renamed := selector[:-1] + "3") in INSTRUCTIONS:
         raise UsageError(f"unknown task '{selector}'; Meta-World 3 names it '{renamed}'")
     raise UsageError(
-        f"unknown task '{selector}'{nearest(selector, [*GROUPS, *INSTRUCTIONS])} "
-        "`yardarm tasks metaworld` lists all"
+        f"unknown task '{selector}'{nearest(selector, [*GROUPS, *INSTRUCTIONS])} `yardarm tasks metaworld` lists all"
     )
