@@ -18,6 +18,10 @@ __all__ = ["MetaworldSimulator"]
 # LeRobot moves this camera closer to the table, and its image comes out rotated by half a turn.
 MOVED_CAMERA = "corner2"
 MOVED_CAMERA_POSITION = (0.75, 0.075, 0.7)
+# After a reset, these tasks draw their goal's marker where the last episode left it. (Some others, reach-v3 among
+# them, draw it at the first of the two goals that a reset samples: wrong as well, but the same every time, and
+# what policies were trained on.)
+TASKS_WITH_STALE_MARKERS = ("push-v3", "push-back-v3")
 
 
 class MetaworldSimulator:
@@ -25,6 +29,7 @@ class MetaworldSimulator:
 
     def __init__(self, task: TaskSpec) -> None:
         self._options = task.env.options
+        self._has_stale_markers = task.name in TASKS_WITH_STALE_MARKERS
         self._env = _build(task.name)
         self._camera = MujocoCamera(self._env.model, self._env.data)
         self._raw = np.zeros(39)
@@ -33,7 +38,8 @@ class MetaworldSimulator:
         """Draw the episode's goal and object positions from its seed."""
         self._env.seed(episode.seed)
         self._raw, _ = self._env.reset()
-        self._move_markers()
+        if self._has_stale_markers:
+            self._move_markers()
 
     def step(self, action: np.ndarray) -> Step:
         """Play one action; a success terminates."""
@@ -66,11 +72,12 @@ class MetaworldSimulator:
     def _input(self, name: str) -> np.ndarray:
         if name == "observation.image":
             return self.frame(self._options["camera_name"], self._options["height"], self._options["width"])
-        return self._raw[:4] if name == "observation.state" else self._raw
+        # A copy, because some of Meta-World's experts write into what they are shown.
+        return (self._raw[:4] if name == "observation.state" else self._raw).copy()
 
     def _move_markers(self) -> None:
-        # A reset writes the goal's marker into the model, but push-v3 and push-back-v3 do not forward after
-        # that: `site_xpos`, which is what is drawn, still shows the goal of the last episode.
+        # A reset writes the marker's place into the model, but `site_xpos`, which is what is drawn, is computed
+        # from it at the next step only.
         model, data = self._env.model, self._env.data
         rotation = data.xmat[model.site_bodyid].reshape(-1, 3, 3)
         data.site_xpos[:] = data.xpos[model.site_bodyid] + np.einsum("nij,nj->ni", rotation, model.site_pos)

@@ -1,0 +1,7 @@
+"""``python -m yardarm``."""
+
+import sys
+
+from yardarm.cli import main
+
+sys.exit(main())

@@ -1,0 +1,128 @@
+"""Meta-World behaves as in LeRobot, and an episode does not know what ran before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.helpers import GOLDEN
+from yardarm.envs import ProcessPool
+from yardarm.envs.messages import Begin, Finished, Play, Rollout, Seen
+from yardarm.envs.processes import ProcessWorker
+from yardarm.envs.shared_memory import MemoryLayout
+from yardarm.policies.chunks import PlayableChunk
+from yardarm.tasks import EpisodeSpec, TaskSpec
+from yardarm.tasks.metaworld import MetaworldConfig
+
+EVERYTHING = ("observation.image", "observation.state", "observation.environment_state")
+# The goal marker of push-v3's first frame, which LeRobot draws where the last episode left it.
+MARKER = (slice(100, 300), slice(150, 400))
+
+
+class Actor:
+    """Drives one worker by hand."""
+
+    def __init__(self, task: TaskSpec) -> None:
+        self.task = task
+        self.pool = ProcessPool(1, time_limit_s=120)
+        self.pool.choose_renderer(task)
+        features = {name: task.env.features[name] for name in EVERYTHING}
+        self.worker: ProcessWorker = self.pool.hire(task, MemoryLayout(features))
+
+    def begin(self, seed: int, wanted: tuple[str, ...] = EVERYTHING) -> dict[str, np.ndarray]:
+        self.worker.order(Begin(EpisodeSpec(self.task, 0, seed), wanted))
+        return self._seen()
+
+    def play(self, actions: np.ndarray, wanted: tuple[str, ...] = EVERYTHING) -> dict[str, np.ndarray]:
+        self.worker.order(Play(PlayableChunk(actions, {len(actions): wanted})))
+        return self._seen()
+
+    def play_to_the_end(self, actions: np.ndarray) -> Rollout:
+        self.worker.order(Play(PlayableChunk(actions, {len(actions): ()})))
+        ((_, report),) = self.pool.wait()
+        assert isinstance(report, Finished), report
+        return report.rollout
+
+    def _seen(self) -> dict[str, np.ndarray]:
+        ((_, report),) = self.pool.wait()
+        assert isinstance(report, Seen), report
+        return {name: value.copy() for name, value in self.worker.looks[0].items()}
+
+
+@pytest.fixture
+def actor(request: pytest.FixtureRequest) -> Iterator[Actor]:
+    (task,) = MetaworldConfig(task=request.param).tasks()
+    actor = Actor(task)
+    yield actor
+    actor.pool.close()
+
+
+def assert_same_picture(seen: np.ndarray, expected: np.ndarray) -> None:
+    difference = np.abs(seen.astype(int) - expected.astype(int))
+    assert difference.mean() < 0.05
+    blocks = difference[:480, :480].reshape(30, 16, 30, 16, 3).mean(axis=(1, 3, 4))
+    assert blocks.max() < 2
+
+
+def assert_same_raw_values(seen: dict[str, np.ndarray], expected: np.ndarray) -> None:
+    raw = seen["observation.environment_state"]
+    # The expert that recorded door-open-v3 wrote into what it was shown: the door's x is 0.05 less there.
+    others = np.arange(39) != 4
+    np.testing.assert_allclose(raw[others], expected[others], atol=1e-9)
+    np.testing.assert_allclose(raw[4], expected[4], atol=0.05 + 1e-9)
+
+
+def marker_centre(frame: np.ndarray) -> np.ndarray:
+    """Where the green goal marker is, in pixels."""
+    red, green, blue = np.moveaxis(frame.astype(int), -1, 0)
+    return np.argwhere((green > 80) & (red < green / 3) & (blue < green / 3)).mean(axis=0)
+
+
+def without_marker(frame: np.ndarray) -> np.ndarray:
+    frame = frame.copy()
+    frame[MARKER] = 0
+    return frame
+
+
+@pytest.mark.parametrize("actor", ["reach-v3", "push-v3", "door-open-v3"], indirect=True)
+def test_episodes_go_as_in_lerobot(actor: Actor) -> None:
+    golden = np.load(GOLDEN / "metaworld" / f"{actor.task.name}.npz")
+    assert actor.task.instruction == str(golden["instruction"])
+    for seed in (1000, 1001):
+        trace = {name: golden[f"seed{seed}.{name}"] for name in ("actions", "rewards", "success", "frame0", "frame30")}
+        first = actor.begin(seed)
+        np.testing.assert_allclose(first["observation.state"], golden[f"seed{seed}.agent_pos"][0], atol=1e-9)
+        assert_same_raw_values(first, golden[f"seed{seed}.observation39"][0])
+        mask = without_marker if actor.task.name == "push-v3" else np.asarray
+        assert_same_picture(mask(first["observation.image"]), mask(trace["frame0"]))
+        later = actor.play(trace["actions"][:30])
+        assert_same_raw_values(later, golden[f"seed{seed}.observation39"][30])
+        assert_same_picture(later["observation.image"], trace["frame30"])
+        rollout = actor.play_to_the_end(trace["actions"][30:])
+        np.testing.assert_allclose(rollout.rewards, trace["rewards"], atol=1e-6)
+        assert rollout.success == trace["success"].any()
+        assert len(rollout.rewards) == len(trace["rewards"])
+
+
+@pytest.mark.parametrize("actor", ["push-v3", "push-back-v3"], indirect=True)
+def test_the_first_frame_does_not_show_the_last_episodes_goal(actor: Actor) -> None:
+    fresh = actor.begin(1000)["observation.image"]
+    actor.begin(1007)
+    actor.play(np.full((5, 4), 0.5, np.float32), wanted=())
+    np.testing.assert_array_equal(actor.begin(1000)["observation.image"], fresh)
+
+
+@pytest.mark.parametrize("actor", ["push-v3"], indirect=True)
+def test_the_first_frame_shows_this_episodes_goal(actor: Actor) -> None:
+    actor.begin(1007)
+    first = actor.begin(1000)["observation.image"]
+    later = actor.play(np.zeros((1, 4), np.float32))["observation.image"]
+    np.testing.assert_allclose(marker_centre(first), marker_centre(later), atol=1)
+
+
+@pytest.mark.parametrize("actor", ["reach-v3"], indirect=True)
+def test_unwanted_inputs_are_not_rendered(actor: Actor) -> None:
+    actor.begin(1000, wanted=("observation.state",))
+    assert not actor.worker.looks[0]["observation.image"].any()

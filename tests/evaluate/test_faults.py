@@ -1,0 +1,151 @@
+"""Workers that are killed, hang or raise: the run goes on, and its counts are right."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from tests.helpers import courses, descendants, wait_until
+from yardarm.api import evaluate
+from yardarm.errors import PolicyFault
+from yardarm.evaluate import Listener
+from yardarm.policies import ActionChunk, ObservationSpec, Request
+from yardarm.results import EpisodeRecord, RunResult, read_journal
+
+
+def toy_run(folder: Path, policy: Any = "toy-mover", **options: Any) -> RunResult:
+    from toy_world import ToyConfig
+
+    names = {"task", "fault", "fault_at", "fault_times", "step_s", "max_steps"}
+    flags = {name: options.pop(name) for name in names & set(options)}
+    config = ToyConfig(scratch=str(folder.parent), **flags)
+    options = {"n_episodes": 3, "batch_size": 2, "timeout_s": 60, **options}
+    return evaluate(policy, config, output_dir=folder, **options)
+
+
+@pytest.mark.parametrize("policy", ["toy-mover", "random"])
+@pytest.mark.parametrize("fault", ["kill", "raise", "hang"])
+def test_a_failed_worker_is_replaced_and_its_episode_run_again(fault: str, policy: str, tmp_path: Path) -> None:
+    timeout_s = 1.5 if fault == "hang" else 60
+    run = toy_run(tmp_path / "run", policy, fault=fault, fault_at=1, timeout_s=timeout_s)
+    assert run.counts.episodes == 6
+    assert run.counts.errors == 0
+    assert {record.attempts for record in run.episodes if record.key.index == 1} == {2}
+    assert {record.attempts for record in run.episodes if record.key.index != 1} == {1}
+
+
+@pytest.mark.parametrize(("fault", "trace"), [("kill", "ended unexpectedly"), ("raise", "the toy is broken")])
+def test_an_episode_that_keeps_failing_is_an_error_with_its_reason(fault: str, trace: str, tmp_path: Path) -> None:
+    run = toy_run(tmp_path / "run", task="left", fault=fault, fault_times=99, max_retries=1)
+    (error,) = [record for record in run.episodes if record.status == "error"]
+    assert error.key.index == 0
+    assert error.attempts == 2
+    assert trace in (error.error or "")
+    assert (run.counts.episodes, run.counts.errors) == (2, 1)
+
+
+def test_an_error_is_tried_again_when_the_run_is_resumed(tmp_path: Path) -> None:
+    assert toy_run(tmp_path / "run", fault="raise", fault_times=1, max_retries=0).counts.errors == 2
+    resumed = toy_run(tmp_path / "run", fault="raise", fault_times=1, max_retries=0)
+    assert resumed.counts.errors == 0
+    assert resumed.counts.episodes == 6
+
+
+def test_workers_killed_from_outside_lose_no_episode(tmp_path: Path) -> None:
+    undisturbed = courses(toy_run(tmp_path / "undisturbed", "random", step_s=0.005, n_episodes=4))
+    killed = []
+
+    def kill_a_worker_now_and_then() -> None:
+        for _ in range(3):
+            wait_until(lambda: len(_workers()) > 0)
+            victim = _workers()[0]
+            os.kill(victim.pid, signal.SIGKILL)
+            killed.append(victim.pid)
+            psutil.wait_procs([victim], timeout=5)
+
+    thread = threading.Thread(target=kill_a_worker_now_and_then)
+    thread.start()
+    run = toy_run(tmp_path / "run", "random", step_s=0.005, n_episodes=4, max_retries=5)
+    thread.join()
+    assert len(killed) == 3
+    assert courses(run) == undisturbed
+
+
+def test_a_killed_launcher_is_replaced(tmp_path: Path) -> None:
+    class KillTheLauncherOnce(Listener):
+        killed = False
+
+        def finished(self, record: EpisodeRecord) -> None:
+            if not self.killed:
+                self.killed = True
+                os.kill(descendants(os.getpid())[0].pid, signal.SIGKILL)
+
+    listener = KillTheLauncherOnce()
+    run = toy_run(tmp_path / "run", "random", step_s=0.002, listener=listener, max_retries=5)
+    assert listener.killed
+    assert (run.counts.episodes, run.counts.errors) == (6, 0)
+
+
+def _workers() -> list[psutil.Process]:
+    """Grandchildren: the children are launchers."""
+    children = psutil.Process().children()
+    return [worker for child in children for worker in child.children()]
+
+
+class BadPolicy:
+    wants = ObservationSpec(inputs=("observation.state",))
+    place = "host"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def start(self, episode: Any) -> None:
+        pass
+
+    def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return [self.answer for _ in requests]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (ValueError("weights are missing"), "weights are missing"),
+        (ActionChunk(np.full((2, 1), np.nan)), "NaN or infinite actions for 'left'"),
+        (ActionChunk(np.zeros((2, 7))), r"actions of shape \(2, 7\) for 'left'; it must be \(how many ≥ 1, 1\)"),
+        (ActionChunk(np.zeros((0, 1))), "actions of shape"),
+        (ActionChunk(np.zeros((2, 1)), {"observation.state": [3]}), "offsets"),
+        (ActionChunk(np.zeros((2, 1)), {"observation.image": [2]}), "which its `wants` does not name"),
+        (ActionChunk(np.zeros((2, 1)), {"observation.state": [1, 2]}), "`wants.steps` is 1"),
+    ],
+)
+def test_a_policy_that_cannot_be_played_stops_the_run_with_a_clear_message(
+    answer: Any, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(PolicyFault, match=message):
+        toy_run(tmp_path / "run", BadPolicy(answer), task="left")
+    assert not descendants(os.getpid()), "workers are left over"
+
+
+def test_what_was_finished_before_a_policy_failed_is_kept(tmp_path: Path) -> None:
+    class FailsLater(BadPolicy):
+        calls = 0
+
+        def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+            self.calls += 1
+            if self.calls > 12:
+                raise RuntimeError("out of memory")
+            return [ActionChunk(np.zeros((5, 1))) for _ in requests]
+
+    with pytest.raises(PolicyFault, match="out of memory"):
+        toy_run(tmp_path / "run", FailsLater(None), task="left", n_episodes=20, batch_size=1)
+    assert len(list(read_journal(tmp_path / "run" / "episodes.jsonl"))) == 3
