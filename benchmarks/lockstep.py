@@ -79,7 +79,9 @@ def play_lockstep(
             )
         envs.reset(seed=list(batches[0]))  # builds the simulators and opens their OpenGL contexts
         for seeds in batches:
-            _play_batch(envs, [EpisodeSpec(task, index, seed) for index, seed in enumerate(seeds)], policy, max_steps, run)
+            _play_batch(
+                envs, [EpisodeSpec(task, index, seed) for index, seed in enumerate(seeds)], policy, max_steps, run
+            )
         envs.close()
     return run
 
@@ -112,8 +114,7 @@ def _play_batch(
             break
     run.batches += 1
     run.rewards.update(
-        ((episode.task.name, episode.seed), np.array(values))
-        for episode, values in zip(episodes, rewards, strict=True)
+        ((episode.task.name, episode.seed), np.array(values)) for episode, values in zip(episodes, rewards, strict=True)
     )
 
 

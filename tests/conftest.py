@@ -19,11 +19,8 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source")
     for file in ("pyproject.toml", "toy_world.py"):
         (source / file).write_text((TESTS / "plugin" / file).read_text())
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-        + ["--disable-pip-version-check", "--target", str(target), str(source)],
-        check=True,
-    )
+    quietly = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "pip", "install", *quietly, "--target", target, source], check=True)
     sys.path.append(str(target))
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(target), os.environ.get("PYTHONPATH")]))
     return target

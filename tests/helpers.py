@@ -41,9 +41,7 @@ def start_yardarm(*words: object, **options: Any) -> subprocess.Popen[str]:
 
 def courses(run: RunResult | Path) -> dict[Any, Any]:
     """What happened in each episode of a run, without what it cost."""
-    records: Iterable[EpisodeRecord] = (
-        read_journal(run / "episodes.jsonl") if isinstance(run, Path) else run.episodes
-    )
+    records: Iterable[EpisodeRecord] = read_journal(run / "episodes.jsonl") if isinstance(run, Path) else run.episodes
     return {record.key: record.course() for record in records}
 
 

@@ -59,7 +59,10 @@ class ToyConfig(BenchmarkConfig):
             fps=20,
             env=EnvSpec(
                 simulator="toy_world:ToySimulator",
-                features={"observation.state": Feature((2,), "float64"), "observation.image": Feature((8, 9, 3), "uint8")},
+                features={
+                    "observation.state": Feature((2,), "float64"),
+                    "observation.image": Feature((8, 9, 3), "uint8"),
+                },
                 action=ActionSpec(size=1, low=-1.0, high=1.0),
                 cameras=("front",),
                 options={"max_steps": self.max_steps, "step_s": self.step_s, **(fault if self.fault else {})},

@@ -78,7 +78,9 @@ def test_bad_flags_are_refused(flags: dict[str, object]) -> None:
 
 def test_obs_type_decides_what_is_offered() -> None:
     def offered(obs_type: str) -> set[str]:
-        return {name.removeprefix("observation.") for name in MetaworldConfig(obs_type=obs_type).tasks()[0].env.features}
+        return {
+            name.removeprefix("observation.") for name in MetaworldConfig(obs_type=obs_type).tasks()[0].env.features
+        }
 
     assert offered("pixels_agent_pos") == {"image", "state", "environment_state"}
     assert offered("pixels") == {"image", "environment_state"}

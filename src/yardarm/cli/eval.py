@@ -12,7 +12,7 @@ from yardarm.cli.flags import describe, nested, read_flags
 from yardarm.cli.progress import open_display
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.evaluate import EvalConfig, EvalOptions, config_from_data, evaluate, read_config_file
-from yardarm.report import results_table
+from yardarm.report import print_results
 from yardarm.results import RunResult
 from yardarm.tasks import BENCHMARKS
 
@@ -33,7 +33,7 @@ def run(words: Sequence[str]) -> int:
     if plain:
         raise UsageError(f"yardarm eval takes flags only, not '{plain[0]}'")
     config = read_config(flags)
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     for note in config.env.notes():
         print(f"yardarm: warning: {note}", file=sys.stderr)
     with open_display(console) as display:
@@ -57,8 +57,7 @@ def read_config(flags: dict[str, str]) -> EvalConfig:
 
 
 def _show(result: RunResult, console: Console) -> int:
-    for line in results_table(result, console):
-        console.print(line)
+    print_results(result, console)
     console.print(f"\nResults: {result.path}")
     if result.episodes:
         key = result.episodes[0].key

@@ -1,5 +1,5 @@
 """How results are shown."""
 
-from yardarm.report.table import results_table
+from yardarm.report.table import print_results
 
-__all__ = ["results_table"]
+__all__ = ["print_results"]

@@ -4,39 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table
 
-from yardarm.results import Counts, RunResult
+from yardarm.results import Counts, EpisodeRecord, RunResult
 
-__all__ = ["results_table"]
+__all__ = ["print_results"]
+
+HEADER = ("group", "task", "success", "k/n", "95% interval", "mean steps", "errors")
+SUMMARIES = ("(group)", "(all)")
 
 
-def results_table(result: RunResult, console: Console) -> Iterator[RenderableType]:
-    """One row per task, per group of several tasks, and overall: rate, k/n, interval."""
+def print_results(result: RunResult, console: Console) -> None:
+    """Print one row per task, per group of several tasks, and overall: rate, k/n, interval."""
     rows = list(_rows(result))
-    if not console.is_terminal:
-        yield from ("\t".join(row) for row in rows)
-        return
-    table = Table("group", "task", "success", "k/n", "95% interval", "mean steps", "errors", header_style="bold")
+    if console.is_terminal:
+        console.print(_drawn(rows))
+    else:
+        for line in _aligned([HEADER, *rows]):
+            console.print(line, soft_wrap=True)
+
+
+def _drawn(rows: list[tuple[str, ...]]) -> Table:
+    table = Table(*HEADER, header_style="bold")
     for column in table.columns[2:]:
         column.justify = "right"
     for row in rows:
-        table.add_row(*row, style="bold" if row[1] in ("(group)", "(all)") else "", end_section=row[1] == "(group)")
-    yield table
+        table.add_row(*row, style="bold" if row[1] in SUMMARIES else "", end_section=row[1] in SUMMARIES)
+    return table
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def _rows(result: RunResult) -> Iterator[tuple[str, ...]]:
     for group, tasks in result.groups().items():
         for task in tasks:
-            yield _row(group, task.task.name, task.counts, [record.steps for record in task.episodes])
+            yield _row(group, task.task.name, task.episodes)
         if len(tasks) > 1:
-            records = [record for task in tasks for record in task.episodes]
-            yield _row(group, "(group)", Counts.of(records), [record.steps for record in records])
-    yield _row("", "(all)", result.counts, [record.steps for record in result.episodes])
+            yield _row(group, "(group)", [record for task in tasks for record in task.episodes])
+    yield _row("", "(all)", result.episodes)
 
 
-def _row(group: str, task: str, counts: Counts, steps: list[int]) -> tuple[str, ...]:
+def _row(group: str, task: str, records: tuple[EpisodeRecord, ...] | list[EpisodeRecord]) -> tuple[str, ...]:
+    counts = Counts.of(records)
+    steps = [record.steps for record in records if record.status != "error"]
     interval = counts.interval
     return (
         group,

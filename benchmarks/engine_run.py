@@ -1,0 +1,64 @@
+"""Runs the engine as a user would, and keeps what is to be compared."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from processes import CpuAccount
+
+from yardarm.api import evaluate
+from yardarm.machine import usable_cores
+from yardarm.policies import Policy
+from yardarm.results import RunFolder, RunResult
+from yardarm.tasks import BenchmarkConfig
+
+
+@dataclass(frozen=True)
+class EngineRun:
+    """A finished evaluation. Its wall time is that of the whole call, from nothing to the last file."""
+
+    wall_s: float
+    result: RunResult
+    batch_size: int
+    renderer: str | None
+    cpu: CpuAccount
+    rewards: dict[tuple[str, int], np.ndarray]
+
+    @property
+    def steps(self) -> int:
+        return sum(record.steps for record in self.result.episodes)
+
+    @property
+    def core_seconds(self) -> float:
+        return self.wall_s * usable_cores()
+
+    def timing(self, part: str) -> float:
+        """Seconds of one part over all episodes, as the journal has them."""
+        return sum(record.timing.get(part, 0.0) for record in self.result.episodes)
+
+    def spent(self) -> str:
+        """Where the cores' time went, for a reader who asks what bounds the rest."""
+        busy = self.cpu.main_s + self.cpu.children_s
+        return (
+            f"of {self.core_seconds:.0f} core-seconds, the main process used {self.cpu.main_s:.1f}, launcher and workers "
+            f"{self.cpu.children_s:.1f}; other programs {self.cpu.others_s:.1f}; idle "
+            f"{max(0.0, self.core_seconds - busy - self.cpu.others_s):.1f}"
+        )
+
+
+def run_engine(policy: str | Policy, env: BenchmarkConfig, n_episodes: int, batch_size: int = 0) -> EngineRun:
+    """Evaluate into a temporary folder, journal and recorded actions and all."""
+    with tempfile.TemporaryDirectory() as folder, CpuAccount() as cpu:
+        started = time.perf_counter()
+        result = evaluate(policy, env, n_episodes=n_episodes, batch_size=batch_size, output_dir=folder)
+        wall_s = time.perf_counter() - started
+        files = RunFolder(result.path)
+        manifest = files.read_manifest()
+        rewards = {
+            (record.key.task, record.key.seed): files.load_played(record.key).rewards for record in result.episodes
+        }
+    assert not result.counts.errors, "an episode ended in an error"
+    return EngineRun(wall_s, result, manifest["batch_size"], manifest["renderer"], cpu, rewards)

@@ -1,0 +1,103 @@
+"""Policies that read no images: the engine against bare loops over the simulators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bare import ExpertCosts, measure_experts, play_bare
+from engine_run import run_engine
+from report import Figure, Section
+from stand_ins import STATE_ONLY, PlaybackPolicy
+
+from yardarm.machine import usable_cores
+from yardarm.tasks.metaworld import MetaworldConfig
+
+FIRST_SEED = 1000
+MOST_TIMES = 1.3
+
+
+@dataclass(frozen=True)
+class StateSizes:
+    """How much is played to measure a policy that reads nothing but the state."""
+
+    tasks: str
+    n_episodes: int
+    """Of each task; even, because the bare loop plays half before the engine and half after it."""
+
+
+def state_only(sizes: StateSizes) -> Section:
+    """A policy on the host that reads the state: messages cost, and nothing else does."""
+    env = MetaworldConfig(task=sizes.tasks)
+    processes = usable_cores() + 1
+    half = sizes.n_episodes // 2
+    seeds = range(FIRST_SEED, FIRST_SEED + sizes.n_episodes)
+    bare_s = play_bare(env.tasks(), seeds[:half], processes)
+    runs = {chunk: run_engine(PlaybackPolicy(chunk, STATE_ONLY), env, sizes.n_episodes) for chunk in (1, 10)}
+    bare_s += play_bare(env.tasks(), seeds[half:], processes)
+
+    section = Section("State-only policy")
+    for chunk, run in runs.items():
+        assert run.batch_size == processes, f"the engine chose {run.batch_size} workers"
+        times = run.wall_s / bare_s
+        section.figures.append(
+            Figure(
+                name=f"state-only policy, chunks of {chunk}",
+                measured=f"{times:.2f}×",
+                against=f"bare loop in {processes} processes: {bare_s:.1f} s",
+                allowed="1×",
+                target=f"≤ {MOST_TIMES}×",
+                reached=times <= MOST_TIMES,
+            )
+        )
+        section.notes.append(
+            f"Chunks of {chunk}: {run.steps} steps in {run.wall_s:.1f} s, {1e6 * run.wall_s / run.steps:.0f} µs a step "
+            f"(bare loop {1e6 * bare_s / run.steps:.0f} µs); {run.spent()}."
+        )
+    section.notes.append(
+        "The engine's time is that of the whole call; the bare loop's clock starts when its simulators are built."
+    )
+    return section
+
+
+@dataclass(frozen=True)
+class ExpertSizes:
+    """How much the experts play."""
+
+    tasks: str
+    n_episodes: int
+
+
+def experts(sizes: ExpertSizes) -> Section:
+    """Scripted experts on many tasks: building and resetting simulators counts as much as stepping them."""
+    env = MetaworldConfig(task=sizes.tasks)
+    tasks, cores, costs = env.tasks(), usable_cores(), ExpertCosts()
+    seeds = range(FIRST_SEED, FIRST_SEED + sizes.n_episodes)
+    costs.add(measure_experts(tasks[::2], seeds, cores))
+    run = run_engine("expert", env, sizes.n_episodes)
+    costs.add(measure_experts(tasks[1::2], seeds, cores))
+
+    assert costs.steps == run.steps, "the bare loop and the engine played different episodes"
+    bound_s = costs.total_s / cores
+    times = run.wall_s / bound_s
+    section = Section(f"`{sizes.tasks}` with experts")
+    section.figures.append(
+        Figure(
+            name=f"`{sizes.tasks}` with experts, {sizes.n_episodes} episodes a task: {run.wall_s:.1f} s",
+            measured=f"{times:.2f}×",
+            against=f"bound of {bound_s:.1f} s",
+            allowed="1×",
+            target=f"≤ {MOST_TIMES}×",
+            reached=times <= MOST_TIMES,
+        )
+    )
+    built = sum(record.timing["build_s"] > 0 for record in run.result.episodes)
+    section.notes = [
+        f"{len(run.result.episodes)} episodes, {run.steps} steps; {run.result.counts.successes} solved.",
+        f"The bound is CPU time on {cores} cores: building {costs.build_s:.1f} + resetting {costs.reset_s:.1f} + "
+        f"stepping {costs.step_s:.1f} + experts {costs.expert_s:.1f} s, costed in {cores} processes at once; "
+        "half of the tasks before the engine's run, half after.",
+        f"In the engine's workers: building {run.timing('build_s'):.1f} ({built} simulators for {len(tasks)} tasks), "
+        f"resetting {run.timing('reset_s'):.1f}, stepping {run.timing('step_s'):.1f}, experts "
+        f"{run.timing('infer_s'):.1f} s of wall time; {run.spent()}.",
+    ]
+    return section

@@ -1,0 +1,123 @@
+"""Each mistake gets one clear line on stderr and exit code 2, before anything slow starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import yardarm
+
+EVAL = ["eval", "--policy.type=expert", "--env.type=metaworld", "--env.task=reach-v3", "--eval.n_episodes=1"]
+
+
+def with_flag(flag: str) -> list[str]:
+    name = flag.partition("=")[0]
+    return [*[word for word in EVAL if word.partition("=")[0] != name], flag]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evil"], "unknown command 'evil'; did you mean 'eval'?"),
+        (["eval"], "--env.type is missing; installed: metaworld, toy"),
+        (["eval", "--env.type=metaworld"], "--policy.type is missing"),
+        (["eval", "reach-v3"], "yardarm eval takes flags only, not 'reach-v3'"),
+        (["eval", "-x"], "'-x' is not a flag"),
+        (with_flag("--env.type=metaworl"), "unknown benchmark 'metaworl'; did you mean 'metaworld'?"),
+        (with_flag("--env.task=reech-v3"), "unknown task 'reech-v3'; did you mean 'reach-v3'?"),
+        (with_flag("--policy.type=expret"), "unknown policy 'expret'; did you mean 'expert'?"),
+        (with_flag("--policy.type=no.such.module:Name"), "cannot import 'no.such.module:Name'"),
+        (with_flag("--policy.type=json:Name"), "module 'json' has no 'Name'"),
+        (with_flag("--policy.type=json:JSONDecoder"), "has no wants, place, start, infer"),
+        (with_flag("--policy.size=3"), "policy 'expert' has no option 'size'"),
+        (with_flag("--policy.path=lerobot/act"), "this version cannot load checkpoints yet"),
+        (with_flag("--eval.n_episode=3"), "unknown option '--eval.n_episode'; did you mean 'n_episodes'?"),
+        (with_flag("--eval.n_episodes=many"), "--eval.n_episodes: Couldn't parse 'many' into an int"),
+        (with_flag("--eval.n_episodes=0"), "--eval.n_episodes must be positive, got 0"),
+        (with_flag("--eval.batch_size=65"), "--eval.batch_size must lie between 0 (automatic) and 64, got 65"),
+        (with_flag("--eval.use_async_envs=perhaps"), "--eval.use_async_envs: Couldn't parse 'perhaps' into a bool"),
+        (with_flag("--eval=3"), "'eval' must be a section of its own: --eval.…=…"),
+        (with_flag("--seeds=3"), "unknown option '--seeds'; did you mean 'seed'?"),
+        (with_flag("--seed=-1"), "--seed must not be negative"),
+        (with_flag("--job_name=a/b"), "--job_name must not contain '/'"),
+        (with_flag("--env.obs_type=pixel"), "--env.obs_type 'pixel' is unknown; did you mean 'pixels'?"),
+        (with_flag("--env.camera_name=corner5"), "--env.camera_name 'corner5' is unknown; did you mean 'corner"),
+        (with_flag("--env.episode_length=1000"), "--env.episode_length must be between 1 and 500"),
+        (with_flag("--config_path=nowhere.yaml"), "there is no file nowhere.yaml"),
+        ([*EVAL, "--seed=1", "--seed=2"], "--seed is given twice"),
+        (["tasks", "metawrld"], "unknown benchmark 'metawrld'; did you mean 'metaworld'?"),
+        (["tasks", "a", "b"], "takes one benchmark"),
+        (["replay", "nowhere"], "nowhere is not a run of Yardarm: it has no manifest.json"),
+        (["replay", "a", "b"], "takes one run's folder"),
+        (["replay", "a", "--tsk=b"], "unknown option '--tsk'; did you mean 'task'?"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(words: list[str], message: str) -> None:
+    answer = yardarm(*words)
+    assert answer.returncode == 2
+    assert message in answer.stderr
+    assert answer.stderr.count("\n") == 1
+    assert not answer.stdout
+    assert not Path("outputs").exists(), "something was started"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[1, 2]", "must hold a mapping"),
+        ("eval: {n_episodes: [", "cannot be read"),
+        ("eval: 3", "'eval' must be a section of its own"),
+        ("wandb: {enable: true}", "unknown option '--wandb'"),
+    ],
+)
+def test_a_bad_config_file_gets_one_clear_line(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(content)
+    answer = yardarm("eval", "--config_path=config.yaml")
+    assert answer.returncode == 2
+    assert message in answer.stderr
+    assert answer.stderr.count("\n") == 1
+
+
+def test_an_output_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    answer = yardarm(*EVAL, f"--output_dir={tmp_path / 'file' / 'run'}")
+    assert answer.returncode == 2
+    assert "cannot be made" in answer.stderr
+
+
+def test_inputs_that_a_benchmark_does_not_offer_are_refused(tmp_path: Path) -> None:
+    answer = yardarm("eval", "--env.type=toy", "--policy.type=expert")
+    assert answer.returncode == 2
+    assert "the policy reads 'observation.environment_state', but 'left' of toy offers" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "message"),
+    [
+        ("metaworld", "2.0", "needs metaworld==3.1.1, but metaworld 2.0 is installed; run: pip install"),
+        ("gymnasium", "0.29", "needs gymnasium>=1.1,<2, but gymnasium 0.29 is installed; run: pip install"),
+    ],
+)
+def test_versions_that_do_not_fit_are_named(package: str, version: str, message: str, tmp_path: Path) -> None:
+    # A distribution of another version, found before the real one.
+    info = tmp_path / f"{package}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    answer = yardarm(*EVAL, PYTHONPATH=str(tmp_path))
+    assert answer.returncode == 2
+    assert message in answer.stderr
+    assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("value", ["rubbish", "glfw"])
+def test_a_broken_renderer_is_found_before_any_episode_runs(value: str, tmp_path: Path) -> None:
+    answer = yardarm(*EVAL, "--eval.videos=1", f"--output_dir={tmp_path / 'run'}", MUJOCO_GL=value)
+    assert answer.returncode == 2
+    assert answer.stderr.count("\n") == 1
+    assert "egl" in answer.stderr
+    assert not (tmp_path / "run" / "episodes.jsonl").read_text()
+
+
+def test_a_renderer_that_is_not_needed_does_not_matter() -> None:
+    assert yardarm(*EVAL, MUJOCO_GL="rubbish").returncode == 0

@@ -1,0 +1,170 @@
+"""Workers: clean processes, without torch, that nothing outlives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tests.helpers import assert_all_gone, descendants
+from yardarm.envs import ProcessPool
+from yardarm.envs.messages import Begin, Finished, Run, Seen
+from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
+from yardarm.errors import SetupError
+from yardarm.policies import PolicySpec
+from yardarm.tasks import EpisodeSpec, Feature, TaskSpec
+from yardarm.tasks.metaworld import MetaworldConfig
+
+
+@pytest.fixture
+def pool() -> Iterator[ProcessPool]:
+    pool = ProcessPool(2, time_limit_s=60)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def reach() -> TaskSpec:
+    return MetaworldConfig(task="reach-v3", episode_length=5).tasks()[0]
+
+
+def mapped_files(pid: int) -> str:
+    return Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_a_worker_builds_its_simulator_on_first_use_and_loads_no_gl(pool: ProcessPool, reach: TaskSpec) -> None:
+    worker = pool.hire(reach, MemoryLayout({}))
+    worker.order(Run(EpisodeSpec(reach, 0, 1000), PolicySpec("zero")))
+    ((_, first),) = pool.wait()
+    worker.order(Run(EpisodeSpec(reach, 1, 1001), PolicySpec("zero")))
+    ((_, second),) = pool.wait()
+    assert isinstance(first, Finished)
+    assert isinstance(second, Finished)
+    assert first.rollout.timing.build_s > 0
+    assert second.rollout.timing.build_s == 0, "the simulator is kept for the next episode"
+    maps = mapped_files(worker.pid)
+    assert "libEGL" not in maps
+    assert "libOSMesa" not in maps
+    assert "torch" not in maps
+
+
+def test_a_worker_started_from_a_process_with_torch_has_none() -> None:
+    pytest.importorskip("torch")
+    code = """
+import torch, psutil
+from pathlib import Path
+from yardarm.api import evaluate
+from yardarm.evaluate import Listener
+
+class Spy(Listener):
+    def finished(self, record):
+        for child in psutil.Process().children(recursive=True):
+            print("TORCH" if "libtorch" in Path(f"/proc/{child.pid}/maps").read_text() else "clean")
+
+evaluate("zero", "left", benchmark="toy", n_episodes=2, listener=Spy())
+"""
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "clean" in output
+    assert "TORCH" not in output
+
+
+def test_closing_a_pool_leaves_no_process_and_no_descriptor(reach: TaskSpec) -> None:
+    before = psutil.Process().num_fds()
+    pool = ProcessPool(3, time_limit_s=60)
+    for _ in range(3):
+        worker = pool.hire(reach, MemoryLayout({"observation.image": Feature((480, 480, 3), "uint8")}))
+        worker.order(Run(EpisodeSpec(reach, 0, 1000), PolicySpec("zero")))
+    children = descendants(os.getpid())
+    assert len(children) == 4
+    pool.close()
+    del worker  # it has views of its memory, which keep it mapped
+    assert_all_gone(children)
+    assert psutil.Process().num_fds() == before
+
+
+def test_a_dismissed_worker_frees_its_place_and_dies(pool: ProcessPool, reach: TaskSpec) -> None:
+    for _ in range(5):
+        workers = [pool.hire(reach, MemoryLayout({})) for _ in range(2)]
+        processes = [psutil.Process(worker.pid) for worker in workers]
+        for worker in workers:
+            pool.dismiss(worker)
+        assert_all_gone(processes)
+
+
+def test_what_cannot_be_imported_is_said_in_one_line(reach: TaskSpec) -> None:
+    broken = replace(reach, env=replace(reach.env, preload=("no_such_simulator",)))
+    pool = ProcessPool(1)
+    with pytest.raises(SetupError, match="No module named 'no_such_simulator'"):
+        pool.hire(broken, MemoryLayout({}))
+    pool.close()
+
+
+def test_a_renderer_that_does_not_work_is_refused_before_anything_runs(
+    reach: TaskSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "glfw")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    pool = ProcessPool(1, time_limit_s=60)
+    with pytest.raises(SetupError, match=r"nothing here can render \(glfw: .*apt-get install libegl1"):
+        pool.choose_renderer(reach)
+    pool.close()
+
+
+@pytest.mark.parametrize("backend", ["egl", "osmesa"])
+def test_pictures_do_not_depend_on_the_renderer(backend: str, reach: TaskSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures = {}
+    for name in ("egl", backend):
+        monkeypatch.setenv("MUJOCO_GL", name)
+        pool = ProcessPool(1, time_limit_s=60)
+        assert pool.choose_renderer(reach).startswith(name)
+        worker = pool.hire(reach, MemoryLayout({"observation.image": reach.env.features["observation.image"]}))
+        worker.order(Begin(EpisodeSpec(reach, 0, 1000), ("observation.image",)))
+        ((_, report),) = pool.wait()
+        assert isinstance(report, Seen)
+        pictures[name] = worker.looks[0]["observation.image"].copy()
+        pool.close()
+    np.testing.assert_array_equal(pictures["egl"], pictures[backend])
+
+
+@given(
+    features=st.dictionaries(
+        st.text(min_size=1, max_size=5),
+        st.builds(
+            Feature,
+            st.lists(st.integers(1, 5), max_size=3).map(tuple),
+            st.sampled_from(["uint8", "float32", "float64", "int64"]),
+        ),
+        max_size=4,
+    ),
+    looks=st.integers(1, 3),
+    data=st.data(),
+)
+def test_what_is_written_into_shared_memory_is_read_on_the_other_side(
+    features: dict[str, Feature], looks: int, data: st.DataObject
+) -> None:
+    layout = MemoryLayout(features, looks, frame=(3, 4))
+    ours = SharedMemory.create(layout)
+    theirs = SharedMemory(layout, os.dup(ours.descriptor))
+    written = []
+    for look in theirs.looks:
+        values = {name: data.draw(hnp.arrays(feature.dtype, feature.shape)) for name, feature in features.items()}
+        for name, value in values.items():
+            look[name][...] = value
+        written.append(values)
+    theirs.frame[...] = 7
+    for look, values in zip(ours.looks, written, strict=True):
+        for name, value in values.items():
+            np.testing.assert_array_equal(look[name], value)
+    assert (ours.frame == 7).all()
+    ours.close()
+    theirs.close()

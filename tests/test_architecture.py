@@ -1,0 +1,92 @@
+"""Imports flow downward only, workers stay light, and the main process never touches a simulator."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import yardarm
+
+SOURCE = Path(yardarm.__file__).parent
+# Each room, and the rooms that it may look into.
+DOORS = {
+    "errors": set(),
+    "machine": set(),
+    "registry": {"errors"},
+    "stats": set(),
+    "tasks": {"errors", "registry"},
+    "policies": {"errors", "registry", "tasks"},
+    "envs": {"errors", "registry", "tasks", "policies"},
+    "results": {"errors", "machine", "stats", "tasks"},
+    "evaluate": {"errors", "machine", "envs", "policies", "results", "stats", "tasks"},
+    "report": {"results", "stats"},
+    "api": {"evaluate", "policies", "results", "tasks"},
+    "cli": {"errors", "machine", "envs", "evaluate", "policies", "report", "results", "tasks"},
+}
+
+
+def rooms_imported_by(room: str) -> set[str]:
+    path = SOURCE / room
+    files = path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")]
+    imported = set()
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            imported |= {name.split(".")[1] for name in names if name.startswith("yardarm.")}
+    return imported - {room}
+
+
+@pytest.mark.parametrize("room", DOORS)
+def test_imports_flow_downward_only(room: str) -> None:
+    assert rooms_imported_by(room) <= DOORS[room]
+
+
+def test_every_room_is_known() -> None:
+    rooms = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert rooms - {"__init__", "__main__", "__pycache__", "py"} <= set(DOORS) | {"py.typed"}
+
+
+def modules_after(code: str) -> set[str]:
+    output = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys, json; print(json.dumps(list(sys.modules)))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return {name.split(".")[0] for name in json.loads(output.splitlines()[-1])}
+
+
+def test_statistics_need_numpy_and_scipy_only() -> None:
+    loaded = modules_after("import yardarm.stats")
+    assert not loaded & {"draccus", "rich", "torch", "yaml", "av", "packaging"}
+
+
+def test_a_worker_needs_numpy_only() -> None:
+    loaded = modules_after("import yardarm.envs.launcher, yardarm.policies.scripted")
+    assert not loaded & {"torch", "draccus", "rich", "scipy", "yaml", "av", "packaging", "mujoco", "metaworld"}
+
+
+def test_the_main_process_imports_no_simulator(tmp_path: Path) -> None:
+    loaded = modules_after(
+        "import yardarm\n"
+        "yardarm.evaluate('expert', 'reach-v3', n_episodes=2, batch_size=1)\n"
+        "import yardarm.cli.eval, yardarm.cli.replay, yardarm.cli.info, yardarm.cli.tasks"
+    )
+    assert not loaded & {"mujoco", "metaworld", "gymnasium", "OpenGL", "glfw", "torch"}
+
+
+@pytest.mark.parametrize("name", [module.name for module in pkgutil.walk_packages(yardarm.__path__, "yardarm.")])
+def test_all_lists_what_is_there(name: str) -> None:
+    if name in ("yardarm.__main__", "yardarm.envs.metaworld", "yardarm.envs.mujoco_camera"):
+        pytest.skip("runs, or imports a simulator")
+    module = importlib.import_module(name)
+    for public in getattr(module, "__all__", ()):
+        assert hasattr(module, public)

@@ -1,0 +1,51 @@
+"""What the documentation shows, runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import yardarm
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_the_example_policy_runs_as_its_docstring_says() -> None:
+    words = ["eval", "--policy.type=my_policy:HoverPolicy", "--policy.height=0.2", "--env.type=metaworld"]
+    answer = yardarm(*words, "--env.task=reach-v3", "--eval.n_episodes=2", PYTHONPATH=str(EXAMPLES))
+    assert answer.returncode == 0, answer.stderr
+    mistaken = yardarm(*words, "--policy.hight=1", PYTHONPATH=str(EXAMPLES))
+    assert "has no option 'hight'; did you mean 'height'?" in mistaken.stderr
+
+
+def test_a_script_needs_no_main_guard() -> None:
+    script = EXAMPLES / "evaluate_from_python.py"
+    answer = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    assert "expert on push-v3: 5/5 solved, 95% interval 57% to 100%" in answer.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_flag_in_the_documentation_exists() -> None:
+    known = set(re.findall(r"--[\w.]+", yardarm("eval", "--help").stdout + yardarm("replay", "--help").stdout))
+    commands = [
+        line.strip() for page in PAGES for line in page.read_text().splitlines() if line.startswith("    yardarm ")
+    ]
+    assert commands
+    for command in commands:
+        for word in shlex.split(command, comments=True):
+            flag = word.partition("=")[0]
+            if flag.startswith("--") and flag != "--policy.height":
+                assert flag in known, command
