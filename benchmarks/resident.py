@@ -14,7 +14,7 @@ from report import Figure, Section
 from stand_ins import IMAGE_AND_STATE, STATE_ONLY, InstantConfig, PlaybackPolicy
 
 from yardarm.api import evaluate
-from yardarm.evaluate import Listener
+from yardarm.evaluation import Listener
 from yardarm.results import EpisodeRecord
 from yardarm.tasks.metaworld import MetaworldConfig
 

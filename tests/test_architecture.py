@@ -25,10 +25,10 @@ DOORS = {
     "policies": {"errors", "registry", "tasks"},
     "envs": {"errors", "registry", "tasks", "policies"},
     "results": {"errors", "machine", "stats", "tasks"},
-    "evaluate": {"errors", "machine", "envs", "policies", "results", "stats", "tasks"},
+    "evaluation": {"errors", "machine", "envs", "policies", "results", "stats", "tasks"},
     "report": {"results", "stats"},
-    "api": {"evaluate", "policies", "results", "tasks"},
-    "cli": {"errors", "machine", "envs", "evaluate", "policies", "report", "results", "tasks"},
+    "api": {"evaluation", "policies", "results", "tasks"},
+    "cli": {"errors", "machine", "envs", "evaluation", "policies", "report", "results", "tasks"},
 }
 
 

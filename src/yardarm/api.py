@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from yardarm.evaluate import EvalConfig, EvalOptions, Listener
-from yardarm.evaluate import evaluate as run_evaluation
+from yardarm.evaluation import EvalConfig, EvalOptions, Listener
+from yardarm.evaluation import evaluate as run_evaluation
 from yardarm.policies import Policy, PolicySpec
 from yardarm.results import RunResult
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig

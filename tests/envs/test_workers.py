@@ -64,7 +64,7 @@ def test_a_worker_started_from_a_process_with_torch_has_none() -> None:
 import torch, psutil
 from pathlib import Path
 from yardarm.api import evaluate
-from yardarm.evaluate import Listener
+from yardarm.evaluation import Listener
 
 class Spy(Listener):
     def finished(self, record):

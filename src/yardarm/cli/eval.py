@@ -11,7 +11,7 @@ from rich.console import Console
 from yardarm.cli.flags import describe, nested, read_flags
 from yardarm.cli.progress import open_display
 from yardarm.errors import PolicyFault, UsageError
-from yardarm.evaluate import EvalConfig, EvalOptions, config_from_data, evaluate, read_config_file
+from yardarm.evaluation import EvalConfig, EvalOptions, config_from_data, evaluate, read_config_file
 from yardarm.report import print_results
 from yardarm.results import RunResult
 from yardarm.tasks import BENCHMARKS

@@ -19,8 +19,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from yardarm.evaluate import Listener, Plan
-from yardarm.evaluate.replay import Replay, ReplayResult
+from yardarm.evaluation import Listener, Plan
+from yardarm.evaluation.replay import Replay, ReplayResult
 from yardarm.results import EpisodeRecord
 
 __all__ = ["Display", "open_display"]

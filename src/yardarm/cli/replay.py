@@ -13,9 +13,9 @@ from yardarm.cli.flags import read_flags
 from yardarm.cli.progress import divergence_warning
 from yardarm.envs import ProcessPool
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluate.filming import VIDEO_FPS, VIDEO_SIZE, film_of
-from yardarm.evaluate.replay import Replay, ReplayResult, replay_all
-from yardarm.evaluate.stored_run import StoredRun
+from yardarm.evaluation.filming import VIDEO_FPS, VIDEO_SIZE, film_of
+from yardarm.evaluation.replay import Replay, ReplayResult, replay_all
+from yardarm.evaluation.stored_run import StoredRun
 from yardarm.results import RunFolder
 
 __all__ = ["run"]

@@ -12,15 +12,15 @@ from typing import Any
 import yaml
 
 from yardarm.envs import LocalPool, Pool, ProcessPool
-from yardarm.evaluate.config import MOST_WORKERS, EvalConfig
-from yardarm.evaluate.config_file import config_to_data
-from yardarm.evaluate.filming import Filming, film_of
-from yardarm.evaluate.folders import open_folder
-from yardarm.evaluate.listener import Listener
-from yardarm.evaluate.plan import Plan, check_inputs
-from yardarm.evaluate.queue import EpisodeQueue
-from yardarm.evaluate.replay import Replay, replay_all
-from yardarm.evaluate.scheduler import EpisodeResult, Scheduler
+from yardarm.evaluation.config import MOST_WORKERS, EvalConfig
+from yardarm.evaluation.config_file import config_to_data
+from yardarm.evaluation.filming import Filming, film_of
+from yardarm.evaluation.folders import open_folder
+from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.plan import Plan, check_inputs
+from yardarm.evaluation.queue import EpisodeQueue
+from yardarm.evaluation.replay import Replay, replay_all
+from yardarm.evaluation.scheduler import EpisodeResult, Scheduler
 from yardarm.machine import usable_cores
 from yardarm.policies import LoadedPolicy, load_policy
 from yardarm.results import (

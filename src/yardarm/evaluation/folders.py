@@ -6,8 +6,8 @@ import datetime as dt
 from pathlib import Path
 
 from yardarm.errors import UsageError
-from yardarm.evaluate.config import EvalConfig
-from yardarm.evaluate.plan import Plan, describe_difference
+from yardarm.evaluation.config import EvalConfig
+from yardarm.evaluation.plan import Plan, describe_difference
 from yardarm.policies import PolicySpec
 from yardarm.results import RunFolder, read_journal
 

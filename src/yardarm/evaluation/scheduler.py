@@ -17,9 +17,9 @@ from yardarm.envs import Pool, Worker
 from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, Report, Rollout, Run, Seen
 from yardarm.envs.shared_memory import MemoryLayout
 from yardarm.errors import PolicyFault
-from yardarm.evaluate.filming import Filming
-from yardarm.evaluate.inference import Inference
-from yardarm.evaluate.queue import EpisodeQueue
+from yardarm.evaluation.filming import Filming
+from yardarm.evaluation.inference import Inference
+from yardarm.evaluation.queue import EpisodeQueue
 from yardarm.policies import LoadedPolicy, Look, Request
 from yardarm.policies.chunks import playable
 from yardarm.tasks import EpisodeSpec, TaskSpec

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from yardarm.results import EpisodeRecord
 
 if TYPE_CHECKING:
-    from yardarm.evaluate.plan import Plan
-    from yardarm.evaluate.replay import Replay, ReplayResult
+    from yardarm.evaluation.plan import Plan
+    from yardarm.evaluation.replay import Replay, ReplayResult
 
 __all__ = ["Listener"]
 

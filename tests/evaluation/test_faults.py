@@ -16,7 +16,7 @@ import pytest
 from tests.helpers import courses, descendants, wait_until
 from yardarm.api import evaluate
 from yardarm.errors import PolicyFault
-from yardarm.evaluate import Listener
+from yardarm.evaluation import Listener
 from yardarm.policies import ActionChunk, ObservationSpec, Request
 from yardarm.results import EpisodeRecord, RunResult, read_journal
 

@@ -11,7 +11,7 @@ import draccus
 import yaml
 
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluate.config import EvalConfig, EvalOptions
+from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.policies import PolicySpec
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 

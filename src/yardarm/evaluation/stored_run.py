@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluate.config_file import config_from_data, read_config_file
+from yardarm.evaluation.config_file import config_from_data, read_config_file
 from yardarm.results import EpisodeRecord, RunFolder, read_journal
 from yardarm.tasks import EpisodeSpec
 
