@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parent
+PLUGIN = Path(__file__).parent / "plugin"
+SESSION = Path(tempfile.mkdtemp(prefix="yardarm-tests-"))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pytest_configure() -> None:
     """Install the plugin package for this session only, where this process and its children find it."""
-    target = tmp_path_factory.mktemp("plugin")
-    source = tmp_path_factory.mktemp("source")
-    for file in ("pyproject.toml", "toy_world.py"):
-        (source / file).write_text((TESTS / "plugin" / file).read_text())
+    source, target = SESSION / "source", SESSION / "site"
+    shutil.copytree(PLUGIN, source)  # a build leaves files beside what it builds
     quietly = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     subprocess.run([sys.executable, "-m", "pip", "install", *quietly, "--target", target, source], check=True)
     sys.path.append(str(target))
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(target), os.environ.get("PYTHONPATH")]))
-    return target
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(SESSION, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

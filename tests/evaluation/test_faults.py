@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from toy_world import ToyConfig
 
 from tests.helpers import courses, descendants, wait_until
 from yardarm.api import evaluate
@@ -22,8 +23,6 @@ from yardarm.results import EpisodeRecord, RunResult, read_journal
 
 
 def toy_run(folder: Path, policy: Any = "toy-mover", **options: Any) -> RunResult:
-    from toy_world import ToyConfig
-
     names = {"task", "fault", "fault_at", "fault_times", "step_s", "max_steps"}
     flags = {name: options.pop(name) for name in names & set(options)}
     config = ToyConfig(scratch=str(folder.parent), **flags)
