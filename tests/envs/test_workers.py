@@ -59,7 +59,6 @@ def test_a_worker_builds_its_simulator_on_first_use_and_loads_no_gl(pool: Proces
 
 
 def test_a_worker_started_from_a_process_with_torch_has_none() -> None:
-    pytest.importorskip("torch")
     code = """
 import torch, psutil
 from pathlib import Path
