@@ -36,11 +36,11 @@ class Actor:
         return self._seen()
 
     def play(self, actions: np.ndarray, wanted: tuple[str, ...] = EVERYTHING) -> dict[str, np.ndarray]:
-        self.worker.order(Play(PlayableChunk(actions, {len(actions): wanted})))
+        self.worker.order(Play.of(PlayableChunk(actions, {len(actions): wanted})))
         return self._seen()
 
     def play_to_the_end(self, actions: np.ndarray) -> Rollout:
-        self.worker.order(Play(PlayableChunk(actions, {len(actions): ()})))
+        self.worker.order(Play.of(PlayableChunk(actions, {len(actions): ()})))
         ((_, report),) = self.pool.wait()
         assert isinstance(report, Finished), report
         return report.rollout

@@ -11,6 +11,7 @@ Died: said by the pool of a worker that cannot speak any more.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,11 +69,24 @@ class Begin:
     film: Film | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Play:
-    """Play a chunk open loop."""
+class Play(NamedTuple):
+    """Play a chunk open loop.
 
-    chunk: PlayableChunk
+    A tuple with plain bytes, because it is said most often: an array, or a dataclass, pickles several times slower.
+    """
+
+    actions: bytes
+    looks: dict[int, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, chunk: PlayableChunk) -> Play:
+        """Pack a chunk."""
+        return cls(chunk.actions.tobytes(), chunk.looks)
+
+    def chunk(self, task: TaskSpec) -> PlayableChunk:
+        """Unpack it."""
+        actions = np.frombuffer(self.actions, np.float32).reshape(-1, task.env.action.size)
+        return PlayableChunk(actions.copy(), self.looks)  # a copy, because some simulators write into their actions
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +136,7 @@ class Rollout:
     timing: Timing
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """Looks that lie in shared memory: for each, the episode's step and the inputs that were read."""
 
     looks: tuple[tuple[int, tuple[str, ...]], ...]

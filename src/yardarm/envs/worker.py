@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
 import traceback
 from collections.abc import Callable
@@ -47,6 +48,7 @@ class WorkerCore:
 
     def enter(self, order: Enter, memory: SharedMemory) -> None:
         """Learn the task that this worker is for; nothing is built yet."""
+        self._task = order.task
         self._memory = memory
         self._player = Player(order.task, self._take_frame)
 
@@ -63,8 +65,8 @@ class WorkerCore:
 
     def _report(self, order: Order) -> Report:
         match order:
-            case Play(chunk):
-                looks = self._player.play(chunk)
+            case Play():
+                looks = self._player.play(order.chunk(self._task))
                 return Finished(self._player.rollout()) if self._player.done else self._show(looks)
             case Begin(episode, wanted, film):
                 self._player.begin(episode, film)
@@ -101,12 +103,15 @@ def serve(connection: Connection, memory_descriptor: int) -> None:
     enter = connection.recv()
     memory = SharedMemory(enter.layout, memory_descriptor)
 
+    def send(report: Report) -> None:
+        connection.send_bytes(pickle.dumps(report, pickle.HIGHEST_PROTOCOL))
+
     def take_frame(frame: np.ndarray) -> None:
         memory.frame[...] = frame
-        connection.send(Filmed())
+        send(Filmed())
         connection.recv()  # Proceed: the frame has been read
 
-    core = WorkerCore(connection.send, take_frame)
+    core = WorkerCore(send, take_frame)
     core.enter(enter, memory)
     try:
         while True:

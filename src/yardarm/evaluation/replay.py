@@ -53,7 +53,7 @@ def replay_all(
                 match report:
                     case Seen(((0, _),)):
                         actions = replay.played.actions
-                        worker.order(Play(PlayableChunk(actions, {len(actions): ()})))
+                        worker.order(Play.of(PlayableChunk(actions, {len(actions): ()})))
                         continue
                     case Failed(reason) | Died(reason):
                         raise EnvironmentFault(f"replaying {replay.episode.task.name} failed: {reason}")

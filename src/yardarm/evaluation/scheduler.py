@@ -163,7 +163,7 @@ class Scheduler:
             running = self._running.get(worker)
             if running is not None:  # None: the worker died while the policy was thinking
                 running.infer_s += answer.seconds / len(self._asked)
-                worker.order(Play(playable(chunk, self._policy.wants, worker.task)))
+                worker.order(Play.of(playable(chunk, self._policy.wants, worker.task)))
 
     def _start(self, episode: EpisodeSpec) -> Any:
         try:
