@@ -59,6 +59,10 @@ class Plan:
             ],
         }
 
+    def to_json(self) -> dict[str, Any]:
+        """What a manifest says of the plan."""
+        return {"plan_hash": self.hash(), "plan": self.identity(), "n_episodes": self.n_episodes}
+
     def hash(self) -> str:
         """A short name for the identity."""
         return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]

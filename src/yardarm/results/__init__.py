@@ -3,7 +3,7 @@
 from yardarm.results.eval_info import eval_info
 from yardarm.results.files import PlayedEpisode, RunFolder, write_atomically, write_json
 from yardarm.results.journal import Journal, read_journal
-from yardarm.results.manifest import provenance, versions
+from yardarm.results.manifest import Manifest, versions
 from yardarm.results.record import EpisodeKey, EpisodeRecord
 from yardarm.results.summary import Counts, RunResult, TaskResult, summarise
 from yardarm.results.video import VideoWriter
@@ -13,13 +13,13 @@ __all__ = [
     "EpisodeKey",
     "EpisodeRecord",
     "Journal",
+    "Manifest",
     "PlayedEpisode",
     "RunFolder",
     "RunResult",
     "TaskResult",
     "VideoWriter",
     "eval_info",
-    "provenance",
     "read_journal",
     "summarise",
     "versions",

@@ -1,0 +1,39 @@
+"""Videos of the first episodes of each task, rendered after the evaluation."""
+
+from __future__ import annotations
+
+from yardarm.evaluation.filming import film_of
+from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.plan import Plan
+from yardarm.evaluation.replay import Replay, replay_all
+from yardarm.evaluation.workers import open_process_pool
+from yardarm.machine import usable_cores
+from yardarm.results import Journal, RunFolder
+
+__all__ = ["film_finished_episodes"]
+
+
+def film_finished_episodes(folder: RunFolder, plan: Plan, journal: Journal, videos: int, listener: Listener) -> None:
+    """Replay the first episodes of each task, where they have no video yet."""
+    replays = [replay for replay in _replays(folder, plan, journal, videos) if not replay.path.exists()]
+    if not replays:
+        return
+    with open_process_pool(folder, min(usable_cores(), len(replays))) as pool:
+        pool.choose_renderer(replays[0].episode.task)
+        listener.filming(replays)
+        for result in replay_all(replays, pool, listener.filmed_frame):
+            listener.filmed(result)
+
+
+def _replays(folder: RunFolder, plan: Plan, journal: Journal, videos: int) -> list[Replay]:
+    replays = []
+    for task in plan.distinct_tasks():
+        if not task.env.replayable or not task.env.cameras:
+            continue
+        film, fps = film_of(task)
+        for episode in plan.episodes_of(task)[:videos]:
+            record = journal.records.get(plan.key(episode))
+            if record is not None and record.status != "error":
+                path = folder.video(task.name, episode.index, film.camera)
+                replays.append(Replay(episode, record, folder.load_played(record.key), path, film, fps))
+    return replays

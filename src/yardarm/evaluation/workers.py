@@ -1,0 +1,54 @@
+"""How many workers a run gets, and how they are opened."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from yardarm.envs import LocalPool, Pool, ProcessPool
+from yardarm.evaluation.config import MOST_WORKERS, EvalOptions
+from yardarm.evaluation.plan import Plan
+from yardarm.machine import usable_cores
+from yardarm.policies import LoadedPolicy
+from yardarm.results import RunFolder
+
+__all__ = ["OpenPool", "how_many_workers", "open_pool", "open_process_pool"]
+
+OpenPool = tuple[Pool, str | None]
+
+
+def how_many_workers(options: EvalOptions, policy: LoadedPolicy, episodes: int) -> int:
+    """As many workers as cores, and one more to step while another's looks are with a policy on the host."""
+    if not options.use_async_envs:
+        return 1
+    automatic = usable_cores() + (1 if policy.policy.place == "host" else 0)
+    return max(1, min(options.batch_size or automatic, episodes, MOST_WORKERS))
+
+
+@contextlib.contextmanager
+def open_pool(
+    options: EvalOptions, plan: Plan, policy: LoadedPolicy, folder: RunFolder, size: int
+) -> Iterator[OpenPool]:
+    """Workers, and the name of what they render with: found before the first episode starts, if anything renders."""
+    if not options.use_async_envs:
+        local = LocalPool()
+        with contextlib.closing(local):
+            yield local, None
+        return
+    with open_process_pool(folder, size, options.timeout_s) as pool:
+        drawn = [task for task in plan.distinct_tasks() if task.env.renderer]
+        looks = any(task.env.features[name].is_image for task in drawn for name in policy.policy.wants.inputs)
+        renderer = pool.choose_renderer(drawn[0]) if drawn and (looks or options.videos) else None
+        yield pool, renderer
+
+
+@contextlib.contextmanager
+def open_process_pool(folder: RunFolder, size: int, timeout_s: float = float("inf")) -> Iterator[ProcessPool]:
+    """Worker processes that print into the run's log, which is removed if they had nothing to say."""
+    pool = ProcessPool(size, time_limit_s=timeout_s, log=folder.worker_log)
+    try:
+        yield pool
+    finally:
+        pool.close()
+        if folder.worker_log.exists() and not folder.worker_log.stat().st_size:
+            folder.worker_log.unlink()
