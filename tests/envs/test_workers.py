@@ -167,3 +167,15 @@ def test_what_is_written_into_shared_memory_is_read_on_the_other_side(
     assert (ours.frame == 7).all()
     ours.close()
     theirs.close()
+
+
+def test_a_simulator_that_crashes_on_import_is_said_in_one_line(
+    reach: TaskSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "crashing_simulator.py").write_text("import os; os.abort()")
+    monkeypatch.syspath_prepend(tmp_path)
+    broken = replace(reach, env=replace(reach.env, preload=("crashing_simulator",)))
+    pool = ProcessPool(1)
+    with pytest.raises(SetupError, match="cannot import crashing_simulator in a worker: .* crashed"):
+        pool.hire(broken, MemoryLayout({}))
+    pool.close()

@@ -35,6 +35,7 @@ SINGLE_THREADED = {
     "LP_NUM_THREADS": "1",
 }
 PRELOAD_LIMIT_S = 300.0
+FAREWELL_LIMIT_S = 10.0
 
 
 class Launcher:
@@ -54,13 +55,10 @@ class Launcher:
                 start_new_session=True,
             )
         self._control.settimeout(PRELOAD_LIMIT_S)
-        self._control.sendall(json.dumps({"modules": list(modules), "path": sys.path}).encode())
-        answer = self._receive()
-        if "error" in answer:
+        if complaint := self._preload(modules):
             self.close()
             raise SetupError(
-                f"cannot import {', '.join(modules)} in a worker: {answer['error']}; "
-                "`yardarm info` shows what is installed"
+                f"cannot import {', '.join(modules)} in a worker: {complaint}; `yardarm info` shows what is installed"
             )
 
     @property
@@ -82,7 +80,21 @@ class Launcher:
     def close(self) -> None:
         """Hang up, upon which the launcher kills its workers, and wait until it is gone."""
         self._control.close()
-        self._process.wait()
+        try:
+            self._process.wait(FAREWELL_LIMIT_S)
+        except subprocess.TimeoutExpired:  # it hangs in an import; its workers die with it
+            self._process.kill()
+            self._process.wait()
+
+    def _preload(self, modules: Sequence[str]) -> str | None:
+        """Have the launcher import modules; return what went wrong, if anything did."""
+        try:
+            self._control.sendall(json.dumps({"modules": list(modules), "path": sys.path}).encode())
+            return self._receive().get("error")
+        except TimeoutError:
+            return f"it takes more than {PRELOAD_LIMIT_S:g} s"
+        except OSError:
+            return "the process that imports it crashed"
 
     def _receive(self) -> dict[str, Any]:
         message = self._control.recv(LONGEST_REQUEST)

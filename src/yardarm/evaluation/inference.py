@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import SimpleQueue
 
 from yardarm.errors import PolicyFault
@@ -15,8 +15,8 @@ from yardarm.policies import ActionChunk, Policy, Request
 
 __all__ = ["Answer", "Inference"]
 
-# Handing a batch to a thread and back costs about this much; a cheaper policy is called directly.
-HAND_OVER_S = 0.001
+# A policy that is not slower than this is called in place: handing a batch to a thread and back would cost as much.
+WORTH_A_THREAD_S = 0.001
 TRIALS = 3
 
 
@@ -27,7 +27,6 @@ class Answer:
     chunks: Sequence[ActionChunk] = ()
     seconds: float = 0.0
     error: str | None = None
-    requests: Sequence[Request] = field(default_factory=list)
 
 
 class Inference:
@@ -43,8 +42,8 @@ class Inference:
         self._answers: SimpleQueue[Answer] = SimpleQueue()
         self.descriptor, self._bell = os.pipe()
         self.busy = False
-        self._fastest_s = float("inf")
-        self._trials = 0
+        self._in_place = False
+        self._trials: list[float] = []
         self._thread = threading.Thread(target=self._work, name="policy", daemon=True)
         self._thread.start()
 
@@ -52,9 +51,8 @@ class Inference:
         """Hand over a batch; `collect` gives its answer later, or at once."""
         assert not self.busy, "one batch at a time"
         self.busy = True
-        if self._trials >= TRIALS and self._fastest_s < HAND_OVER_S:
+        if self._in_place:
             self._answers.put(self._ask(requests))
-            os.write(self._bell, b"!")
         else:
             self._batches.put(requests)
 
@@ -62,11 +60,11 @@ class Inference:
         """The answer to the batch, or None while the policy is thinking."""
         if self._answers.empty():
             return None
-        os.read(self.descriptor, 1)
         answer = self._answers.get()
         self.busy = False
-        self._trials += 1
-        self._fastest_s = min(self._fastest_s, answer.seconds)
+        if not self._in_place:
+            os.read(self.descriptor, 1)
+            self._consider(answer.seconds)
         if answer.error is not None:
             raise PolicyFault(answer.error)
         return answer
@@ -78,6 +76,12 @@ class Inference:
             self._thread.join()
             os.close(self.descriptor)
             os.close(self._bell)
+
+    def _consider(self, seconds: float) -> None:
+        """Decide once, after a few calls, of which the first may be slow for its own reasons."""
+        if len(self._trials) < TRIALS:
+            self._trials.append(seconds)
+            self._in_place = len(self._trials) == TRIALS and max(self._trials[1:]) < WORTH_A_THREAD_S
 
     def _work(self) -> None:
         while (requests := self._batches.get()) is not None:
