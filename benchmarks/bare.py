@@ -2,54 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Barrier
 
 import numpy as np
+from costs import Costs
 from processes import in_processes
 from stand_ins import IMAGE_AND_STATE, recorded_actions
 
 from yardarm.registry import import_object
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
+log = logging.getLogger("benchmark")
+
 WARM_UP_LOOKS = 2
 STEPS_BETWEEN_LOOKS = 10
 
 
-@dataclass
-class Costs:
-    """CPU-seconds of steps and looks, and how many there were."""
-
-    steps: int = 0
-    steps_s: float = 0.0
-    looks: int = 0
-    looks_s: float = 0.0
-
-    @property
-    def step_s(self) -> float:
-        return self.steps_s / self.steps
-
-    @property
-    def look_s(self) -> float:
-        return self.looks_s / self.looks
-
-    def add(self, other: Costs) -> None:
-        self.steps += other.steps
-        self.steps_s += other.steps_s
-        self.looks += other.looks
-        self.looks_s += other.looks_s
-
-
 def measure_costs(tasks: Sequence[TaskSpec], processes: int, looks: int) -> Costs:
     """Cost steps and looks in as many processes as there are cores, so that they get in each other's way as usual."""
-    total = Costs()
-    for costs in in_processes(_cost, [(tasks, looks)] * processes):
-        total.add(costs)
-    return total
+    log.info("  costs of steps and looks, in %d processes", processes)
+    return sum(in_processes(_cost, [(tasks, looks)] * processes), Costs())
 
 
-def _cost(barrier, tasks: Sequence[TaskSpec], looks: int) -> Costs:
+def _cost(barrier: Barrier, tasks: Sequence[TaskSpec], looks: int) -> Costs:
     costs, clock = Costs(), time.process_time
     for task in tasks:
         simulator = _build(task)
@@ -65,20 +44,21 @@ def _cost(barrier, tasks: Sequence[TaskSpec], looks: int) -> Costs:
                 simulator.step(action)
             stepped = clock()
             simulator.observe(IMAGE_AND_STATE)
-            costs.add(Costs(len(chunk), stepped - started, 1, clock() - stepped))
+            costs += Costs(len(chunk), stepped - started, 1, clock() - stepped)
         simulator.close()
     return costs
 
 
 def play_bare(tasks: Sequence[TaskSpec], seeds: Sequence[int], processes: int) -> float:
     """Wall time of a plain loop over all episodes, dealt out to processes whose simulators are built already."""
+    log.info("  bare loop: %d episodes of each of %d tasks, in %d processes", len(seeds), len(tasks), processes)
     episodes = [EpisodeSpec(task, index, seed) for task in tasks for index, seed in enumerate(seeds)]
     shares = [(episodes[start::processes],) for start in range(processes)]
     spans = in_processes(_play, shares)
     return max(end for _, end in spans) - min(start for start, _ in spans)
 
 
-def _play(barrier, episodes: Sequence[EpisodeSpec]) -> tuple[float, float]:
+def _play(barrier: Barrier, episodes: Sequence[EpisodeSpec]) -> tuple[float, float]:
     """When the loop began and ended, on the clock that all processes share."""
     simulators = {episode.task.name: _build(episode.task) for episode in episodes}
     barrier.wait()
@@ -112,13 +92,14 @@ class ExpertCosts:
 
 def measure_experts(tasks: Sequence[TaskSpec], seeds: Sequence[int], processes: int) -> ExpertCosts:
     """Let each task's expert play it with these seeds; the tasks are dealt out to processes."""
+    log.info("  costs of experts on %d tasks, in %d processes", len(tasks), processes)
     total = ExpertCosts()
     for costs in in_processes(_play_experts, [(tasks[start::processes], seeds) for start in range(processes)]):
         total.add(costs)
     return total
 
 
-def _play_experts(barrier, tasks: Sequence[TaskSpec], seeds: Sequence[int]) -> ExpertCosts:
+def _play_experts(barrier: Barrier, tasks: Sequence[TaskSpec], seeds: Sequence[int]) -> ExpertCosts:
     experts = import_object("metaworld.policies:ENV_POLICY_MAP")
     import_object("yardarm.envs.metaworld:MetaworldSimulator")  # imported once, by the engine's launcher too
     costs, clock = ExpertCosts(), time.process_time

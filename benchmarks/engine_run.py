@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import time
 from dataclasses import dataclass
 
 import numpy as np
-from processes import CpuAccount
+from costs import CostNotes, Costs
+from usage import CpuAccount
 
-from yardarm.api import evaluate
+import yardarm
 from yardarm.machine import usable_cores
 from yardarm.policies import Policy
 from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import BenchmarkConfig
+
+log = logging.getLogger("benchmark")
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class EngineRun:
     renderer: str | None
     cpu: CpuAccount
     rewards: dict[tuple[str, int], np.ndarray]
+    costs: Costs
+    """Noted by the simulators of a `CostedConfig`."""
 
     @property
     def steps(self) -> int:
@@ -37,28 +43,30 @@ class EngineRun:
 
     def timing(self, part: str) -> float:
         """Seconds of one part over all episodes, as the journal has them."""
-        return sum(record.timing.get(part, 0.0) for record in self.result.episodes)
+        return sum(getattr(record.timing, part) for record in self.result.episodes)
 
     def spent(self) -> str:
         """Where the cores' time went, for a reader who asks what bounds the rest."""
-        busy = self.cpu.main_s + self.cpu.children_s
+        busy = self.cpu.main_s + self.cpu.descendants_s
         return (
-            f"of {self.core_seconds:.0f} core-seconds, the main process used {self.cpu.main_s:.1f}, launcher and workers "
-            f"{self.cpu.children_s:.1f}; other programs {self.cpu.others_s:.1f}; idle "
+            f"of {self.core_seconds:.0f} core-seconds, the main process used {self.cpu.main_s:.1f}, launcher and "
+            f"workers {self.cpu.descendants_s:.1f}; other programs {self.cpu.others_s:.1f}; idle "
             f"{max(0.0, self.core_seconds - busy - self.cpu.others_s):.1f}"
         )
 
 
 def run_engine(policy: str | Policy, env: BenchmarkConfig, n_episodes: int, batch_size: int = 0) -> EngineRun:
     """Evaluate into a temporary folder, journal and recorded actions and all."""
-    with tempfile.TemporaryDirectory() as folder, CpuAccount() as cpu:
+    log.info("  engine: %d episodes of each of %d tasks", n_episodes, len(env.tasks()))
+    with tempfile.TemporaryDirectory() as folder, CostNotes.taken() as notes, CpuAccount() as cpu:
         started = time.perf_counter()
-        result = evaluate(policy, env, n_episodes=n_episodes, batch_size=batch_size, output_dir=folder)
+        result = yardarm.evaluate(policy, env, n_episodes=n_episodes, batch_size=batch_size, output_dir=folder)
         wall_s = time.perf_counter() - started
         files = RunFolder(result.path)
         manifest = files.read_manifest()
         rewards = {
             (record.key.task, record.key.seed): files.load_played(record.key).rewards for record in result.episodes
         }
+        costs = notes.total()
     assert not result.counts.errors, "an episode ended in an error"
-    return EngineRun(wall_s, result, manifest["batch_size"], manifest["renderer"], cpu, rewards)
+    return EngineRun(wall_s, result, manifest["batch_size"], manifest["renderer"], cpu, rewards, costs)

@@ -6,8 +6,9 @@ stepped on until the last one is. The policy is asked when its queue of actions 
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -19,14 +20,15 @@ from stand_ins import IMAGE_AND_STATE, PlaybackPolicy
 
 from yardarm.policies import Look, Request
 from yardarm.registry import import_object
-from yardarm.tasks import EpisodeSpec, TaskSpec
+from yardarm.tasks import EpisodeSpec, Feature, TaskSpec
+
+log = logging.getLogger("benchmark")
 
 
 @dataclass
 class LockstepRun:
     """What lockstep took, and what it brought."""
 
-    batches: int = 0
     steps: int = 0
     """Of a whole batch."""
     step_s: float = 0.0
@@ -39,6 +41,14 @@ class LockstepRun:
     @property
     def wall_s(self) -> float:
         return self.reset_s + self.step_s + self.infer_s
+
+    def add(self, other: LockstepRun) -> None:
+        self.steps += other.steps
+        self.step_s += other.step_s
+        self.calls += other.calls
+        self.infer_s += other.infer_s
+        self.reset_s += other.reset_s
+        self.rewards.update(other.rewards)
 
     def scaled_s(self, steps: int, chunk: int, batches: int) -> float:
         """What so many whole episodes would take, at this pace; resets are left out, in its favour."""
@@ -73,6 +83,7 @@ def play_lockstep(
     """Play batches of seeds of each task in turn. Starting processes and building simulators is not counted."""
     run = LockstepRun()
     for task in tasks:
+        log.info("  lockstep: %d envs of %s", len(batches[0]), task.name)
         with worker_environment():
             envs = AsyncVectorEnv(
                 [partial(LookingEnv, task) for _ in batches[0]], context="spawn", autoreset_mode=AutoresetMode.DISABLED
@@ -112,13 +123,18 @@ def _play_batch(
         done |= terminated | truncated
         if done.all():
             break
-    run.batches += 1
     run.rewards.update(
         ((episode.task.name, episode.seed), np.array(values)) for episode, values in zip(episodes, rewards, strict=True)
     )
 
 
-def _ask(policy, episodes, states, observations, step) -> list[np.ndarray]:
+def _ask(
+    policy: PlaybackPolicy,
+    episodes: Sequence[EpisodeSpec],
+    states: Sequence[np.ndarray],
+    observations: Mapping[str, np.ndarray],
+    step: int,
+) -> list[np.ndarray]:
     """The next actions of the whole batch, one array per step."""
     requests = [
         Request(episode, state, [Look(step, {name: values[index] for name, values in observations.items()})])
@@ -128,7 +144,7 @@ def _ask(policy, episodes, states, observations, step) -> list[np.ndarray]:
     return list(np.stack([chunk.actions for chunk in chunks], axis=1))
 
 
-def _space(feature) -> gymnasium.spaces.Box:
+def _space(feature: Feature) -> gymnasium.spaces.Box:
     if feature.is_image:
         return gymnasium.spaces.Box(0, 255, feature.shape, np.uint8)
     return gymnasium.spaces.Box(-np.inf, np.inf, feature.shape, np.dtype(feature.dtype).type)

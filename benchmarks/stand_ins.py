@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
+from costs import CostedSimulator
 
 from yardarm.envs import Observation, Step
 from yardarm.policies import ActionChunk, ObservationSpec, Request
-from yardarm.registry import import_object
 from yardarm.tasks import ActionSpec, BenchmarkConfig, EnvSpec, EpisodeSpec, TaskSpec
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -68,33 +68,27 @@ def unequal_length(seed: int, limit: int) -> int:
 
 
 @dataclass
-class UnequalConfig(MetaworldConfig):
-    """Meta-World with episodes that end at different times."""
+class CostedConfig(MetaworldConfig):
+    """Meta-World, with simulators that note what they cost."""
+
+    simulator: ClassVar[str] = "costs:CostedSimulator"
 
     def tasks(self) -> tuple[TaskSpec, ...]:
-        return tuple(
-            replace(task, env=replace(task.env, simulator="stand_ins:UnequalSimulator")) for task in super().tasks()
-        )
+        return tuple(replace(task, env=replace(task.env, simulator=self.simulator)) for task in super().tasks())
 
 
-class UnequalSimulator:
-    """Meta-World's simulator, ended early."""
+@dataclass
+class UnequalConfig(CostedConfig):
+    """Meta-World with episodes that end at different times."""
 
-    def __init__(self, task: TaskSpec) -> None:
-        # By name: this module is imported in the main process too, which loads no simulator.
-        self._simulator = import_object("yardarm.envs.metaworld:MetaworldSimulator")(task)
-        self._limit = task.max_steps
+    simulator: ClassVar[str] = "stand_ins:UnequalSimulator"
 
-    def __getattr__(self, name: str):
-        return getattr(self._simulator, name)
 
-    def reset(self, episode: EpisodeSpec) -> None:
-        self._left = unequal_length(episode.seed, self._limit)
-        self._simulator.reset(episode)
+class UnequalSimulator(CostedSimulator):
+    """Ends its episodes early."""
 
-    def step(self, action: np.ndarray) -> Step:
-        self._left -= 1
-        return self._simulator.step(action)._replace(truncated=self._left <= 0)
+    def length(self, episode: EpisodeSpec) -> int:
+        return unequal_length(episode.seed, self._limit)
 
 
 @dataclass

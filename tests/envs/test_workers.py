@@ -176,6 +176,6 @@ def test_a_simulator_that_crashes_on_import_is_said_in_one_line(
     monkeypatch.syspath_prepend(tmp_path)
     broken = replace(reach, env=replace(reach.env, preload=("crashing_simulator",)))
     pool = ProcessPool(1)
-    with pytest.raises(SetupError, match="cannot import crashing_simulator in a worker: .* crashed"):
+    with pytest.raises(SetupError, match=r"cannot import crashing_simulator in a worker: .* crashed"):
         pool.hire(broken, MemoryLayout({}))
     pool.close()

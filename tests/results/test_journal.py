@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yardarm.errors import UsageError
-from yardarm.results import EpisodeKey, EpisodeRecord, Journal, read_journal
+from yardarm.results import EpisodeKey, EpisodeRecord, EpisodeTiming, Journal, read_journal
 
 
 def record(index: int, status: str = "success", error: str | None = None) -> EpisodeRecord:
@@ -24,7 +24,7 @@ records = st.builds(
     steps=st.integers(0, 500),
     sum_reward=st.floats(allow_nan=False, allow_infinity=False),
     error=st.none() | st.text(),
-    timing=st.dictionaries(st.text(max_size=3), st.floats(0, 10), max_size=2),
+    timing=st.builds(EpisodeTiming, *[st.integers(0, 10**9).map(lambda microseconds: microseconds / 10**6)] * 6),
 )
 
 

@@ -20,9 +20,9 @@ import select
 import signal
 import socket
 import sys
-from multiprocessing.connection import Connection
 from typing import Any
 
+from yardarm.envs.channel import Channel
 from yardarm.envs.rendering import use_backend
 from yardarm.envs.worker import serve
 
@@ -97,7 +97,7 @@ def _fork(control: socket.socket, environment: dict[str, str], descriptors: list
         if backend := environment.get("MUJOCO_GL"):
             use_backend(backend)
         worker_socket, memory = descriptors
-        serve(Connection(worker_socket), memory)
+        serve(Channel(socket.socket(fileno=worker_socket)), memory)
         status = 0
     finally:
         sys.stderr.flush()

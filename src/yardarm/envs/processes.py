@@ -5,19 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pickle
 import selectors
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from yardarm.envs.channel import Channel
 from yardarm.envs.launcher import LONGEST_REQUEST
 from yardarm.envs.messages import Alive, Died, Enter, Failed, Filmed, Order, Probe, Probed, Proceed, Report
 from yardarm.envs.rendering import MISSING_RENDERER_HINT, backends, gpu_count
@@ -36,6 +35,7 @@ SINGLE_THREADED = {
 }
 PRELOAD_LIMIT_S = 300.0
 FAREWELL_LIMIT_S = 10.0
+CHECK_EVERY_S = 0.25
 
 
 class Launcher:
@@ -106,7 +106,7 @@ class Launcher:
 class ProcessWorker:
     """A worker process: its socket, its memory, and the time by which it must have spoken."""
 
-    def __init__(self, task: TaskSpec, place: int, connection: Connection, memory: SharedMemory) -> None:
+    def __init__(self, task: TaskSpec, place: int, channel: Channel, memory: SharedMemory) -> None:
         self.task = task
         self.place = place
         self.pid = 0
@@ -114,7 +114,7 @@ class ProcessWorker:
         self.looks = memory.looks
         self.launcher: Launcher | None = None
         self._memory = memory
-        self._connection = connection
+        self._channel = channel
         self.time_limit_s = float("inf")
         self.deadline = float("inf")
 
@@ -123,34 +123,40 @@ class ProcessWorker:
         self.deadline = self._new_deadline()
         # A worker that died is noticed by `wait`, in its turn.
         with contextlib.suppress(ConnectionError):
-            # `Connection.send` would make a pickler that can share descriptors, which takes twice the time.
-            self._connection.send_bytes(pickle.dumps(order, pickle.HIGHEST_PROTOCOL))
+            self._channel.send(order)
 
-    def receive(self) -> Report | None:
-        """Read one report; None if the worker had a frame to show, which is dealt with here."""
-        try:
-            report: Report = self._connection.recv()
-        except (EOFError, ConnectionError):
-            self.deadline = float("inf")
-            return Died(f"worker process {self.pid} ended unexpectedly (killed, crashed or out of memory)")
-        if not isinstance(report, Filmed):
-            self.deadline = self._new_deadline() if isinstance(report, Alive) else float("inf")
-            return report
+    def receive(self) -> Iterator[Report]:
+        """Read the reports that have arrived; a frame of a film is dealt with here."""
+        more = True
+        while more:
+            try:
+                report: Report = self._channel.receive()
+            except (EOFError, ConnectionError):
+                self.deadline = float("inf")
+                yield Died(f"worker process {self.pid} ended unexpectedly (killed, crashed or out of memory)")
+                return
+            more = self._channel.has_unread
+            if isinstance(report, Filmed):
+                self._show_frame()
+            else:
+                self.deadline = self._new_deadline() if isinstance(report, Alive) else float("inf")
+                yield report
+
+    def _show_frame(self) -> None:
         if self.on_frame is not None:
             self.on_frame(self._memory.frame)
         self.order(Proceed())
-        return None
 
     def _new_deadline(self) -> float:
         return time.monotonic() + self.time_limit_s
 
     def fileno(self) -> int:
         """For selectors."""
-        return self._connection.fileno()
+        return self._channel.fileno()
 
     def close(self) -> None:
         """Close this end of the socket."""
-        self._connection.close()
+        self._channel.close()
 
 
 class ProcessPool:
@@ -170,13 +176,14 @@ class ProcessPool:
         self._workers: dict[int, ProcessWorker] = {}
         self._memories: dict[int, tuple[MemoryLayout, SharedMemory]] = {}
         self._selector = selectors.DefaultSelector()
+        self._next_check = 0.0
 
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> ProcessWorker:
         """Fork a worker for a task into the first free place."""
         place = next(place for place in range(self.size) if place not in self._workers)
         memory = self._memory(place, layout)
         ours, theirs = socket.socketpair()
-        worker = ProcessWorker(task, place, Connection(ours.detach()), memory)
+        worker = ProcessWorker(task, place, Channel(ours), memory)
         with theirs:
             worker.launcher, worker.pid = self._fork(task, place, [theirs.fileno(), memory.descriptor])
         worker.time_limit_s = self._time_limit_s
@@ -197,20 +204,22 @@ class ProcessPool:
 
     def wait(self, timeout: float | None = None, also: Sequence[int] = ()) -> list[tuple[ProcessWorker, Report]]:
         """Collect all reports that have arrived, waiting for the first one."""
-        earliest = min((worker.deadline for worker in self._workers.values()), default=float("inf"))
-        limits = [timeout] if timeout is not None else []
-        if earliest < float("inf"):
-            limits.append(max(0.0, earliest - time.monotonic()))
+        until = float("inf") if timeout is None else time.monotonic() + timeout
         for descriptor in also:
             self._selector.register(descriptor, selectors.EVENT_READ)
         try:
-            ready = self._selector.select(min(limits) if limits else None)
+            while True:
+                ready = [key.fileobj for key, _ in self._selector.select(min(CHECK_EVERY_S, timeout or CHECK_EVERY_S))]
+                speakers = [item for item in ready if isinstance(item, ProcessWorker)]
+                reports = [(worker, report) for worker in speakers for report in worker.receive()]
+                now = time.monotonic()
+                if now > self._next_check:
+                    reports += self._overdue(now)
+                if reports or len(ready) > len(speakers) or now >= until:
+                    return reports
         finally:
             for descriptor in also:
                 self._selector.unregister(descriptor)
-        workers = [key.fileobj for key, _ in ready if isinstance(key.fileobj, ProcessWorker)]
-        reports = [(worker, worker.receive()) for worker in workers]
-        return [(worker, report) for worker, report in reports if report is not None] + self._overdue(workers)
 
     def choose_renderer(self, task: TaskSpec) -> str:
         """Find an OpenGL that works in a worker, use it from now on, and name it."""
@@ -242,9 +251,10 @@ class ProcessPool:
         self._memories.clear()
         self._selector.close()
 
-    def _overdue(self, spoken: Sequence[ProcessWorker]) -> list[tuple[ProcessWorker, Report]]:
-        now = time.monotonic()
-        late = [worker for worker in self._workers.values() if worker.deadline < now and worker not in spoken]
+    def _overdue(self, now: float) -> list[tuple[ProcessWorker, Report]]:
+        """Workers that owe a report; looked for now and then only, because there may be a message every step."""
+        self._next_check = now + CHECK_EVERY_S
+        late = [worker for worker in self._workers.values() if worker.deadline < now]
         for worker in late:
             worker.deadline = float("inf")
         reason = f"no answer within {self._time_limit_s:g} s (--eval.timeout_s)"

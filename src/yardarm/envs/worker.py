@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import pickle
 import time
 import traceback
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 
 import numpy as np
 
+from yardarm.envs.channel import Channel
 from yardarm.envs.messages import (
     Alive,
     Begin,
@@ -98,24 +97,21 @@ class WorkerCore:
             self._send(Alive(steps))
 
 
-def serve(connection: Connection, memory_descriptor: int) -> None:
+def serve(channel: Channel, memory_descriptor: int) -> None:
     """Obey orders until the other side hangs up."""
-    enter = connection.recv()
+    enter = channel.receive()
     memory = SharedMemory(enter.layout, memory_descriptor)
-
-    def send(report: Report) -> None:
-        connection.send_bytes(pickle.dumps(report, pickle.HIGHEST_PROTOCOL))
 
     def take_frame(frame: np.ndarray) -> None:
         memory.frame[...] = frame
-        send(Filmed())
-        connection.recv()  # Proceed: the frame has been read
+        channel.send(Filmed())
+        channel.receive()  # Proceed: the frame has been read
 
-    core = WorkerCore(send, take_frame)
+    core = WorkerCore(channel.send, take_frame)
     core.enter(enter, memory)
     try:
         while True:
-            core.obey(connection.recv())
+            core.obey(channel.receive())
     except (EOFError, ConnectionError):
         # No clean-up: the process goes, and OpenGL drivers are known to complain at exit.
         os._exit(0)

@@ -78,10 +78,9 @@ def _run_missing(
 def _keep(result: EpisodeResult, plan: Plan, folder: RunFolder, filming: Filming) -> EpisodeRecord:
     """Store what was played, and make the episode's record."""
     key, rollout = plan.key(result.episode), result.rollout
-    timing = {name: round(seconds, 6) for name, seconds in result.timing.items()}
     if rollout is None:
         filming.drop(result.episode)
-        return EpisodeRecord(key, "error", error=result.error, attempts=result.attempts, timing=timing)
+        return EpisodeRecord(key, "error", error=result.error, attempts=result.attempts, timing=result.timing)
     filming.finish(result.episode)
     folder.save_played(key, PlayedEpisode(rollout.actions, rollout.rewards, rollout.initial_state))
     return EpisodeRecord(
@@ -93,7 +92,7 @@ def _keep(result: EpisodeResult, plan: Plan, folder: RunFolder, filming: Filming
         terminated=rollout.terminated,
         fingerprints={str(step): value for step, value in rollout.fingerprints.items()},
         attempts=result.attempts,
-        timing=timing,
+        timing=result.timing,
     )
 
 
@@ -110,5 +109,4 @@ def _write_config(folder: RunFolder, config: EvalConfig, policy: LoadedPolicy) -
 
 
 def _write_eval_info(folder: RunFolder, result: RunResult) -> None:
-    videos = {record.key: [str(path) for path in sorted(folder.videos_of(record.key))] for record in result.episodes}
-    write_json(folder.eval_info, eval_info(result, videos))
+    write_json(folder.eval_info, eval_info(result, folder.videos()))

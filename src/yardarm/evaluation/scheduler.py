@@ -10,11 +10,11 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from yardarm.envs import Pool, Worker
-from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, Report, Rollout, Run, Seen
+from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, Report, Rollout, Run, Seen, Timing
 from yardarm.envs.shared_memory import MemoryLayout
 from yardarm.errors import PolicyFault
 from yardarm.evaluation.filming import Filming
@@ -22,6 +22,7 @@ from yardarm.evaluation.inference import Inference
 from yardarm.evaluation.queue import EpisodeQueue
 from yardarm.policies import LoadedPolicy, Look, Request
 from yardarm.policies.chunks import playable
+from yardarm.results import EpisodeTiming
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["EpisodeResult", "Scheduler"]
@@ -35,7 +36,7 @@ class EpisodeResult:
     rollout: Rollout | None
     error: str | None
     attempts: int
-    timing: dict[str, float]
+    timing: EpisodeTiming
 
 
 @dataclass(slots=True)
@@ -139,9 +140,15 @@ class Scheduler:
     def _finish(self, worker: Worker, *, rollout: Rollout | None = None, error: str | None = None) -> EpisodeResult:
         running = self._running.pop(worker)
         self._queue.done(running.episode)
-        timing = asdict(rollout.timing) if rollout else {}
-        timing["infer_s"] = running.infer_s + timing.pop("policy_s", 0.0)
-        timing["wall_s"] = time.perf_counter() - running.started
+        worker_time = rollout.timing if rollout else Timing()
+        timing = EpisodeTiming(
+            build_s=worker_time.build_s,
+            reset_s=worker_time.reset_s,
+            step_s=worker_time.step_s,
+            look_s=worker_time.look_s,
+            infer_s=running.infer_s + worker_time.policy_s,
+            wall_s=time.perf_counter() - running.started,
+        )
         attempts = self._attempts.pop(running.episode.key())
         return EpisodeResult(running.episode, rollout, error, attempts, timing)
 

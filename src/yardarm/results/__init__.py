@@ -4,7 +4,7 @@ from yardarm.results.eval_info import eval_info
 from yardarm.results.files import PlayedEpisode, RunFolder, write_atomically, write_json
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.manifest import Manifest, versions
-from yardarm.results.record import EpisodeKey, EpisodeRecord
+from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
 from yardarm.results.summary import Counts, RunResult, TaskResult, summarise
 from yardarm.results.video import VideoWriter
 
@@ -12,6 +12,7 @@ __all__ = [
     "Counts",
     "EpisodeKey",
     "EpisodeRecord",
+    "EpisodeTiming",
     "Journal",
     "Manifest",
     "PlayedEpisode",

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from yardarm.results.record import EpisodeKey, EpisodeRecord
+from yardarm.results.record import EpisodeRecord
 from yardarm.results.summary import Counts, RunResult, TaskResult
 
 __all__ = ["eval_info"]
 
-Videos = Mapping[EpisodeKey, Sequence[str]]
+Videos = Mapping[tuple[str, int], Sequence[str]]
+"""Paths by task and episode."""
 
 
 def eval_info(result: RunResult, videos: Videos) -> dict[str, Any]:
@@ -95,4 +96,4 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 def _paths(records: Iterable[EpisodeRecord], videos: Videos) -> list[str]:
-    return [path for record in records for path in videos.get(record.key, ())]
+    return [path for record in records for path in videos.get((record.key.task, record.key.index), ())]

@@ -30,8 +30,13 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def write_json(path: Path, value: object) -> None:
     """Write a JSON file atomically."""
-    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-    write_atomically(path, lambda file: file.write(text.encode()))
+
+    def write(file: IO[bytes]) -> None:
+        for part in json.JSONEncoder(indent=1, ensure_ascii=False).iterencode(value):
+            file.write(part.encode())
+        file.write(b"\n")
+
+    write_atomically(path, write)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +87,12 @@ class RunFolder:
         """An episode's video."""
         return self.path / "videos" / task / f"episode_{index:05d}_{camera}.mp4"
 
-    def videos_of(self, key: EpisodeKey) -> list[Path]:
-        """The videos that an episode has, from any camera."""
-        return list((self.path / "videos" / key.task).glob(f"episode_{key.index:05d}_*.mp4"))
+    def videos(self) -> dict[tuple[str, int], list[str]]:
+        """The videos that there are, from any camera, by task and episode."""
+        found: dict[tuple[str, int], list[str]] = {}
+        for path in sorted(self.path.glob("videos/*/episode_*.mp4")):
+            found.setdefault((path.parent.name, int(path.stem.split("_")[1])), []).append(str(path))
+        return found
 
     def save_played(self, key: EpisodeKey, played: PlayedEpisode) -> None:
         """Store what was played."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
-__all__ = ["EpisodeKey", "EpisodeRecord"]
+__all__ = ["EpisodeKey", "EpisodeRecord", "EpisodeTiming"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,6 +19,19 @@ class EpisodeKey:
     task: str
     index: int
     seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeTiming:
+    """Where an episode's seconds went; what is left of `wall_s` was spent waiting."""
+
+    build_s: float = 0.0
+    reset_s: float = 0.0
+    step_s: float = 0.0
+    look_s: float = 0.0
+    infer_s: float = 0.0
+    """The episode's share of the batches that it was in."""
+    wall_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +49,8 @@ class EpisodeRecord:
     """Hash of the physical state after so many steps."""
     error: str | None = None
     attempts: int = 1
-    timing: dict[str, float] = field(default_factory=dict)
-    """Seconds; the only part that differs between two runs of the same episode, with `attempts`."""
+    timing: EpisodeTiming = EpisodeTiming()
+    """The only part that differs between two runs of the same episode, with `attempts`."""
 
     @property
     def success(self) -> bool:
@@ -52,11 +65,16 @@ class EpisodeRecord:
         """A flat dictionary of plain values."""
         line = asdict(self.key)
         line.update((item.name, getattr(self, item.name)) for item in fields(self) if item.name != "key")
+        line["timing"] = {name: round(seconds, 6) for name, seconds in asdict(self.timing).items()}
         return line
 
     @classmethod
     def from_json(cls, line: dict[str, Any]) -> EpisodeRecord:
         """Read a line; fields that a newer version added are passed over."""
-        key = EpisodeKey(**{item.name: line[item.name] for item in fields(EpisodeKey)})
-        own = {item.name for item in fields(cls)} - {"key"}
-        return cls(key=key, **{name: value for name, value in line.items() if name in own})
+        key = EpisodeKey(**_own(EpisodeKey, line))
+        timing = EpisodeTiming(**_own(EpisodeTiming, line.get("timing", {})))
+        return cls(key=key, **{**_own(cls, line), "timing": timing})
+
+
+def _own(kind: type, line: dict[str, Any]) -> dict[str, Any]:
+    return {item.name: line[item.name] for item in fields(kind) if item.name in line}

@@ -1,0 +1,124 @@
+"""What processes use of the machine: CPU time and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+GONE = (psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError)
+
+
+class Sampler:
+    """Calls a function now and then, in a thread; processes that end meanwhile are no error."""
+
+    def __init__(self, sample: Callable[[], None], every_s: float) -> None:
+        self._sample = sample
+        self._every_s = every_s
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Sampler:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._every_s):
+            with contextlib.suppress(*GONE):
+                self._sample()
+
+
+class CpuAccount:
+    """CPU-seconds of this process, of its descendants, and of everything else on the machine meanwhile."""
+
+    def __init__(self) -> None:
+        self._descendants: dict[tuple[int, str], float] = {}
+        self._sampler = Sampler(self._sample, every_s=0.25)
+
+    def __enter__(self) -> CpuAccount:
+        self._main_before = time.process_time()
+        self._machine_before = _machine_cpu_s()
+        self._sampler.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._sampler.__exit__()
+        self.main_s = time.process_time() - self._main_before
+        self.descendants_s = sum(self._descendants.values())
+        machine_s = _machine_cpu_s() - self._machine_before
+        self.others_s = max(0.0, machine_s - self.main_s - self.descendants_s)
+
+    def _sample(self) -> None:
+        # Reads a few small files: psutil would read those of every process of the machine, and what is being
+        # measured would wait for Python's lock meanwhile.
+        pids = _child_pids(os.getpid())
+        while pids:
+            pid = pids.pop()
+            with contextlib.suppress(*GONE):
+                words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                user, system, start = words[11], words[12], words[19]
+                self._descendants[pid, start] = (int(user) + int(system)) / CLOCK_TICKS
+                pids += _child_pids(pid)
+
+
+class PeakMemory:
+    """The peak of the memory of a process that evaluates and of all its descendants, in bytes.
+
+    PSS splits shared pages between those who share them, so it can be added up. RSS counts them in full.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._process = psutil.Process(pid)
+        self.all_pss = 0
+        self.worker_pss = 0
+        self.worker_rss = 0
+
+    def sample(self) -> None:
+        """Read all processes once."""
+        # Workers are the children of launchers, which are the children of the process that evaluates.
+        launchers = self._process.children()
+        workers = [worker for launcher in launchers for worker in _children(launcher)]
+        total = sum(pss(process) for process in (self._process, *launchers))
+        for worker in workers:
+            own = pss(worker)
+            total += own
+            self.worker_pss = max(self.worker_pss, own)
+            with contextlib.suppress(*GONE):
+                self.worker_rss = max(self.worker_rss, worker.memory_info().rss)
+        self.all_pss = max(self.all_pss, total)
+
+
+def pss(process: psutil.Process) -> int:
+    """Bytes of a process; none if it has gone."""
+    try:
+        with open(f"/proc/{process.pid}/smaps_rollup") as file:
+            return next((int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:")), 0)
+    except GONE:
+        return 0
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children()
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _child_pids(pid: int) -> list[int]:
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+
+
+def _machine_cpu_s() -> float:
+    times = psutil.cpu_times()
+    return times.user + times.nice + times.system
