@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import importlib
 import json
 import os
@@ -41,7 +42,7 @@ def main() -> None:
     try:
         _preload(setup["modules"])
     except Exception as error:
-        control.sendall(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
+        control.sendall(json.dumps({"error": " ".join(f"{type(error).__name__}: {error}".split())}).encode())
         return
     control.sendall(json.dumps({"pid": os.getpid()}).encode())
     workers: set[int] = set()
@@ -51,6 +52,7 @@ def main() -> None:
     finally:
         for pid in workers:
             os.kill(pid, signal.SIGKILL)
+        os._exit(0)  # taking the interpreter apart would keep the main process waiting
 
 
 def _preload(modules: list[str]) -> None:
@@ -59,6 +61,9 @@ def _preload(modules: list[str]) -> None:
     os.environ["MUJOCO_GL"] = "off"
     for module in modules:
         importlib.import_module(module)
+    # What is there now is never garbage; without this the collector would touch, and so copy, all of it in each worker.
+    gc.collect()
+    gc.freeze()
 
 
 def _answer(control: socket.socket, workers: set[int]) -> bool:
