@@ -5,33 +5,38 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_DIR ?= outputs/demo
 
-.PHONY: demo test test-all lint setup system clean
+.PHONY: demo test test-all lint system clean
 
-demo: setup
+demo: system $(VENV)/.installed
 	$(BIN)/yardarm eval --policy.type=expert --env.type=metaworld \
 	  --env.task=reach-v3,door-open-v3,drawer-close-v3,push-v3,pick-place-v3 \
 	  --eval.n_episodes=20 --output_dir=$(DEMO_DIR)
 	$(BIN)/yardarm replay $(DEMO_DIR) --task=door-open-v3 --episode=0
 
-test: setup lint
+test: lint system
 	$(BIN)/python -m pytest
 
-test-all: setup lint
+test-all: lint system
 	$(BIN)/python -m pytest -m ""
 
-lint: setup
+lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-setup: system $(VENV)/.installed
-
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Yardarm needs Python 3.11 or newer: make PYTHON=python3.11 …")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "On Debian or Ubuntu: sudo apt-get install python3-venv" >&2; exit 1; }
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[metaworld,dev]'
 	touch $@
+
+$(VENV)/.installed: pyproject.toml $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --editable '.[metaworld]'
+	touch $@
+
+$(VENV)/.installed-dev: pyproject.toml $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --editable '.[metaworld,dev]'
+	touch $@ $(VENV)/.installed
 
 # Rendering without a display needs Mesa.
 system:

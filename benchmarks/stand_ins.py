@@ -43,6 +43,7 @@ class PlaybackPolicy:
         self.wants = ObservationSpec(inputs)
         self.chunk = chunk
         self.think_s = think_s
+        self.quick = think_s == 0
         self.calls = 0
         self.requests = 0
 

@@ -2,8 +2,10 @@
 # Installs Mesa's software OpenGL, which renders without a display: by itself when root on Debian or Ubuntu,
 # otherwise it says what to do and goes on (policies that look at no image need no renderer).
 set -eu
+PATH=$PATH:/usr/sbin:/sbin
 
 packages="libegl1 libgl1 libosmesa6"
+hint="Rendering without a display needs Mesa. On Debian or Ubuntu: sudo apt-get install $packages"
 
 present() {
     ldconfig -p 2>/dev/null | grep -q libEGL.so.1 && ldconfig -p | grep -q libOSMesa
@@ -14,8 +16,8 @@ if [ "$(uname)" != Linux ] || present; then
 fi
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "Installing $packages"
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends $packages >/dev/null || echo "$hint" >&2
 else
-    echo "Rendering without a display needs Mesa. On Debian or Ubuntu: sudo apt-get install $packages" >&2
+    echo "$hint" >&2
 fi

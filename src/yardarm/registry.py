@@ -21,6 +21,9 @@ def import_object(path: str) -> Any:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise UsageError(f"cannot import '{path}': {error}; is it installed, or in the current directory?") from error
+    except Exception as error:  # whatever a user's module may do wrong while it is imported
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(f"cannot import '{path}': {reason}") from error
     try:
         return getattr(module, attribute)
     except AttributeError:

@@ -71,6 +71,7 @@ def test_flags_may_be_separated_by_spaces() -> None:
 def test_lerobots_flags_are_accepted_with_warnings_where_they_mislead() -> None:
     answer = yardarm(
         *[word.replace("reach-v3", "metaworld-reach-v3") for word in REACH],
+        "--env.episode_length=400",
         "--env.multitask_eval=false",
         "--env.render_mode=rgb_array",
         "--env.max_parallel_tasks=1",
@@ -83,6 +84,7 @@ def test_lerobots_flags_are_accepted_with_warnings_where_they_mislead() -> None:
     assert answer.returncode == 0, answer.stderr
     assert "--env.multitask_eval=false changes nothing" in answer.stderr
     assert "prefix" in answer.stderr
+    assert "LeRobot ignores it" in answer.stderr
     assert "render_mode" not in answer.stderr
     assert list(Path("outputs/eval").glob("*/*_try"))
 
@@ -167,7 +169,10 @@ def test_a_replay_that_diverges_says_so(finished_run: Path) -> None:
     np.savez(actions, **arrays)
     answer = yardarm("replay", finished_run, "--size=32", "--fps=8")
     assert answer.returncode == 1
-    assert "diverges from the recording (fingerprint after step 10)" in answer.stderr
+    assert "diverges from the recording (fingerprint after step 10)" in answer.stderr, "not at the start, which agrees"
+    whole = actions.read_bytes()
+    actions.write_bytes(whole[: len(whole) // 2])
+    assert "is damaged" in yardarm("replay", finished_run).stderr
     actions.write_bytes(b"rubbish")
     assert "is damaged" in yardarm("replay", finished_run).stderr
     actions.unlink()
@@ -203,6 +208,33 @@ def test_what_cannot_be_replayed_is_filmed_while_it_runs(use_async_envs: str) ->
     refused = yardarm("replay", "run", "--episode=0")
     assert refused.returncode == 2
     assert "cannot be replayed" in refused.stderr
+
+
+def test_worlds_without_opengl_are_filmed_and_replayed(tmp_path: Path) -> None:
+    words = ["eval", "--env.type=toy", "--policy.type=toy-mover", "--eval.n_episodes=2", "--output_dir=run"]
+    answer = yardarm(*words, "--eval.videos=1", MUJOCO_GL="rubbish")
+    assert answer.returncode == 0, answer.stderr
+    assert len(list(Path("run/videos").rglob("*.mp4"))) == 2
+    assert yardarm("replay", "run", "--task=left", "--episode=1").returncode == 0
+    # A file of the user's own among the videos disturbs nobody.
+    Path("run/videos/left/episode_best.mp4").write_text("")
+    assert yardarm(*words).returncode == 0
+
+
+def test_one_video_that_cannot_be_made_does_not_cost_the_others(tmp_path: Path) -> None:
+    words = ["eval", "--env.type=toy", "--policy.type=toy-mover", "--eval.n_episodes=2", "--output_dir=run"]
+    assert yardarm(*words).returncode == 0
+    Path("run/actions/left/00000.npz").unlink()
+    answer = yardarm(*words, "--eval.videos=2")
+    assert answer.returncode == 0
+    assert "there is no run/videos/left/episode_00000_front.mp4" in answer.stderr
+    assert len(list(Path("run/videos").rglob("*.mp4"))) == 3
+    assert "(all)" in answer.stdout
+
+
+def test_a_terminal_that_cannot_show_a_dash_ends_nothing() -> None:
+    answer = yardarm(*REACH, "--eval.n_episodes=1", PYTHONIOENCODING="ascii")
+    assert answer.returncode == 0, answer.stderr
 
 
 def test_a_closed_pipe_is_no_error() -> None:

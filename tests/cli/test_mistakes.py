@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,19 +37,28 @@ def with_flag(flag: str) -> list[str]:
         (with_flag("--eval.n_episode=3"), "unknown option '--eval.n_episode'; did you mean 'n_episodes'?"),
         (with_flag("--eval.n_episodes=many"), "--eval.n_episodes: Couldn't parse 'many' into an int"),
         (with_flag("--eval.n_episodes=0"), "--eval.n_episodes must be positive, got 0"),
-        (with_flag("--eval.batch_size=65"), "--eval.batch_size must lie between 0 (automatic) and 64, got 65"),
+        (with_flag("--eval.n_episodes=1000000"), "--eval.n_episodes must be at most 100,000 a task, got 1000000"),
+        (with_flag("--eval.batch_size=-1"), "--eval.batch_size must not be negative, got -1"),
+        (with_flag("--env.max_parallel_tasks=-1"), "--env.max_parallel_tasks must not be negative, got -1"),
+        (with_flag("--env.task="), "--env.task is empty"),
+        (with_flag("--seed=null"), "--seed must be a number"),
+        (with_flag("--policy.type=my:"), "'my:' is not of the form package.module:Name"),
+        (with_flag("--policy.type=.foo:Bar"), "cannot import '.foo:Bar'"),
+        (with_flag("--policy.type=json:__doc__"), "'json:__doc__' is not a class"),
+        (with_flag("--policy.type=builtins:int"), "'builtins:int' is not a class"),
         (with_flag("--eval.use_async_envs=perhaps"), "--eval.use_async_envs: Couldn't parse 'perhaps' into a bool"),
         (with_flag("--eval=3"), "'eval' must be a section of its own: --eval.…=…"),
         (with_flag("--seeds=3"), "unknown option '--seeds'; did you mean 'seed'?"),
         (with_flag("--seed=-1"), "--seed must not be negative"),
-        (with_flag("--job_name=a/b"), "--job_name must not contain '/'"),
+        (with_flag("--job_name=a/b"), "--job_name must be short and without '/'"),
         (with_flag("--env.obs_type=pixel"), "--env.obs_type 'pixel' is unknown; did you mean 'pixels'?"),
         (with_flag("--env.camera_name=corner5"), "--env.camera_name 'corner5' is unknown; did you mean 'corner"),
-        (with_flag("--env.episode_length=1000"), "--env.episode_length must be between 1 and 500"),
-        (with_flag("--config_path=nowhere.yaml"), "there is no file nowhere.yaml"),
+        (with_flag("--env.episode_length=0"), "--env.episode_length must be positive"),
+        (with_flag("--config_path=nowhere.yaml"), "there is no configuration file nowhere.yaml"),
         ([*EVAL, "--seed=1", "--seed=2"], "--seed is given twice"),
         (["tasks", "metawrld"], "unknown benchmark 'metawrld'; did you mean 'metaworld'?"),
         (["tasks", "a", "b"], "takes one benchmark"),
+        (["info", "please"], "yardarm info takes no arguments, got 'please'"),
         (["replay", "nowhere"], "nowhere is not a run of Yardarm: it has no manifest.json"),
         (["replay", "a", "b"], "takes one run's folder"),
         (["replay", "a", "--tsk=b"], "unknown option '--tsk'; did you mean 'task'?"),
@@ -69,6 +80,8 @@ def test_a_mistake_gets_one_clear_line(words: list[str], message: str) -> None:
         ("eval: {n_episodes: [", "cannot be read"),
         ("eval: 3", "'eval' must be a section of its own"),
         ("wandb: {enable: true}", "unknown option '--wandb'"),
+        ("eval: {1: 2}", "unknown option '--eval.1'"),
+        ("seed: many", "--seed=many does not fit"),
     ],
 )
 def test_a_bad_config_file_gets_one_clear_line(content: str, message: str, tmp_path: Path) -> None:
@@ -84,6 +97,24 @@ def test_an_output_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None
     answer = yardarm(*EVAL, f"--output_dir={tmp_path / 'file' / 'run'}")
     assert answer.returncode == 2
     assert "cannot be made" in answer.stderr
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"plan": 3}', "rubbish"])
+def test_a_damaged_manifest_is_named(content: str, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text(content)
+    for words in ([*EVAL, "--output_dir=run"], ["replay", "run"]):
+        answer = yardarm(*words)
+        assert answer.returncode == 2
+        assert "manifest.json is damaged" in answer.stderr
+        assert answer.stderr.count("\n") == 1
+
+
+def test_a_file_beside_the_user_does_not_stand_in_for_a_module(tmp_path: Path) -> None:
+    (tmp_path / "socket.py").write_text("raise RuntimeError('this is not the socket you are looking for')")
+    script = f"{sys.executable.rpartition('/')[0]}/yardarm"
+    words = [script, *EVAL, "--output_dir=run"]
+    assert subprocess.run(words, capture_output=True, text=True).returncode == 0
 
 
 def test_inputs_that_a_benchmark_does_not_offer_are_refused(tmp_path: Path) -> None:
@@ -117,6 +148,9 @@ def test_a_broken_renderer_is_found_before_any_episode_runs(value: str, tmp_path
     assert answer.stderr.count("\n") == 1
     assert "egl" in answer.stderr
     assert not (tmp_path / "run" / "episodes.jsonl").read_text()
+    # Mended, the same command runs.
+    again = yardarm(*EVAL, "--env.episode_length=3", f"--output_dir={tmp_path / 'run'}")
+    assert again.returncode == 0, again.stderr
 
 
 def test_a_renderer_that_is_not_needed_does_not_matter() -> None:

@@ -27,7 +27,7 @@ class Actor:
     def __init__(self, task: TaskSpec) -> None:
         self.task = task
         self.pool = ProcessPool(1, time_limit_s=120)
-        self.pool.choose_renderer(task)
+        self.pool.choose_renderer([task])
         features = {name: task.env.features[name] for name in EVERYTHING}
         self.worker: ProcessWorker = self.pool.hire(task, MemoryLayout(features))
 

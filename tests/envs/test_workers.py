@@ -55,7 +55,7 @@ def test_a_worker_builds_its_simulator_on_first_use_and_loads_no_gl(pool: Proces
     maps = mapped_files(worker.pid)
     assert "libEGL" not in maps
     assert "libOSMesa" not in maps
-    assert "torch" not in maps
+    assert "libtorch" not in maps
 
 
 def test_a_worker_started_from_a_process_with_torch_has_none() -> None:
@@ -114,8 +114,8 @@ def test_a_renderer_that_does_not_work_is_refused_before_anything_runs(
     monkeypatch.setenv("MUJOCO_GL", "glfw")
     monkeypatch.delenv("DISPLAY", raising=False)
     pool = ProcessPool(1, time_limit_s=60)
-    with pytest.raises(SetupError, match=r"nothing here can render \(glfw: .*apt-get install libegl1"):
-        pool.choose_renderer(reach)
+    with pytest.raises(SetupError, match=r"nothing here can render \(glfw: .*MUJOCO_GL is set to 'glfw': unset it"):
+        pool.choose_renderer([reach])
     pool.close()
 
 
@@ -125,7 +125,7 @@ def test_pictures_do_not_depend_on_the_renderer(backend: str, reach: TaskSpec, m
     for name in ("egl", backend):
         monkeypatch.setenv("MUJOCO_GL", name)
         pool = ProcessPool(1, time_limit_s=60)
-        assert pool.choose_renderer(reach).startswith(name)
+        assert (pool.choose_renderer([reach]) or "").startswith(name)
         worker = pool.hire(reach, MemoryLayout({"observation.image": reach.env.features["observation.image"]}))
         worker.order(Begin(EpisodeSpec(reach, 0, 1000), ("observation.image",)))
         ((_, report),) = pool.wait()

@@ -33,7 +33,7 @@ def toy_run(folder: Path, policy: Any = "toy-mover", **options: Any) -> RunResul
 @pytest.mark.parametrize("policy", ["toy-mover", "random"])
 @pytest.mark.parametrize("fault", ["kill", "raise", "hang"])
 def test_a_failed_worker_is_replaced_and_its_episode_run_again(fault: str, policy: str, tmp_path: Path) -> None:
-    timeout_s = 1.5 if fault == "hang" else 60
+    timeout_s = 5 if fault == "hang" else 60
     run = toy_run(tmp_path / "run", policy, fault=fault, fault_at=1, timeout_s=timeout_s)
     assert run.counts.episodes == 6
     assert run.counts.errors == 0
@@ -110,7 +110,7 @@ class BadPolicy:
         pass
 
     def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
-        if isinstance(self.answer, Exception):
+        if isinstance(self.answer, BaseException):
             raise self.answer
         return [self.answer for _ in requests]
 
@@ -120,6 +120,9 @@ class BadPolicy:
     [
         (ValueError("weights are missing"), "weights are missing"),
         (ActionChunk(np.full((2, 1), np.nan)), "NaN or infinite actions for 'left'"),
+        (None, "answered with NoneType for 'left' instead of an ActionChunk"),
+        (ActionChunk([[1], [1, 2]]), "are no array of numbers"),  # type: ignore[arg-type]
+        (SystemExit(3), "SystemExit: 3"),
         (ActionChunk(np.zeros((2, 7))), r"actions of shape \(2, 7\) for 'left'; it must be \(how many ≥ 1, 1\)"),
         (ActionChunk(np.zeros((0, 1))), "actions of shape"),
         (ActionChunk(np.zeros((2, 1)), {"observation.state": [3]}), "offsets"),
@@ -133,6 +136,46 @@ def test_a_policy_that_cannot_be_played_stops_the_run_with_a_clear_message(
     with pytest.raises(PolicyFault, match=message):
         toy_run(tmp_path / "run", BadPolicy(answer), task="left")
     assert not descendants(os.getpid()), "workers are left over"
+
+
+class ForgetsToReturn(BadPolicy):
+    def infer(self, requests: Sequence[Request]) -> Any:
+        pass
+
+
+class ForgetsOne(BadPolicy):
+    def infer(self, requests: Sequence[Request]) -> Any:
+        yield from ()
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [(ForgetsToReturn(None), "object is not iterable"), (ForgetsOne(None), "answered 1 requests with 0 chunks")],
+)
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_policy_that_does_not_answer_ends_the_run(policy: Any, message: str, quick: bool, tmp_path: Path) -> None:
+    policy.quick = quick
+    with pytest.raises(PolicyFault, match=message):
+        toy_run(tmp_path / "run", policy, task="left", batch_size=1)
+
+
+def test_a_policy_that_raises_in_a_worker_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "worker_policies.py").write_text(
+        "from yardarm.policies import ObservationSpec\n"
+        "class Broken:\n"
+        "    wants = ObservationSpec()\n"
+        "    place = 'worker'\n"
+        "    def start(self, episode): return 1 / 0\n"
+        "    def infer(self, requests): pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(PolicyFault, match="division by zero"):
+        toy_run(tmp_path / "run", "worker_policies:Broken")
+
+
+def test_a_short_time_limit_does_not_kill_healthy_episodes(tmp_path: Path) -> None:
+    run = toy_run(tmp_path / "run", "toy_world:SlowlyPolicy", task="far", step_s=0.2, timeout_s=2.0, n_episodes=1)
+    assert [(record.status, record.attempts) for record in run.episodes] == [("failure", 1)]
 
 
 def test_what_was_finished_before_a_policy_failed_is_kept(tmp_path: Path) -> None:

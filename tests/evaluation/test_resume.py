@@ -43,14 +43,17 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_numbers(tmp_path: Pat
     expected = undisturbed(tmp_path / "undisturbed")
     folder = tmp_path / "run"
     moments = random.Random(20261115)
-    for _ in range(5):
+    cut_short = 0
+    for moment in [0.0, 0.1, *(moments.uniform(0.2, 1.0) for _ in range(4))]:
         process = start_yardarm(*TOY, f"--output_dir={folder}")
         wait_until(lambda: bool(descendants(process.pid)) or process.poll() is not None)  # noqa: B023
-        time.sleep(moments.uniform(0, 1.0))
+        time.sleep(moment)
+        cut_short += process.poll() is None
         children = descendants(process.pid)
         process.kill()
         process.communicate()
         assert_all_gone(children)
+    assert cut_short >= 3, "the moments were not well chosen"
     finished_before = {record.key for record in read_journal(folder / "episodes.jsonl")}
     last = yardarm(*TOY, f"--output_dir={folder}")
     assert last.returncode == 0, last.stderr
@@ -130,6 +133,9 @@ def test_resume_finds_the_newest_unfinished_run_of_the_same_plan(tmp_path: Path)
     resumed = yardarm(*words, "--eval.n_episodes=3", "--resume=true")
     assert "6 episodes, 4 of them finished before" in resumed.stdout
     assert len(list(Path("outputs/eval").glob("*/*"))) == 2
+    finished = yardarm(*words, "--eval.n_episodes=3", "--resume=true")
+    assert "6 episodes, 6 of them finished before" in finished.stdout, "a finished run is shown, not run again"
+    assert len(list(Path("outputs/eval").glob("*/*"))) == 2
 
 
 def test_a_torn_last_line_is_repaired(tmp_path: Path) -> None:
@@ -163,6 +169,36 @@ def test_a_folder_with_other_results_is_left_alone(tmp_path: Path) -> None:
     refused = yardarm(*TOY, f"--output_dir={tmp_path / 'run'}")
     assert refused.returncode == 2
     assert "holds results of something else" in refused.stderr
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_when_stopped_while_the_simulator_is_imported(stop: signal.Signals, tmp_path: Path) -> None:
+    process = start_yardarm("eval", "--env.type=metaworld", "--policy.type=expert", f"--output_dir={tmp_path / 'run'}")
+    wait_until(lambda: bool(descendants(process.pid)))
+    children = descendants(process.pid)
+    process.send_signal(stop)
+    _, errors = process.communicate(timeout=20)
+    assert "Traceback" not in errors
+    assert_all_gone(children, timeout=0.5)
+
+
+def test_the_command_to_go_on_is_right_for_flags_with_spaces(tmp_path: Path) -> None:
+    words = "eval --env.type toy --policy.type toy-mover --env.step_s 0.05 --eval.n_episodes 9 --output_dir run"
+    process = start_yardarm(*words.split())
+    wait_until(lambda: journal_lines(tmp_path / "run") >= 1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    command = errors.strip().splitlines()[-1].split()
+    assert command[:2] == ["yardarm", "eval"]
+    assert yardarm(*command[1:]).returncode == 0
+    assert journal_lines(tmp_path / "run") == 18
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run" / "episodes.jsonl").mkdir(parents=True)
+    refused = yardarm(*TOY, f"--output_dir={tmp_path / 'run'}")
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
 
 
 def test_a_run_ended_by_sigkill_leaves_no_process_and_no_shared_memory(tmp_path: Path) -> None:

@@ -128,6 +128,20 @@ class ToySimulator:
                 raise RuntimeError("the toy is broken")
 
 
+class SlowlyPolicy:
+    """Lives in the worker, and takes one step at a time."""
+
+    wants = ObservationSpec(inputs=("observation.state",))
+    place = "worker"
+
+    def start(self, episode: EpisodeSpec) -> None:
+        """It has no state."""
+
+    def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+        """Push a little."""
+        return [ActionChunk(np.full((1, 1), 0.1)) for _ in requests]
+
+
 class MoverPolicy:
     """Looks at the state and moves towards the goal, in chunks."""
 

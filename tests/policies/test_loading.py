@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import re
+import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toy_world import MoverPolicy
@@ -21,6 +25,48 @@ def test_a_policys_id_follows_its_source_and_its_options(tmp_path: Path) -> None
 def test_an_object_that_was_made_already_is_taken() -> None:
     policy = MoverPolicy(chunk=2)
     assert load_policy(policy).policy is policy
+
+
+def test_objects_that_hold_different_things_have_different_ids() -> None:
+    ids = [load_policy(MoverPolicy(chunk)).id for chunk in (2, 3, 2)]
+    assert ids[0] == ids[2] != ids[1]
+    odd = MoverPolicy()
+    odd.lock = threading.Lock()  # type: ignore[attr-defined]
+    assert load_policy(odd).id != load_policy(odd).id, "what cannot be compared is never taken for the same"
+
+
+def test_an_object_may_be_defined_at_a_prompt() -> None:
+    namespace: dict[str, Any] = {"MoverPolicy": MoverPolicy}
+    exec("class Prompted(MoverPolicy): pass", namespace)
+    assert load_policy(namespace["Prompted"]()).id.startswith("Prompted-")
+
+
+def test_the_configuration_of_an_objects_run_does_not_make_another_policy() -> None:
+    with pytest.raises(UsageError, match="was a Python object, MoverPolicy; give --policy"):
+        load_policy(load_policy(MoverPolicy()).spec)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("wants = ['observation.state']", "`wants` must be an ObservationSpec"),
+        ("wants = ObservationSpec(inputs=('observation.state'))", "is a comma missing?"),
+        ("wants = ObservationSpec(steps=0)", "must be at least 1, got 0"),
+        ("place = 'moon'", "has place 'moon'"),
+        ("def __init__(self): raise OSError('no weights')", "cannot be made: OSError: no weights"),
+        ("!", "cannot import 'sloppy:Sloppy': SyntaxError"),
+    ],
+)
+def test_what_a_policy_lacks_is_named(body: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sloppy.py").write_text(
+        "from yardarm.policies import ObservationSpec\n"
+        "class Base:\n    wants = ObservationSpec()\n    place = 'host'\n    start = infer = None\n"
+        f"class Sloppy(Base):\n    {body}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "sloppy", raising=False)
+    with pytest.raises(UsageError, match=re.escape(message)):
+        load_policy(PolicySpec("sloppy:Sloppy"))
 
 
 def test_an_object_for_workers_must_be_given_by_name() -> None:

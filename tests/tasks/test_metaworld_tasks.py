@@ -67,13 +67,20 @@ def test_flags_that_do_nothing_say_so() -> None:
         {"obs_type": "pixel"},
         {"camera_name": "corner9"},
         {"observation_height": 0},
-        {"episode_length": 501},
         {"episode_length": 0},
+        {"max_parallel_tasks": -1},
     ],
 )
 def test_bad_flags_are_refused(flags: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=f"--env.{next(iter(flags))}"):
         MetaworldConfig(**flags)  # type: ignore[arg-type]
+
+
+def test_a_longer_episode_than_meta_world_has_is_cut_with_a_note() -> None:
+    config = MetaworldConfig(task="reach-v3", episode_length=600)
+    assert config.tasks()[0].max_steps == 500
+    assert config.tasks() == MetaworldConfig(task="reach-v3").tasks()
+    assert "at most 500 steps" in config.notes()[0]
 
 
 def test_obs_type_decides_what_is_offered() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ EXAMPLES = """\
 def run(words: Sequence[str]) -> int:
     """Read the flags, evaluate, show the results; exit code 1 if episodes ended in errors."""
     plain, flags = read_flags(words)
-    if "help" in flags or "-h" in words:
+    if "help" in flags:
         print(_help(flags.get("env.type", "metaworld")))
         return 0
     if plain:
@@ -41,6 +42,8 @@ def run(words: Sequence[str]) -> int:
             result = evaluate(config, display)
         except PolicyFault as fault:
             raise _short(fault, display.path) from fault
+        except UsageError:
+            raise  # nothing has started yet
         except BaseException:
             display.say_how_to_continue(words)
             raise
@@ -58,11 +61,11 @@ def read_config(flags: dict[str, str]) -> EvalConfig:
 
 def _show(result: RunResult, console: Console) -> int:
     print_results(result, console)
-    console.print(f"\nResults: {result.path}")
-    if result.episodes:
-        key = result.episodes[0].key
+    console.print(f"\nResults: {result.path}", soft_wrap=True)
+    for record in [record for record in result.episodes if record.status != "error"][:1]:
+        where = shlex.quote(str(result.path))
         console.print(
-            f"Watch any episode: yardarm replay {result.path} --task={key.task} --episode={key.index}",
+            f"Watch any episode: yardarm replay {where} --task={record.key.task} --episode={record.key.index}",
             soft_wrap=True,
         )
     errors = result.counts.errors

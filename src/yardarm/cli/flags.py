@@ -1,4 +1,4 @@
-"""Reads dotted flags, as LeRobot's commands have them: ``--eval.n_episodes=10`` or ``--eval.n_episodes 10``."""
+"""Reads dotted flags, as LeRobot's commands have them: ``--seed=10`` or ``--seed 10``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from yardarm.errors import UsageError
+from yardarm.evaluation import FlagText
 
-__all__ = ["Flags", "describe", "nested", "read_flags", "value_of"]
+__all__ = ["Flags", "describe", "nested", "read_flags"]
 
 Flags = dict[str, str]
 
@@ -22,6 +21,8 @@ def read_flags(words: Sequence[str]) -> tuple[list[str], Flags]:
     rest = list(words)
     while rest:
         word = rest.pop(0)
+        if word == "-h":
+            word = "--help"
         if not word.startswith("-"):
             plain.append(word)
             continue
@@ -29,21 +30,11 @@ def read_flags(words: Sequence[str]) -> tuple[list[str], Flags]:
             raise UsageError(f"'{word}' is not a flag; flags look like --env.task=reach-v3")
         name, equals, value = word[2:].partition("=")
         if not equals:
-            value = rest.pop(0) if rest and not rest[0].startswith("--") else "true"
+            value = rest.pop(0) if rest and not rest[0].startswith("-") else "true"
         if name in flags:
             raise UsageError(f"--{name} is given twice: '{flags[name]}' and '{value}'")
         flags[name] = value
     return plain, flags
-
-
-def value_of(text: str) -> Any:
-    """A flag's text as a value: numbers, booleans, null, and lists or mappings in YAML's notation."""
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        return text
-    # Only what looks like data is data; "a: b" or a date in a name stays text.
-    return value if isinstance(value, bool | int | float | list | dict | None) else text
 
 
 def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,12 +43,12 @@ def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
     for name, text in flags.items():
         section, dot, key = name.partition(".")
         if not dot:
-            data[section] = value_of(text)
+            data[section] = FlagText(text)
             continue
         inner = data.setdefault(section, {})
         if not isinstance(inner, dict):
             raise UsageError(f"--{name}: '{section}' already has the value '{inner}'")
-        inner[key] = value_of(text)
+        inner[key] = FlagText(text)
     return data
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yardarm.envs import ProcessPool
-from yardarm.errors import SetupError
+from yardarm.errors import UsageError
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores
 from yardarm.policies import POLICIES
 from yardarm.results import versions
@@ -17,6 +17,8 @@ __all__ = ["run"]
 def run(words: Sequence[str]) -> int:
     """Print what this machine has; exit code 1 if a benchmark cannot run."""
     if words:
+        if words[0] not in ("-h", "--help"):
+            raise UsageError(f"yardarm info takes no arguments, got '{words[0]}'")
         print("Show versions, cores, renderer, and what is missing and how to get it.\n\nusage: yardarm info")
         return 0
     for package, version in versions().items():
@@ -33,16 +35,15 @@ def run(words: Sequence[str]) -> int:
 
 def _benchmark(name: str) -> tuple[bool, str]:
     """Whether a benchmark can run here, tried in a worker; and what renders, or what is missing."""
-    benchmark = BENCHMARKS.load(name)
+    pool = ProcessPool(1, time_limit_s=60)
     try:
+        benchmark = BENCHMARKS.load(name)
         benchmark.check_requirements()
-        task = benchmark.catalogue()[0]
-        if task.env.renderer is None:
-            return True, "ready"
-        pool = ProcessPool(1, time_limit_s=60)
-        try:
-            return True, f"ready, renders with {pool.choose_renderer(task)}"
-        finally:
-            pool.close()
-    except SetupError as error:
+        tasks = benchmark.catalogue()[:1]
+        pool.prepare(tasks)
+        renderer = pool.choose_renderer(tasks)
+        return True, f"ready, renders with {renderer}" if renderer else "ready"
+    except UsageError as error:
         return False, f"not ready: {error}"
+    finally:
+        pool.close()

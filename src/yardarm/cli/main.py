@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -35,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a dash must not end an evaluation
     try:
         return _run(words)
     except UsageError as error:
@@ -45,12 +49,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_FAULT
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            return _reader_has_gone()
+        print(f"yardarm: {error}; finished episodes are kept", file=sys.stderr)
+        return EXIT_FAULT
     except Terminated:
         return EXIT_TERMINATED
-    except BrokenPipeError:
-        # The reader of our output has gone, as in `yardarm tasks | head`; that is no error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+
+
+def _reader_has_gone() -> int:
+    """As in `yardarm tasks | head`: that is no error of ours."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _run(words: list[str]) -> int:

@@ -19,6 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from yardarm.cli.flags import read_flags
 from yardarm.evaluation import Listener, Plan
 from yardarm.evaluation.replay import Replay, ReplayResult
 from yardarm.results import EpisodeRecord
@@ -58,10 +59,13 @@ class Display(Listener):
 
     def filming(self, replays: Sequence[Replay]) -> None:
         """Say that videos are being made."""
-        self._film_begin(len(replays), sum(_frames(replay) for replay in replays))
+        self._film_begin(len(replays), sum(replay.frames for replay in replays))
 
     def filmed(self, result: ReplayResult) -> None:
         """Say where a video is, and whether it shows what was recorded."""
+        if result.error:
+            print(f"yardarm: warning: there is no {result.replay.path}: {result.error}", file=sys.stderr)
+            return
         self.console.print(f"Video: {result.replay.path}", soft_wrap=True)
         if result.diverged_at is not None:
             print(divergence_warning(result), file=sys.stderr)
@@ -70,8 +74,9 @@ class Display(Listener):
         """After an interruption: nothing is lost, and this is how to go on."""
         if self.path is None:
             return
-        given = [word for word in words if not word.startswith("--output_dir")]
-        command = shlex.join(["yardarm", "eval", *given, f"--output_dir={self.path}"])
+        _, flags = read_flags(words)
+        flags["output_dir"] = str(self.path)
+        command = shlex.join(["yardarm", "eval", *(f"--{name}={value}" for name, value in flags.items())])
         print(
             f"\nyardarm: stopped after {self._done} of {self._total} episodes, which are kept; go on with\n  {command}",
             file=sys.stderr,
@@ -160,7 +165,3 @@ def divergence_warning(result: ReplayResult) -> str:
         f"diverges from the recording (fingerprint after step {result.diverged_at}); the video shows what these "
         "versions of the simulator do with the recorded actions"
     )
-
-
-def _frames(replay: Replay) -> int:
-    return -(-replay.record.steps // replay.film.every) + 1

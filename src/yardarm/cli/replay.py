@@ -12,7 +12,8 @@ from rich.progress import Progress
 from yardarm.cli.flags import read_flags
 from yardarm.cli.progress import divergence_warning
 from yardarm.envs import ProcessPool
-from yardarm.errors import UsageError, nearest
+from yardarm.errors import EnvironmentFault, UsageError, nearest
+from yardarm.evaluation import EvalOptions
 from yardarm.evaluation.filming import VIDEO_FPS, VIDEO_SIZE, film_of
 from yardarm.evaluation.replay import Replay, ReplayResult, replay_all
 from yardarm.evaluation.stored_run import StoredRun
@@ -49,6 +50,8 @@ def run(words: Sequence[str]) -> int:
             raise UsageError(f"unknown option '--{name}'{nearest(name, FLAGS)} see `yardarm replay --help`")
     replay = _prepare(StoredRun(RunFolder(Path(plain[0]))), flags)
     result = _render(replay)
+    if result.error:
+        raise EnvironmentFault(f"the replay failed: {result.error}")
     print(f"Video: {replay.path}")
     if result.diverged_at is not None:
         print(divergence_warning(result), file=sys.stderr)
@@ -72,16 +75,16 @@ def _prepare(stored: StoredRun, flags: dict[str, str]) -> Replay:
     )
     if path.suffix != ".mp4":
         raise UsageError(f"--output must end in .mp4, got '{path}'")
-    return Replay(episode, record, stored.folder.load_played(record.key), path, film, fps)
+    stored.folder.load_played(record.key)  # what is missing or damaged is said before anything starts
+    return Replay(stored.folder, episode, record, path, film, fps)
 
 
 def _render(replay: Replay) -> ReplayResult:
-    pool = ProcessPool(1)
+    pool = ProcessPool(1, time_limit_s=EvalOptions().timeout_s)
     try:
-        pool.choose_renderer(replay.episode.task)
+        pool.choose_renderer([replay.episode.task])
         with Progress(console=Console(stderr=True), transient=True) as progress:
-            frames = -(-replay.record.steps // replay.film.every) + 1
-            bar = progress.add_task("rendering", total=frames)
+            bar = progress.add_task("rendering", total=replay.frames)
             (result,) = replay_all([replay], pool, lambda: progress.advance(bar))
         return result
     finally:
@@ -90,7 +93,7 @@ def _render(replay: Replay) -> ReplayResult:
 
 def _integer(flags: dict[str, str], name: str, default: int, least: int = 0) -> int:
     text = flags.get(name, str(default))
-    if not text.isdigit() or int(text) < least:
+    if not text.isdecimal() or int(text) < least:
         raise UsageError(f"--{name} must be a whole number of at least {least}, got '{text}'")
     return int(text)
 
@@ -100,6 +103,6 @@ def _size(text: str | None) -> tuple[int, int]:
         return VIDEO_SIZE
     parts = text.lower().split("x")
     sides = parts * 2 if len(parts) == 1 else parts
-    if len(sides) != 2 or not all(side.isdigit() and 16 <= int(side) <= 4096 for side in sides):
+    if len(sides) != 2 or not all(side.isdecimal() and 16 <= int(side) <= 4096 for side in sides):
         raise UsageError(f"--size must be HEIGHTxWIDTH, each between 16 and 4096, like 480x640; got '{text}'")
     return int(sides[0]), int(sides[1])

@@ -1,9 +1,11 @@
 """The launcher: a small process that imports a simulator once and forks clean workers from it.
 
-Its standard input is a socket. Each request is one JSON object:
+Its standard input is a socket. After a setup it serves requests, each one JSON object:
 
     {"op": "fork", "environment": {…}}   with two descriptors: the worker's socket and its memory → {"pid": …}
     {"op": "kill", "pid": …}                                                                    → {}
+
+An answer may be {"error": …}.
 
 When the other side hangs up, however it ended, every worker is killed and the launcher goes. (A fork of
 `multiprocessing` would import the user's main module, and with it torch, into every worker.)
@@ -27,7 +29,7 @@ from yardarm.envs.channel import Channel
 from yardarm.envs.rendering import use_backend
 from yardarm.envs.worker import serve
 
-__all__ = ["LONGEST_REQUEST", "main"]
+__all__ = ["main"]
 
 LONGEST_REQUEST = 65536
 REAP_EVERY_S = 1.0
@@ -37,18 +39,20 @@ def main() -> None:
     """Import what was asked for, then fork workers until the other side hangs up."""
     faulthandler.enable()  # a crash inside a simulator leaves its stack in the log
     control = socket.socket(fileno=os.dup(0))
-    setup = json.loads(control.recv(LONGEST_REQUEST))
+    answers = Channel(control)
+    setup = answers.receive()
+    _die_with_parent(setup["parent"])
     sys.path.extend(entry for entry in setup["path"] if entry not in sys.path)
     try:
         _preload(setup["modules"])
     except Exception as error:
-        control.sendall(json.dumps({"error": " ".join(f"{type(error).__name__}: {error}".split())}).encode())
+        answers.send({"error": " ".join(f"{type(error).__name__}: {error}".split())})
         return
-    control.sendall(json.dumps({"pid": os.getpid()}).encode())
+    answers.send({"pid": os.getpid()})
     workers: set[int] = set()
     try:
-        while _answer(control, workers):
-            pass
+        while (answer := _serve(control, workers)) is not None:
+            answers.send(answer)
     finally:
         for pid in workers:
             os.kill(pid, signal.SIGKILL)
@@ -66,24 +70,25 @@ def _preload(modules: list[str]) -> None:
     gc.freeze()
 
 
-def _answer(control: socket.socket, workers: set[int]) -> bool:
-    """Serve one request; False when the other side has hung up."""
+def _serve(control: socket.socket, workers: set[int]) -> dict[str, Any] | None:
+    """Serve one request and return its answer; None when the other side has hung up."""
     while not select.select([control], [], [], REAP_EVERY_S)[0]:
         _reap(workers)
     message, descriptors, _, _ = socket.recv_fds(control, LONGEST_REQUEST, 2)
     if not message:
-        return False
+        return None
     _reap(workers)
     request = json.loads(message)
-    answer: dict[str, Any] = {}
     if request["op"] == "fork":
-        pid = _fork(control, request["environment"], descriptors)
+        try:
+            pid = _fork(control, request["environment"], descriptors)
+        except OSError as error:
+            return {"error": f"cannot fork: {error.strerror}"}
         workers.add(pid)
-        answer = {"pid": pid}
-    elif request["pid"] in workers:  # not reaped yet, so the number is still this worker's
+        return {"pid": pid}
+    if request["pid"] in workers:  # not reaped yet, so the number is still this worker's
         os.kill(request["pid"], signal.SIGKILL)
-    control.sendall(json.dumps(answer).encode())
-    return True
+    return {}
 
 
 def _fork(control: socket.socket, environment: dict[str, str], descriptors: list[int]) -> int:
@@ -109,12 +114,12 @@ def _fork(control: socket.socket, environment: dict[str, str], descriptors: list
         os._exit(status)
 
 
-def _die_with_parent(launcher: int) -> None:
-    """Ask Linux to kill this worker when the launcher dies, so that nothing is orphaned even then."""
+def _die_with_parent(parent: int) -> None:
+    """Ask Linux to kill this process when its parent dies, so that nothing is orphaned even then."""
     if sys.platform == "linux":
         set_death_signal = 1
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
-        if os.getppid() != launcher:
+        if os.getppid() != parent:
             os._exit(1)
 
 

@@ -2,7 +2,8 @@
 
 Enter    → (nothing)                 Begin → Seen
 Play     → Seen | Finished           Run   → Alive … Finished
-Probe    → Probed                    any   → Failed
+Finish   → Finished                  Probe → Probed
+any      → Failed
 
 Filmed: the worker has put a film's frame into shared memory and waits for Proceed; the pool sees to it.
 Died: said by the pool of a worker that cannot speak any more.
@@ -28,6 +29,7 @@ __all__ = [
     "Failed",
     "Film",
     "Filmed",
+    "Finish",
     "Finished",
     "Order",
     "Play",
@@ -58,6 +60,8 @@ class Enter:
 
     task: TaskSpec
     layout: MemoryLayout
+    heartbeat_s: float = 1.0
+    """How often to say `Alive` while playing a whole episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,11 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Finish:
+    """End the episode where it is, and tell of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """Try to open a rendering context."""
 
@@ -108,7 +117,7 @@ class Proceed:
     """The frame has been taken."""
 
 
-Order = Enter | Begin | Play | Run | Probe | Proceed
+Order = Enter | Begin | Play | Run | Finish | Probe | Proceed
 
 
 @dataclass(slots=True)
@@ -170,9 +179,10 @@ class Probed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something raised in the worker."""
+    """Something raised in the worker: the simulator, or a policy that lives there."""
 
     traceback: str
+    by_policy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

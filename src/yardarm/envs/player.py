@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from yardarm.envs.messages import Film, Rollout, Timing
 from yardarm.envs.simulator import Simulator, fingerprint
+from yardarm.errors import PolicyFault
 from yardarm.policies import Look, Policy, Request
 from yardarm.policies.chunks import PlayableChunk, playable
 from yardarm.registry import import_object
@@ -86,11 +88,13 @@ class Player:
 
     def run(self, episode: EpisodeSpec, policy: Policy, on_progress: Callable[[int], None]) -> None:
         """Play a whole episode with a policy that lives here."""
-        state = policy.start(episode)
+        with _blaming_the_policy():
+            state = policy.start(episode)
         looks = [self.look(policy.wants.inputs)]
         while not self.done:
             started = time.perf_counter()
-            (chunk,) = policy.infer([Request(episode, state, looks)])
+            with _blaming_the_policy():
+                (chunk,) = policy.infer([Request(episode, state, looks)])
             ready = playable(chunk, policy.wants, episode.task)
             self._timing.policy_s += time.perf_counter() - started
             looks = self.play(ready)
@@ -127,3 +131,12 @@ class Player:
         if film is None or self._on_frame is None or (self.steps % film.every and not self.done):
             return
         self._on_frame(self._built().frame(film.camera, film.height, film.width))
+
+
+@contextlib.contextmanager
+def _blaming_the_policy() -> Iterator[None]:
+    """What raises in a policy is no fault of the simulator's: running the episode again would not help."""
+    try:
+        yield
+    except Exception as error:
+        raise PolicyFault(f"the policy raised {type(error).__name__}: {error}") from error

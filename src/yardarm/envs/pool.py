@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from yardarm.envs.messages import Enter, Order, Report
-from yardarm.envs.rendering import backends, use_backend
+from yardarm.envs.rendering import use_backend
 from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
 from yardarm.envs.worker import WorkerCore
 from yardarm.tasks import TaskSpec
@@ -82,15 +82,15 @@ class LocalPool:
 
     size = 1
 
-    def __init__(self) -> None:
+    def __init__(self, backend: str = "") -> None:
+        if backend:
+            use_backend(backend)
         self._reports: list[tuple[LocalWorker, Report]] = []
         self._worker: LocalWorker | None = None
 
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> LocalWorker:
         """Make the worker."""
         assert self._worker is None, "a local pool has one place"
-        if task.env.renderer == "mujoco":
-            use_backend(backends()[0])
         self._worker = LocalWorker(task, layout, lambda *report: self._reports.append(report))
         return self._worker
 

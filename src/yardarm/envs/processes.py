@@ -10,16 +10,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from yardarm.envs.channel import Channel
-from yardarm.envs.launcher import LONGEST_REQUEST
 from yardarm.envs.messages import Alive, Died, Enter, Failed, Filmed, Order, Probe, Probed, Proceed, Report
-from yardarm.envs.rendering import MISSING_RENDERER_HINT, backends, gpu_count
+from yardarm.envs.rendering import backends, gpu_ids, missing_renderer_hint
 from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
 from yardarm.errors import EnvironmentFault, SetupError
 from yardarm.tasks import TaskSpec
@@ -36,6 +35,10 @@ SINGLE_THREADED = {
 PRELOAD_LIMIT_S = 300.0
 FAREWELL_LIMIT_S = 10.0
 CHECK_EVERY_S = 0.25
+# How often a worker that plays a whole episode by itself says that it is alive.
+HEARTBEAT_S = 1.0
+# A worker that was stopped in the middle of a message must not stop the main process, too.
+STALL_LIMIT_S = 30.0
 
 
 class Launcher:
@@ -46,7 +49,8 @@ class Launcher:
         with theirs, contextlib.ExitStack() as stack:
             output: Any = stack.enter_context(log.open("ab")) if log else subprocess.DEVNULL
             self._process = subprocess.Popen(
-                [sys.executable, "-c", "from yardarm.envs.launcher import main; main()"],
+                # -P: a file in the current directory must not stand in for a module of the standard library.
+                [sys.executable, "-P", "-c", "from yardarm.envs.launcher import main; main()"],
                 stdin=theirs.fileno(),
                 stdout=output,
                 stderr=output,
@@ -55,7 +59,14 @@ class Launcher:
                 start_new_session=True,
             )
         self._control.settimeout(PRELOAD_LIMIT_S)
-        if complaint := self._preload(modules):
+        self._answers = Channel(self._control)
+        try:
+            complaint = self._preload(modules)
+        except BaseException:  # interrupted: it is still importing, and does not listen yet
+            self._process.kill()
+            self._process.wait()
+            raise
+        if complaint:
             self.close()
             raise SetupError(
                 f"cannot import {', '.join(modules)} in a worker: {complaint}; `yardarm info` shows what is installed"
@@ -70,7 +81,10 @@ class Launcher:
         """Start a worker that owns these descriptors; return its process id."""
         request = {"op": "fork", "environment": dict(environment)}
         socket.send_fds(self._control, [json.dumps(request).encode()], list(descriptors))
-        return self._receive()["pid"]
+        answer = self._receive()
+        if "error" in answer:
+            raise EnvironmentFault(f"a worker cannot be started: {answer['error']}")
+        return answer["pid"]
 
     def kill(self, pid: int) -> None:
         """Kill a worker of this launcher."""
@@ -89,18 +103,19 @@ class Launcher:
     def _preload(self, modules: Sequence[str]) -> str | None:
         """Have the launcher import modules; return what went wrong, if anything did."""
         try:
-            self._control.sendall(json.dumps({"modules": list(modules), "path": sys.path}).encode())
-            return self._receive().get("error")
+            path = [str(entry) for entry in sys.path]
+            self._answers.send({"modules": list(modules), "path": path, "parent": os.getpid()})
+            return self._answers.receive().get("error")
         except TimeoutError:
             return f"it takes more than {PRELOAD_LIMIT_S:g} s"
-        except OSError:
+        except (EOFError, OSError):
             return "the process that imports it crashed"
 
     def _receive(self) -> dict[str, Any]:
-        message = self._control.recv(LONGEST_REQUEST)
-        if not message:
-            raise ConnectionError("the launcher has gone")
-        return json.loads(message)
+        try:
+            return self._answers.receive()
+        except EOFError:
+            raise ConnectionError("the launcher has gone") from None
 
 
 class ProcessWorker:
@@ -122,7 +137,7 @@ class ProcessWorker:
         """Send an order; from now on the worker must report within the time limit."""
         self.deadline = self._new_deadline()
         # A worker that died is noticed by `wait`, in its turn.
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(OSError):
             self._channel.send(order)
 
     def receive(self) -> Iterator[Report]:
@@ -131,7 +146,7 @@ class ProcessWorker:
         while more:
             try:
                 report: Report = self._channel.receive()
-            except (EOFError, ConnectionError):
+            except (EOFError, OSError):
                 self.deadline = float("inf")
                 yield Died(f"worker process {self.pid} ended unexpectedly (killed, crashed or out of memory)")
                 return
@@ -171,7 +186,7 @@ class ProcessPool:
         self._time_limit_s = time_limit_s
         self._renderer = ""  # nothing is rendered until `choose_renderer` was called
         self._log = log
-        self._gpus = gpu_count()
+        self._gpus = gpu_ids()
         self._launchers: dict[tuple[str, ...], Launcher] = {}
         self._workers: dict[int, ProcessWorker] = {}
         self._memories: dict[int, tuple[MemoryLayout, SharedMemory]] = {}
@@ -183,13 +198,14 @@ class ProcessPool:
         place = next(place for place in range(self.size) if place not in self._workers)
         memory = self._memory(place, layout)
         ours, theirs = socket.socketpair()
+        ours.settimeout(STALL_LIMIT_S)
         worker = ProcessWorker(task, place, Channel(ours), memory)
         with theirs:
             worker.launcher, worker.pid = self._fork(task, place, [theirs.fileno(), memory.descriptor])
         worker.time_limit_s = self._time_limit_s
         self._workers[place] = worker
         self._selector.register(worker, selectors.EVENT_READ)
-        worker.order(Enter(task, layout))
+        worker.order(Enter(task, layout, heartbeat_s=min(HEARTBEAT_S, self._time_limit_s / 4)))
         worker.deadline = float("inf")
         return worker
 
@@ -221,8 +237,16 @@ class ProcessPool:
             for descriptor in also:
                 self._selector.unregister(descriptor)
 
-    def choose_renderer(self, task: TaskSpec) -> str:
-        """Find an OpenGL that works in a worker, use it from now on, and name it."""
+    def prepare(self, tasks: Iterable[TaskSpec]) -> None:
+        """Import what the tasks' simulators need, so that what is missing is known before the first episode."""
+        for task in tasks:
+            self._launcher(task.env.preload)
+
+    def choose_renderer(self, tasks: Iterable[TaskSpec]) -> str | None:
+        """Find an OpenGL that works in a worker, use it from now on, and name it; None if no task needs one."""
+        task = next((task for task in tasks if task.env.renderer), None)
+        if task is None:
+            return None
         complaints = []
         for backend in backends():
             self._renderer = backend
@@ -235,7 +259,7 @@ class ProcessPool:
                     return renderer
                 case Failed(reason) | Died(reason):
                     complaints.append(f"{backend}: {reason.strip().splitlines()[-1]}")
-        raise SetupError(f"nothing here can render ({'; '.join(complaints)}); {MISSING_RENDERER_HINT}")
+        raise SetupError(f"nothing here can render ({'; '.join(complaints)}); {missing_renderer_hint()}")
 
     def close(self) -> None:
         """Kill all workers, and wait until their launchers are gone."""
@@ -271,16 +295,20 @@ class ProcessPool:
         self._memories[place] = (layout, memory)
         return memory
 
+    def _launcher(self, modules: tuple[str, ...]) -> Launcher:
+        if modules not in self._launchers:
+            self._launchers[modules] = Launcher(modules, self._log)
+        return self._launchers[modules]
+
     def _fork(self, task: TaskSpec, place: int, descriptors: Sequence[int]) -> tuple[Launcher, int]:
         environment = {}
         if self._renderer and task.env.renderer:
             environment["MUJOCO_GL"] = self._renderer
-            if self._gpus > 1:
-                environment["MUJOCO_EGL_DEVICE_ID"] = str(place % self._gpus)
+            if len(self._gpus) > 1 and "MUJOCO_EGL_DEVICE_ID" not in os.environ:
+                environment["MUJOCO_EGL_DEVICE_ID"] = self._gpus[place % len(self._gpus)]
         modules = task.env.preload
         for _ in range(2):
-            launcher = self._launchers.get(modules) or Launcher(modules, self._log)
-            self._launchers[modules] = launcher
+            launcher = self._launcher(modules)
             try:
                 return launcher, launcher.fork(environment, descriptors)
             except OSError:  # the launcher was killed: its workers died with it; start another

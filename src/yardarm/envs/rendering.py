@@ -9,11 +9,10 @@ from pathlib import Path
 
 from yardarm.errors import SetupError
 
-__all__ = ["MISSING_RENDERER_HINT", "backends", "gpu_count", "renderer_name", "use_backend"]
+__all__ = ["backends", "gpu_ids", "missing_renderer_hint", "renderer_name", "use_backend"]
 
 HEADLESS = ("egl", "osmesa")
 KNOWN = ("egl", "osmesa", "glfw", "glx", "cgl")
-MISSING_RENDERER_HINT = "on Debian or Ubuntu: sudo apt-get install libegl1 libgl1 libosmesa6"
 
 
 def backends() -> tuple[str, ...]:
@@ -24,6 +23,13 @@ def backends() -> tuple[str, ...]:
     if asked not in KNOWN:
         raise SetupError(f"MUJOCO_GL is set to '{asked}', which cannot render; unset it, or set it to egl or osmesa")
     return (asked,)
+
+
+def missing_renderer_hint() -> str:
+    """What to do where nothing renders."""
+    if os.environ.get("MUJOCO_GL"):
+        return f"MUJOCO_GL is set to '{os.environ['MUJOCO_GL']}': unset it, or set it to egl or osmesa"
+    return "on Debian or Ubuntu: sudo apt-get install libegl1 libgl1 libosmesa6"
 
 
 def use_backend(name: str) -> None:
@@ -51,6 +57,9 @@ def renderer_name() -> str:
     return f"{os.environ['MUJOCO_GL']}: {name.decode()}"
 
 
-def gpu_count() -> int:
-    """How many NVIDIA devices workers can be spread over; 0 where rendering is software."""
-    return len(list(Path("/dev").glob("nvidia[0-9]*")))
+def gpu_ids() -> list[str]:
+    """NVIDIA devices that workers can be spread over, those of ``CUDA_VISIBLE_DEVICES`` if it is set."""
+    visible = [word.strip() for word in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")]
+    if all(word.isdecimal() for word in visible):
+        return visible
+    return [str(index) for index in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]

@@ -16,6 +16,7 @@ from yardarm.envs.messages import (
     Enter,
     Failed,
     Filmed,
+    Finish,
     Finished,
     Order,
     Play,
@@ -28,12 +29,10 @@ from yardarm.envs.messages import (
 from yardarm.envs.player import Player
 from yardarm.envs.rendering import renderer_name
 from yardarm.envs.shared_memory import SharedMemory
+from yardarm.errors import EnvironmentFault, PolicyFault, UsageError
 from yardarm.policies import Look, Policy, PolicySpec, make_policy
 
 __all__ = ["WorkerCore", "serve"]
-
-# How often a worker that plays a whole episode by itself says that it is alive.
-HEARTBEAT_S = 1.0
 
 
 class WorkerCore:
@@ -48,6 +47,7 @@ class WorkerCore:
     def enter(self, order: Enter, memory: SharedMemory) -> None:
         """Learn the task that this worker is for; nothing is built yet."""
         self._task = order.task
+        self._heartbeat_s = order.heartbeat_s
         self._memory = memory
         self._player = Player(order.task, self._take_frame)
 
@@ -55,8 +55,8 @@ class WorkerCore:
         """Carry out one order and report; what raises is reported too."""
         try:
             self._send(self._report(order))
-        except Exception:
-            self._send(Failed(traceback.format_exc()))
+        except Exception as error:
+            self._send(Failed(traceback.format_exc(), by_policy=isinstance(error, PolicyFault)))
 
     def close(self) -> None:
         """Close the simulator."""
@@ -74,25 +74,39 @@ class WorkerCore:
                 self._player.begin(episode, film)
                 self._player.run(episode, self._policy(policy), self._heartbeat)
                 return Finished(self._player.rollout())
+            case Finish():
+                return Finished(self._player.rollout())
             case Probe():
                 return Probed(renderer_name())
         raise AssertionError(f"a worker does not understand {order!r}")
 
     def _show(self, looks: list[Look]) -> Seen:
+        assert len(looks) <= len(self._memory.looks), "more looks than there is room for"
         for slot, look in zip(self._memory.looks, looks, strict=False):
             for name, value in look.values.items():
-                slot[name][...] = value
+                self._put(name, value, slot[name])
         return Seen(tuple((look.step, tuple(look.values)) for look in looks))
+
+    def _put(self, name: str, value: np.ndarray, place: np.ndarray) -> None:
+        if value.shape != place.shape or value.dtype != place.dtype:
+            raise EnvironmentFault(
+                f"the simulator of '{self._task.name}' shows '{name}' as {value.dtype}{value.shape}, "
+                f"but its features say {place.dtype}{place.shape}"
+            )
+        place[...] = value
 
     def _policy(self, spec: PolicySpec) -> Policy:
         key = repr(spec)
         if key not in self._policies:
-            self._policies[key] = make_policy(spec)
+            try:
+                self._policies[key] = make_policy(spec)
+            except UsageError as error:
+                raise PolicyFault(str(error)) from error
         return self._policies[key]
 
     def _heartbeat(self, steps: int) -> None:
         now = time.monotonic()
-        if now - self._spoken > HEARTBEAT_S:
+        if now - self._spoken > self._heartbeat_s:
             self._spoken = now
             self._send(Alive(steps))
 

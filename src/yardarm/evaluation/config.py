@@ -12,6 +12,8 @@ from yardarm.tasks import BenchmarkConfig, option, positive
 __all__ = ["MOST_WORKERS", "EvalConfig", "EvalOptions"]
 
 MOST_WORKERS = 64
+MOST_EPISODES = 100_000
+LONGEST_NAME = 100
 
 
 @dataclass
@@ -19,22 +21,21 @@ class EvalOptions:
     """Flags below ``--eval.``."""
 
     n_episodes: int = option(50, "episodes of each task")
-    batch_size: int = option(0, "how many episodes run at once, each in its own worker; 0: fit to this machine")
+    batch_size: int = option(0, "how many episodes run at once, at most 64; 0: fit to this machine")
     use_async_envs: bool = option(True, "false: one simulator in this process, for debugging")
     videos: int = option(0, "videos of the first so many episodes of each task, rendered after the evaluation")
     timeout_s: float = option(300.0, "a worker that says nothing for so long is replaced")
     max_retries: int = option(2, "how often an episode is run again after its worker failed")
 
     def __post_init__(self) -> None:
-        positive("--eval.n_episodes", self.n_episodes)
-        positive("--eval.timeout_s", self.timeout_s)
-        if not 0 <= self.batch_size <= MOST_WORKERS:
-            raise UsageError(
-                f"--eval.batch_size must lie between 0 (automatic) and {MOST_WORKERS}, got {self.batch_size}"
-            )
-        for name in ("videos", "max_retries"):
+        for name in ("n_episodes", "batch_size", "videos", "max_retries"):
+            setattr(self, name, int(getattr(self, name)))  # numpy's integers are welcome, but no YAML
             if getattr(self, name) < 0:
                 raise UsageError(f"--eval.{name} must not be negative, got {getattr(self, name)}")
+        positive("--eval.timeout_s", self.timeout_s)
+        positive("--eval.n_episodes", self.n_episodes)
+        if self.n_episodes > MOST_EPISODES:
+            raise UsageError(f"--eval.n_episodes must be at most {MOST_EPISODES:,} a task, got {self.n_episodes}")
 
 
 @dataclass
@@ -50,7 +51,10 @@ class EvalConfig:
     resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
 
     def __post_init__(self) -> None:
+        if self.seed is None:
+            raise UsageError("--seed must be a number: an episode without a seed could not be repeated")
+        self.seed = int(self.seed)
         if self.seed < 0:
             raise UsageError(f"--seed must not be negative, got {self.seed}")
-        if self.job_name and "/" in self.job_name:
-            raise UsageError(f"--job_name must not contain '/', got '{self.job_name}'")
+        if self.job_name and ("/" in self.job_name or len(self.job_name) > LONGEST_NAME):
+            raise UsageError(f"--job_name must be short and without '/', got '{self.job_name[:LONGEST_NAME]}'")

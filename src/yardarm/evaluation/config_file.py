@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,40 +16,48 @@ from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.policies import PolicySpec
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 
-__all__ = ["config_from_data", "config_to_data", "read_config_file"]
+__all__ = ["FlagText", "config_from_data", "config_to_data", "read_config_file"]
 
 SECTIONS = ("env", "policy", "eval")
+
+
+class FlagText(str):
+    """The text of a flag: it is data in YAML's notation, unless what it is for wants text."""
+
+    __slots__ = ()
+
+    def value(self) -> Any:
+        """A number, a boolean, null, a list or a mapping; anything else stays text."""
+        try:
+            value = yaml.safe_load(self)
+        except yaml.YAMLError:
+            return str(self)
+        return value if isinstance(value, bool | int | float | list | dict | None) else str(self)
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
     """Read YAML or JSON."""
     try:
-        data = yaml.safe_load(path.read_text())
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"--config_path: there is no file {path}") from None
+        raise UsageError(f"there is no configuration file {path}") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise UsageError(f"--config_path: {path} cannot be read: {reason}") from error
+        raise UsageError(f"the configuration file {path} cannot be read: {reason}") from error
     if not isinstance(data, dict):
-        raise UsageError(f"--config_path: {path} must hold a mapping, like the config.yaml of a run")
+        raise UsageError(f"the configuration file {path} must hold a mapping, like the config.yaml of a run")
     return data
 
 
 def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
     """Check names and types, and build the configuration."""
-    own = {field.name for field in dataclasses.fields(EvalConfig)}
-    _check_names("", data, own)
+    _check_names("", data, {field.name for field in dataclasses.fields(EvalConfig)})
     for name in SECTIONS:
         if not isinstance(data.get(name, {}), Mapping):
             raise UsageError(f"'{name}' must be a section of its own: --{name}.…=…")
+    plain = _decode_plain({name: value for name, value in data.items() if name not in SECTIONS})
     options = _decode(EvalOptions, "eval", data.get("eval", {}))
-    env = _env(data.get("env", {}))
-    policy = _policy(data.get("policy", {}))
-    plain = {name: value for name, value in data.items() if name not in SECTIONS}
-    # The sections are decoded already; the rest is decoded with a class that has nothing but the rest.
-    rest = _decode(_without_sections(), "", plain)
-    values = {field.name: getattr(rest, field.name) for field in dataclasses.fields(rest)}
-    return EvalConfig(env=env, policy=policy, eval=options, **values)
+    return EvalConfig(env=_env(data.get("env", {})), policy=_policy(data.get("policy", {})), eval=options, **plain)
 
 
 def config_to_data(config: EvalConfig) -> dict[str, Any]:
@@ -77,29 +86,49 @@ def _policy(data: Mapping[str, Any]) -> PolicySpec:
         )
     if not data.get("type"):
         raise UsageError("--policy.type is missing; e.g. --policy.type=expert, or package.module:Name")
-    return PolicySpec(str(data["type"]), {name: value for name, value in data.items() if name != "type"})
+    options = {str(name): _plain(value) for name, value in data.items() if name != "type"}
+    return PolicySpec(str(data["type"]), options)
 
 
 def _decode(kind: type, section: str, data: Mapping[str, Any]) -> Any:
+    hints = typing.get_type_hints(kind)
     _check_names(section, data, {field.name for field in dataclasses.fields(kind)})
     try:
-        return draccus.decode(kind, dict(data))
+        return draccus.decode(kind, {name: _fitting(hints[name], value) for name, value in data.items()})
     except draccus.utils.DecodingError as error:
-        name, _, reason = str(error).replace("`", "").partition(": ")
-        flag = ".".join(part for part in (section, name) if part)
-        raise UsageError(f"--{flag}: {reason.splitlines()[0]}") from error
+        raise _misfit(section, error) from error
+
+
+def _decode_plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Decode what stands outside the sections."""
+    hints = typing.get_type_hints(EvalConfig)
+    try:
+        return {name: draccus.decode(hints[name], _fitting(hints[name], value)) for name, value in data.items()}
+    except draccus.utils.DecodingError as error:
+        names = ", ".join(f"--{name}={value}" for name, value in data.items())
+        raise UsageError(f"one of {names} does not fit: {' '.join(str(error).split())}") from error
+
+
+def _fitting(hint: Any, value: Any) -> Any:
+    """Leave a flag's text as it is where text is wanted, "null" aside; read it as data elsewhere."""
+    kinds = typing.get_args(hint) or (hint,)
+    if isinstance(value, FlagText) and (str in kinds or Path in kinds):
+        return None if value == "null" and type(None) in kinds else str(value)
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.value() if isinstance(value, FlagText) else value
+
+
+def _misfit(section: str, error: Exception) -> UsageError:
+    name, _, reason = str(error).replace("`", "").partition(": ")
+    flag = ".".join(part for part in (section, name) if part)
+    return UsageError(f"--{flag}: {reason.splitlines()[0]}")
 
 
 def _check_names(section: str, data: Mapping[str, Any], known: Iterable[str]) -> None:
-    for name in data:
+    for name in map(str, data):
         if name not in known:
             prefix = f"{section}." if section else ""
             raise UsageError(f"unknown option '--{prefix}{name}'{nearest(name, known)} `yardarm eval --help` lists all")
-
-
-def _without_sections() -> type:
-    rest = [field for field in dataclasses.fields(EvalConfig) if field.name not in SECTIONS]
-    hints = {"seed": int, "output_dir": Path | None, "job_name": str | None, "resume": bool}
-    return dataclasses.make_dataclass(
-        "Rest", [(field.name, hints[field.name], dataclasses.field(default=field.default)) for field in rest]
-    )

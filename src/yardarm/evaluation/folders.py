@@ -18,7 +18,13 @@ DEFAULT_ROOT = Path("outputs/eval")
 
 def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
     """Return the run's folder, which exists afterwards; refuse one that holds another run."""
-    path = config.output_dir or (_newest_unfinished(plan) if config.resume else None) or _new_path(config)
+    path = config.output_dir or (_newest_of(plan) if config.resume else None)
+    try:
+        if path is None:
+            path = _new_folder(config)
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--output_dir {path or DEFAULT_ROOT} cannot be made: {error.strerror}") from error
     folder = RunFolder(path)
     if folder.manifest.exists():
         stored = folder.read_manifest()["plan"]
@@ -26,38 +32,40 @@ def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
             raise UsageError(
                 f"{path} holds another run: {describe_difference(stored, plan.identity())}; choose another --output_dir"
             )
-    elif folder.journal.exists() or folder.eval_info.exists():
+    elif folder.eval_info.exists() or (folder.journal.exists() and folder.journal.stat().st_size):
         raise UsageError(f"{path} holds results of something else; choose another --output_dir")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--output_dir {path} cannot be made: {error.strerror}") from error
     return folder
 
 
-def _newest_unfinished(plan: Plan) -> Path | None:
-    """The newest run of the same plan that lacks some of its episodes."""
+def _newest_of(plan: Plan) -> Path | None:
+    """The newest unfinished run of a plan; if all are finished, the newest."""
     newest_first = sorted(DEFAULT_ROOT.glob("*/*/manifest.json"), key=lambda path: path.parts, reverse=True)
-    for manifest in newest_first:
-        folder = RunFolder(manifest.parent)
+    finished = None
+    for folder in (RunFolder(manifest.parent) for manifest in newest_first):
         try:
-            if folder.read_manifest().get("plan_hash") != plan.hash():
+            manifest = folder.read_manifest()
+            if manifest.get("plan_hash") != plan.hash():
                 continue
-            records = list(read_journal(folder.journal))
+            done = {record.key for record in read_journal(folder.journal) if record.status != "error"}
         except UsageError:
             continue  # a damaged run is not this one's business
-        if plan.missing({record.key for record in records if record.status != "error"}):
+        if manifest.get("status") != "finished" or plan.missing(done):
             return folder.path
-    return None
+        finished = finished or folder.path
+    return finished
 
 
-def _new_path(config: EvalConfig) -> Path:
-    now = dt.datetime.now()
+def _new_folder(config: EvalConfig) -> Path:
+    """Make a folder that is nobody else's, even if another run starts in the same second."""
     policy = config.policy.type if isinstance(config.policy, PolicySpec) else type(config.policy).__name__
     name = config.job_name or f"{type(config.env).name}_{policy.rpartition(':')[2]}"
-    path = DEFAULT_ROOT / f"{now:%Y-%m-%d}" / f"{now:%H-%M-%S}_{name}"
-    copies = 1
-    while path.exists():
-        copies += 1
-        path = path.with_name(f"{now:%H-%M-%S}_{name}-{copies}")
-    return path
+    now, copies = dt.datetime.now(), 1
+    while True:
+        copy = f"-{copies}" if copies > 1 else ""
+        path = DEFAULT_ROOT / f"{now:%Y-%m-%d}" / f"{now:%H-%M-%S}_{name}{copy}"
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            copies += 1
+        else:
+            return path

@@ -15,10 +15,6 @@ from yardarm.policies import ActionChunk, Policy, Request
 
 __all__ = ["Answer", "Inference"]
 
-# A policy that is not slower than this is called in place: handing a batch to a thread and back would cost as much.
-WORTH_A_THREAD_S = 0.001
-TRIALS = 3
-
 
 @dataclass(slots=True)
 class Answer:
@@ -30,20 +26,19 @@ class Answer:
 
 
 class Inference:
-    """One policy, one batch at a time. Slow policies run in a thread of their own, always the same one.
+    """One policy, one batch at a time, in a thread of its own, always the same one.
 
-    While the policy thinks, the scheduler goes on serving workers: a finished episode is written down and the
-    next one begun. A policy that answers faster than a thread could is called in place.
+    While the policy thinks, the scheduler goes on serving workers: a finished episode is written down and the next one
+    begun. A policy that says it is `quick` is called in place, because the way to a thread and back costs 0.1 ms.
     """
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
+        self._in_place = bool(getattr(policy, "quick", False))
         self._batches: SimpleQueue[Sequence[Request] | None] = SimpleQueue()
         self._answers: SimpleQueue[Answer] = SimpleQueue()
         self.descriptor, self._bell = os.pipe()
         self.busy = False
-        self._in_place = False
-        self._trials: list[float] = []
         self._thread = threading.Thread(target=self._work, name="policy", daemon=True)
         self._thread.start()
 
@@ -64,24 +59,17 @@ class Inference:
         self.busy = False
         if not self._in_place:
             os.read(self.descriptor, 1)
-            self._consider(answer.seconds)
         if answer.error is not None:
             raise PolicyFault(answer.error)
         return answer
 
     def close(self) -> None:
-        """End the thread once it has finished what it is at."""
+        """End the thread; one that is in the middle of a batch is left to itself, and ends with the process."""
         self._batches.put(None)
         if not self.busy:
             self._thread.join()
             os.close(self.descriptor)
             os.close(self._bell)
-
-    def _consider(self, seconds: float) -> None:
-        """Decide once, after a few calls, of which the first may be slow for its own reasons."""
-        if len(self._trials) < TRIALS:
-            self._trials.append(seconds)
-            self._in_place = len(self._trials) == TRIALS and max(self._trials[1:]) < WORTH_A_THREAD_S
 
     def _work(self) -> None:
         while (requests := self._batches.get()) is not None:
@@ -91,8 +79,8 @@ class Inference:
     def _ask(self, requests: Sequence[Request]) -> Answer:
         started = time.perf_counter()
         try:
-            chunks = self._policy.infer(requests)
-        except Exception:
+            chunks = list(self._policy.infer(requests))
+        except BaseException:  # even `sys.exit`: in a thread it would end the thread, and the run would wait forever
             return Answer(error=f"the policy raised:\n{traceback.format_exc()}")
         if len(chunks) != len(requests):
             return Answer(error=f"the policy answered {len(requests)} requests with {len(chunks)} chunks")

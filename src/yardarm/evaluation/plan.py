@@ -76,8 +76,8 @@ def describe_difference(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
         if old == new:
             continue
         if name == "env" and isinstance(old, list) and len(old) == len(new) == 1:
-            options = [option for option in new[0] if old[0].get(option) != new[0][option]]
-            parts += [f"{option} was {old[0].get(option)}, is now {new[0][option]}" for option in options]
+            options = [option for option in {**old[0], **new[0]} if old[0].get(option) != new[0].get(option)]
+            parts += [f"{option} was {old[0].get(option)}, is now {new[0].get(option)}" for option in options]
         elif isinstance(new, list):
             parts.append(f"{name} were {_shortened(old)}, are now {_shortened(new)}")
         else:
@@ -92,7 +92,7 @@ def check_inputs(policy: Policy, tasks: tuple[TaskSpec, ...]) -> None:
             if name not in task.env.features:
                 raise UsageError(
                     f"the policy reads '{name}', but '{task.name}' of {task.benchmark} offers "
-                    f"{', '.join(task.env.features)}; for Meta-World, --env.obs_type decides what is offered"
+                    f"{', '.join(task.env.features)}; change the policy's `wants`, or the --env. flags"
                 )
 
 

@@ -2,94 +2,126 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+
 from yardarm.envs import ProcessPool, Worker
-from yardarm.envs.messages import Begin, Died, Failed, Film, Finished, Play, Rollout, Seen
+from yardarm.envs.messages import Begin, Died, Failed, Film, Finish, Finished, Play, Report, Rollout, Seen
 from yardarm.envs.shared_memory import MemoryLayout
-from yardarm.errors import EnvironmentFault
+from yardarm.errors import UsageError
 from yardarm.policies.chunks import PlayableChunk
-from yardarm.results import EpisodeRecord, PlayedEpisode, VideoWriter
+from yardarm.results import EpisodeRecord, RunFolder, VideoWriter
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["Replay", "ReplayResult", "replay_all"]
 
+ATTEMPTS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """An episode to play again: what was recorded of it, and where its video goes."""
+    """An episode to play again: where it was recorded, and where its video goes."""
 
+    folder: RunFolder
     episode: EpisodeSpec
     record: EpisodeRecord
-    played: PlayedEpisode
     path: Path
     film: Film
     fps: Fraction
 
+    @property
+    def frames(self) -> int:
+        """How many frames the video will have, if the replay goes as recorded."""
+        return -(-self.record.steps // self.film.every) + 1
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """A video, and the step at which the replay left the recorded course, if it did."""
+    """A video, and the step at which the replay left the recorded course; or why there is no video."""
 
     replay: Replay
-    diverged_at: int | None
+    diverged_at: int | None = None
+    error: str | None = None
 
 
 def replay_all(
     replays: Sequence[Replay], pool: ProcessPool, on_frame: Callable[[], None] = lambda: None
 ) -> Iterator[ReplayResult]:
-    """Film episodes on all places of the pool, each in a fresh worker."""
-    waiting = list(replays)
-    running: dict[Worker, tuple[Replay, VideoWriter]] = {}
+    """Film episodes on all places of the pool, each in a fresh worker; what fails is tried again."""
+    waiting = deque((replay, 1) for replay in replays)
+    running: dict[Worker, Filming] = {}
     try:
         while waiting or running:
             while waiting and len(running) < pool.size:
-                _begin(waiting.pop(0), pool, running, on_frame)
+                replay, attempt = waiting.popleft()
+                try:
+                    filming = Filming(replay, attempt, pool, on_frame)
+                except UsageError as error:  # its actions are missing or damaged
+                    yield ReplayResult(replay, error=str(error))
+                else:
+                    running[filming.worker] = filming
             for worker, report in pool.wait():
-                replay, writer = running[worker]
-                match report:
-                    case Seen(((0, _),)):
-                        actions = replay.played.actions
-                        worker.order(Play.of(PlayableChunk(actions, {len(actions): ()})))
+                filming = running[worker]
+                if isinstance(report, Failed | Died):
+                    if filming.attempt < ATTEMPTS:
+                        waiting.appendleft((filming.replay, filming.attempt + 1))
+                        result = None
+                    else:
+                        reason = report.traceback if isinstance(report, Failed) else report.reason
+                        result = ReplayResult(filming.replay, error=reason.strip().splitlines()[-1])
+                    filming.writer.discard()
+                else:
+                    result = filming.go_on(report)
+                    if result is None:
                         continue
-                    case Failed(reason) | Died(reason):
-                        raise EnvironmentFault(f"replaying {replay.episode.task.name} failed: {reason}")
-                pool.dismiss(worker)
-                writer.finish()
+                    filming.writer.finish()
                 del running[worker]
-                rollout = report.rollout if isinstance(report, Finished) else None
-                yield ReplayResult(replay, _divergence(replay.record, rollout))
+                pool.dismiss(worker)
+                if result is not None:
+                    yield result
     finally:
-        for _, writer in running.values():
-            writer.discard()
+        for filming in running.values():
+            filming.writer.discard()
 
 
-def _begin(
-    replay: Replay,
-    pool: ProcessPool,
-    running: dict[Worker, tuple[Replay, VideoWriter]],
-    on_frame: Callable[[], None],
-) -> None:
-    film = replay.film
-    worker = pool.hire(replay.episode.task, MemoryLayout({}, frame=(film.height, film.width)))
-    writer = VideoWriter(replay.path, replay.fps)
+class Filming:
+    """A replay on its worker."""
 
-    def take(frame: object) -> None:
-        writer.add(frame)  # type: ignore[arg-type]
-        on_frame()
+    def __init__(self, replay: Replay, attempt: int, pool: ProcessPool, on_frame: Callable[[], None]) -> None:
+        self.replay = replay
+        self.attempt = attempt
+        self.writer = VideoWriter(replay.path, replay.fps)
+        self._on_frame = on_frame
+        self._actions = replay.folder.load_played(replay.record.key).actions
+        self._layout = MemoryLayout({}, frame=(replay.film.height, replay.film.width))
+        self.worker: Worker = pool.hire(replay.episode.task, self._layout)
+        self.worker.on_frame = self._take
+        self.worker.order(Begin(replay.episode, (), replay.film))
 
-    worker.on_frame = take
-    running[worker] = (replay, writer)
-    worker.order(Begin(replay.episode, (), film))
+    def go_on(self, report: Report) -> ReplayResult | None:
+        """Play all actions, then have the worker tell of it, whether or not the episode has ended by itself."""
+        match report:
+            case Seen(((0, _),)):
+                self.worker.order(Play.of(PlayableChunk(self._actions, {len(self._actions): ()})))
+            case Seen():
+                self.worker.order(Finish())
+            case Finished(rollout):
+                return ReplayResult(self.replay, _divergence(self.replay.record, rollout))
+        return None
+
+    def _take(self, frame: np.ndarray) -> None:
+        self.writer.add(frame)
+        self._on_frame()
 
 
-def _divergence(record: EpisodeRecord, rollout: Rollout | None) -> int | None:
+def _divergence(record: EpisodeRecord, rollout: Rollout) -> int | None:
     """The first step whose recorded fingerprint the replay does not have."""
-    replayed = rollout.fingerprints if rollout else {}
     for step, recorded in sorted((int(step), value) for step, value in record.fingerprints.items()):
-        if replayed.get(step) != recorded:
+        if rollout.fingerprints.get(step) != recorded:
             return step
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import yaml
@@ -42,37 +43,40 @@ def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     config.env.check_requirements()
     folder = open_folder(config, plan)
     with Journal(folder.journal) as journal:
-        result = _run_missing(config, policy, plan, journal, folder, listener)
-        if config.eval.videos:
-            film_finished_episodes(folder, plan, journal, config.eval.videos, listener)
-            _write_eval_info(folder, result)
+        manifest = Manifest(folder, plan.to_json())
+        try:
+            _run_missing(config, policy, plan, journal, manifest, listener)
+            if config.eval.videos:
+                film_finished_episodes(folder, plan, journal, config.eval, listener)
+            manifest.finish()
+        finally:
+            manifest.close()
+            result = _summary(folder, plan, journal, manifest.wall_s)
+            if folder.manifest.exists():  # or else nothing has begun
+                write_json(folder.eval_info, eval_info(result, folder.videos()))
     return result
 
 
 def _run_missing(
-    config: EvalConfig, policy: LoadedPolicy, plan: Plan, journal: Journal, folder: RunFolder, listener: Listener
-) -> RunResult:
+    config: EvalConfig, policy: LoadedPolicy, plan: Plan, journal: Journal, manifest: Manifest, listener: Listener
+) -> None:
+    folder = manifest.folder
     missing = plan.missing(journal.finished())
     size = how_many_workers(config.eval, policy, len(missing))
-    with open_pool(config.eval, plan, policy, folder, size) as (pool, renderer):
-        _write_config(folder, config, policy)
-        manifest = Manifest(folder, {**plan.to_json(), "batch_size": size, "renderer": renderer})
+    tasks = list({episode.task.key(): episode.task for episode in missing}.values())
+    _write_config(folder, config, policy)
+    with open_pool(config.eval, tasks, policy, folder, size) as (pool, renderer):
+        manifest.begin_session({"batch_size": size, "renderer": renderer})
         listener.started(folder.path, plan, len(missing), size)
-        filming = Filming(folder, config.eval.videos)
-        status = "interrupted"
-        try:
-            queue = EpisodeQueue(missing, config.env.max_parallel_tasks)
-            for episode in Scheduler(queue, pool, policy, filming, config.eval.max_retries):
-                record = _keep(episode, plan, folder, filming)
-                journal.append(record)
-                listener.finished(record)
-            status = "finished"
-        finally:
-            filming.close()
-            manifest.write(status)
-            result = _summary(folder, plan, journal, manifest.wall_s)
-            _write_eval_info(folder, result)
-    return result
+        queue = EpisodeQueue(missing, config.env.max_parallel_tasks)
+        with contextlib.closing(Filming(folder, config.eval.videos)) as filming:
+            scheduler = Scheduler(queue, pool, policy, filming, config.eval.max_retries)
+            with contextlib.closing(iter(scheduler)) as results:
+                for episode in results:
+                    record = _keep(episode, plan, folder, filming)
+                    journal.append(record)
+                    manifest.keep_current()
+                    listener.finished(record)
 
 
 def _keep(result: EpisodeResult, plan: Plan, folder: RunFolder, filming: Filming) -> EpisodeRecord:
@@ -106,7 +110,3 @@ def _write_config(folder: RunFolder, config: EvalConfig, policy: LoadedPolicy) -
     resolved = replace(config, policy=policy.spec, output_dir=folder.path)
     text = yaml.safe_dump(config_to_data(resolved), sort_keys=False, allow_unicode=True)
     write_atomically(folder.config, lambda file: file.write(text.encode()))
-
-
-def _write_eval_info(folder: RunFolder, result: RunResult) -> None:
-    write_json(folder.eval_info, eval_info(result, folder.videos()))

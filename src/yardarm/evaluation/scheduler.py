@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,7 +74,7 @@ class Scheduler:
         self._asked: list[Worker] = []
         self._attempts: Counter[tuple[str | int, ...]] = Counter()
 
-    def __iter__(self) -> Iterator[EpisodeResult]:
+    def __iter__(self) -> Generator[EpisodeResult]:
         try:
             self._assign()
             while self._running:
@@ -127,6 +127,8 @@ class Scheduler:
             case Finished(rollout):
                 self._idle.append(worker)
                 return self._finish(worker, rollout=rollout)
+            case Failed(error, by_policy=True):
+                raise PolicyFault(f"the policy raised in a worker:\n{error}")
             case Failed(error) | Died(error):
                 self._ready = [other for other in self._ready if other is not worker]
                 self._pool.dismiss(worker)

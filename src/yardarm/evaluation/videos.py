@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yardarm.evaluation.config import EvalOptions
 from yardarm.evaluation.filming import film_of
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.plan import Plan
@@ -13,13 +14,15 @@ from yardarm.results import Journal, RunFolder
 __all__ = ["film_finished_episodes"]
 
 
-def film_finished_episodes(folder: RunFolder, plan: Plan, journal: Journal, videos: int, listener: Listener) -> None:
+def film_finished_episodes(
+    folder: RunFolder, plan: Plan, journal: Journal, options: EvalOptions, listener: Listener
+) -> None:
     """Replay the first episodes of each task, where they have no video yet."""
-    replays = [replay for replay in _replays(folder, plan, journal, videos) if not replay.path.exists()]
+    replays = [replay for replay in _replays(folder, plan, journal, options.videos) if not replay.path.exists()]
     if not replays:
         return
-    with open_process_pool(folder, min(usable_cores(), len(replays))) as pool:
-        pool.choose_renderer(replays[0].episode.task)
+    with open_process_pool(folder, min(usable_cores(), len(replays)), options.timeout_s) as pool:
+        pool.choose_renderer([replay.episode.task for replay in replays])
         listener.filming(replays)
         for result in replay_all(replays, pool, listener.filmed_frame):
             listener.filmed(result)
@@ -35,5 +38,5 @@ def _replays(folder: RunFolder, plan: Plan, journal: Journal, videos: int) -> li
             record = journal.records.get(plan.key(episode))
             if record is not None and record.status != "error":
                 path = folder.video(task.name, episode.index, film.camera)
-                replays.append(Replay(episode, record, folder.load_played(record.key), path, film, fps))
+                replays.append(Replay(folder, episode, record, path, film, fps))
     return replays

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from yardarm.envs import LocalPool, Pool, ProcessPool
 from yardarm.evaluation.config import MOST_WORKERS, EvalOptions
-from yardarm.evaluation.plan import Plan
 from yardarm.machine import usable_cores
 from yardarm.policies import LoadedPolicy
 from yardarm.results import RunFolder
+from yardarm.tasks import TaskSpec
 
 __all__ = ["OpenPool", "how_many_workers", "open_pool", "open_process_pool"]
 
@@ -27,23 +27,26 @@ def how_many_workers(options: EvalOptions, policy: LoadedPolicy, episodes: int) 
 
 @contextlib.contextmanager
 def open_pool(
-    options: EvalOptions, plan: Plan, policy: LoadedPolicy, folder: RunFolder, size: int
+    options: EvalOptions, tasks: Sequence[TaskSpec], policy: LoadedPolicy, folder: RunFolder, size: int
 ) -> Iterator[OpenPool]:
-    """Workers, and the name of what they render with: found before the first episode starts, if anything renders."""
-    if not options.use_async_envs:
-        local = LocalPool()
-        with contextlib.closing(local):
-            yield local, None
-        return
+    """Workers for these tasks, and what they render with.
+
+    Simulators are imported, and the renderer is found, before the first episode starts: what is missing is missed now.
+    """
+    looks = any(task.env.features[name].is_image for task in tasks for name in policy.policy.wants.inputs)
     with open_process_pool(folder, size, options.timeout_s) as pool:
-        drawn = [task for task in plan.distinct_tasks() if task.env.renderer]
-        looks = any(task.env.features[name].is_image for task in drawn for name in policy.policy.wants.inputs)
-        renderer = pool.choose_renderer(drawn[0]) if drawn and (looks or options.videos) else None
-        yield pool, renderer
+        pool.prepare(tasks)
+        renderer = pool.choose_renderer(tasks) if looks or options.videos else None
+        if options.use_async_envs:
+            yield pool, renderer
+            return
+    local = LocalPool(renderer.partition(":")[0] if renderer else "")
+    with contextlib.closing(local):
+        yield local, renderer
 
 
 @contextlib.contextmanager
-def open_process_pool(folder: RunFolder, size: int, timeout_s: float = float("inf")) -> Iterator[ProcessPool]:
+def open_process_pool(folder: RunFolder, size: int, timeout_s: float) -> Iterator[ProcessPool]:
     """Worker processes that print into the run's log, which is removed if they had nothing to say."""
     pool = ProcessPool(size, time_limit_s=timeout_s, log=folder.worker_log)
     try:

@@ -23,7 +23,14 @@ class PlayableChunk:
 
 def playable(chunk: ActionChunk, wants: ObservationSpec, task: TaskSpec) -> PlayableChunk:
     """Refuse what cannot be played: wrong shapes, NaN, looks outside the chunk."""
-    actions = np.asarray(chunk.actions, dtype=np.float32)
+    if not isinstance(chunk, ActionChunk):
+        raise PolicyFault(
+            f"the policy answered with {type(chunk).__name__} for '{task.name}' instead of an ActionChunk"
+        )
+    try:
+        actions = np.asarray(chunk.actions, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise PolicyFault(f"the policy's actions for '{task.name}' are no array of numbers: {error}") from error
     size = task.env.action.size
     if actions.ndim != 2 or actions.shape[1] != size or not len(actions):
         raise PolicyFault(

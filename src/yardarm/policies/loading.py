@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import pickle
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError, nearest
-from yardarm.policies.protocol import Policy
+from yardarm.policies.protocol import ObservationSpec, Policy
 from yardarm.registry import Registry, import_object
 
 __all__ = ["POLICIES", "LoadedPolicy", "PolicySpec", "load_policy", "make_policy"]
@@ -25,6 +27,10 @@ POLICIES = Registry(
         "zero": "yardarm.policies.scripted:ZeroPolicy",
     },
 )
+
+
+# The type of a policy that was given as an object: nobody else can make it.
+OBJECT = "object:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +61,30 @@ def load_policy(source: PolicySpec | Policy) -> LoadedPolicy:
         policy = make_policy(source)
         return LoadedPolicy(policy, source, _policy_id(policy, source))
     kind = type(source)
-    spec = PolicySpec(f"{kind.__module__}:{kind.__qualname__}")
+    spec = PolicySpec(f"{OBJECT}{kind.__qualname__}")
     _check_protocol(source, spec)
     if source.place == "worker":
         raise UsageError(
-            f"{kind.__qualname__} has place 'worker', so workers must be able to make it: "
-            f"give its name, '{spec.type}' (in a module, not a script), instead of the object"
+            f"{kind.__qualname__} has place 'worker', so workers must be able to make it: give its name, "
+            f"'{kind.__module__}:{kind.__qualname__}' (in a module, not a script), instead of the object"
         )
     return LoadedPolicy(source, spec, _policy_id(source, spec))
 
 
 def make_policy(spec: PolicySpec) -> Policy:
     """Import the class, check the options against its constructor, and make the policy."""
+    if spec.type.startswith(OBJECT):
+        raise UsageError(
+            f"the policy of this configuration was a Python object, {spec.type.removeprefix(OBJECT)}; "
+            "give --policy.type=package.module:Name"
+        )
     factory = import_object(spec.path)
     _check_options(spec, factory)
-    policy = factory(**spec.options)
+    try:
+        policy = factory(**spec.options)
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(f"policy '{spec.type}' cannot be made: {reason}") from error
     _check_protocol(policy, spec)
     return policy
 
@@ -82,6 +97,8 @@ def _check_protocol(policy: Policy, spec: PolicySpec) -> None:
         )
     if policy.place not in ("host", "worker"):
         raise UsageError(f"policy '{spec.type}' has place '{policy.place}'; it must be 'host' or 'worker'")
+    if not isinstance(policy.wants, ObservationSpec):
+        raise UsageError(f"policy '{spec.type}': `wants` must be an ObservationSpec, not {policy.wants!r}")
 
 
 def _policy_id(policy: Policy, spec: PolicySpec) -> str:
@@ -89,15 +106,37 @@ def _policy_id(policy: Policy, spec: PolicySpec) -> str:
     own = getattr(policy, "id", None)
     if own is not None:
         return str(own)
-    source = inspect.getsourcefile(type(policy))
-    content = Path(source).read_bytes() if source and Path(source).is_file() else spec.path.encode()
-    digest = hashlib.sha256(content)
+    digest = hashlib.sha256(_source(type(policy)))
     digest.update(json.dumps(dict(spec.options), sort_keys=True, default=str).encode())
-    return f"{spec.type}-{digest.hexdigest()[:12]}"
+    if spec.type.startswith(OBJECT):
+        digest.update(_content(policy))
+    return f"{spec.type.removeprefix(OBJECT)}-{digest.hexdigest()[:12]}"
+
+
+def _source(kind: type) -> bytes:
+    try:
+        return Path(inspect.getsourcefile(kind) or "").read_bytes()
+    except (OSError, TypeError):  # defined in a notebook or at a prompt
+        return kind.__qualname__.encode()
+
+
+def _content(policy: Policy) -> bytes:
+    """What an object holds, such as weights; one that cannot be pickled is like no other, and never resumed."""
+    try:
+        return pickle.dumps(vars(policy))
+    except Exception:
+        return uuid.uuid4().bytes
 
 
 def _check_options(spec: PolicySpec, factory: Any) -> None:
-    parameters = inspect.signature(factory).parameters.values()
+    try:
+        parameters = [
+            parameter
+            for parameter in inspect.signature(factory).parameters.values()
+            if parameter.kind is not parameter.VAR_POSITIONAL
+        ]
+    except (TypeError, ValueError):
+        raise UsageError(f"'{spec.type}' is not a class that a policy could be made from") from None
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
     known = [parameter.name for parameter in parameters]

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from yardarm.errors import UsageError
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["ActionChunk", "Look", "ObservationSpec", "Policy", "Request"]
@@ -23,6 +24,13 @@ class ObservationSpec:
 
     inputs: tuple[str, ...] = ()
     steps: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.inputs, str):
+            raise UsageError(f"inputs of an ObservationSpec must be a tuple, got '{self.inputs}': is a comma missing?")
+        if self.steps < 1:
+            raise UsageError(f"steps of an ObservationSpec must be at least 1, got {self.steps}")
+        object.__setattr__(self, "inputs", tuple(self.inputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,8 @@ class Policy(Protocol):
     """A policy that Yardarm can evaluate.
 
     `place` is "host" for a policy that infers in the main process, in batches over episodes, or "worker" for
-    one that needs numpy only and is fastest beside the simulator.
+    one that needs numpy only and is fastest beside the simulator. Optional attributes: `id`, the name that results are
+    filed under, and `quick`, true if `infer` takes well under a millisecond and needs no thread of its own.
     """
 
     wants: ObservationSpec

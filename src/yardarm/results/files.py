@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,7 @@ import numpy as np
 from yardarm.errors import UsageError
 from yardarm.results.record import EpisodeKey
 
-__all__ = ["PlayedEpisode", "RunFolder", "write_atomically", "write_json"]
+__all__ = ["PlayedEpisode", "RunFolder", "sync_folder", "write_atomically", "write_json"]
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -26,6 +28,16 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Have the disk know the names in a folder, too: without it, a power cut can lose a file that was just made."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_json(path: Path, value: object) -> None:
@@ -90,8 +102,10 @@ class RunFolder:
     def videos(self) -> dict[tuple[str, int], list[str]]:
         """The videos that there are, from any camera, by task and episode."""
         found: dict[tuple[str, int], list[str]] = {}
-        for path in sorted(self.path.glob("videos/*/episode_*.mp4")):
-            found.setdefault((path.parent.name, int(path.stem.split("_")[1])), []).append(str(path))
+        for path in sorted((self.path / "videos").rglob("episode_*.mp4")):
+            if match := re.fullmatch(r"episode_(\d{5,})_.*", path.stem):
+                task = str(path.parent.relative_to(self.path / "videos"))
+                found.setdefault((task, int(match[1])), []).append(str(path))
         return found
 
     def save_played(self, key: EpisodeKey, played: PlayedEpisode) -> None:
@@ -111,14 +125,17 @@ class RunFolder:
                 return PlayedEpisode(arrays["actions"], arrays["rewards"], arrays["initial_state"])
         except FileNotFoundError:
             raise UsageError(f"{path} is missing, so the episode cannot be replayed") from None
-        except (ValueError, KeyError, OSError, EOFError) as error:
+        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise UsageError(f"{path} is damaged ({error}), so the episode cannot be replayed") from error
 
     def read_manifest(self) -> dict[str, Any]:
         """Read the manifest, or say that this is not a run."""
         try:
-            return json.loads(self.manifest.read_text())
-        except FileNotFoundError:
+            content = json.loads(self.manifest.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
             raise UsageError(f"{self.path} is not a run of Yardarm: it has no manifest.json") from None
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             raise UsageError(f"{self.manifest} is damaged: {error}") from error
+        if not isinstance(content, dict) or not isinstance(content.get("plan"), dict):
+            raise UsageError(f"{self.manifest} is damaged: it says nothing of the plan")
+        return content

@@ -5,11 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
 from yardarm.errors import UsageError
+from yardarm.results.files import sync_folder
 from yardarm.results.record import EpisodeKey, EpisodeRecord
 
 __all__ = ["Journal", "read_journal"]
@@ -37,22 +39,19 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.records: dict[EpisodeKey, EpisodeRecord] = {}
-        self._file = path.open("a+b")
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._file.close()
-            raise UsageError(
-                f"another process is writing to {path.parent}; wait for it, or choose another --output_dir"
-            ) from None
+            self._file = path.open("ab", buffering=0)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --output_dir") from error
+        self._lock()
         self._repair()
+        sync_folder(path.parent)
         for record in read_journal(path):
             self.records[record.key] = record
 
     def append(self, record: EpisodeRecord) -> None:
         """Write a record through to the disk, then count it. An error's record gives way to a later one."""
         self._file.write(json.dumps(record.to_json(), ensure_ascii=False).encode() + b"\n")
-        self._file.flush()
         os.fsync(self._file.fileno())
         self.records[record.key] = record
 
@@ -74,6 +73,20 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            raise UsageError(
+                f"another process is writing to {self.path.parent}; wait for it, or choose another --output_dir"
+            ) from None
+        except OSError as error:  # some network file systems
+            warnings.warn(
+                f"{self.path.parent} cannot be locked ({error.strerror}); see that no other process writes to it",
+                stacklevel=3,
+            )
 
     def _repair(self) -> None:
         """Cut off a last line that a crash left unfinished."""

@@ -20,29 +20,56 @@ from yardarm.results.files import RunFolder, write_json
 __all__ = ["Manifest", "versions"]
 
 FORMAT = 1
+WRITE_EVERY_S = 10.0
+SESSION = ("session_started", "updated", "versions", "machine", "git_commit", "command", "batch_size", "renderer")
 PACKAGES = ("numpy", "scipy", "mujoco", "metaworld", "gymnasium", "torch", "av", "draccus", "rich")
 
 
 class Manifest:
-    """Kept up to date while a run goes on: its status is running, finished or interrupted."""
+    """Kept up to date while a run goes on: its status is running, finished or interrupted.
 
-    def __init__(self, folder: RunFolder, content: Mapping[str, Any]) -> None:
-        self._folder = folder
-        earlier = folder.read_manifest() if folder.manifest.exists() else {}
-        self._session_started = time.monotonic()
-        self._earlier_s = earlier.get("wall_s", 0.0)
-        self._content = {"format": FORMAT, "started": earlier.get("started", _now()), **content, **_provenance()}
-        self.write("running")
+    What the newest session was made with stands at the top; what earlier ones were made with, under ``sessions``.
+    """
+
+    def __init__(self, folder: RunFolder, plan: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self._content: dict[str, Any] = (
+            folder.read_manifest() if folder.manifest.exists() else {"started": _now(), "sessions": []}
+        )
+        self._content.update(plan, format=FORMAT)
+        self._earlier_s = self._content.get("wall_s", 0.0)
+        self._opened = self._written = time.monotonic()
 
     @property
     def wall_s(self) -> float:
         """Seconds that the run has taken, over all its sessions."""
-        return self._earlier_s + time.monotonic() - self._session_started
+        return self._earlier_s + time.monotonic() - self._opened
 
-    def write(self, status: str) -> None:
-        """Write the manifest with a new status."""
-        now = {"status": status, "updated": _now(), "wall_s": self.wall_s}
-        write_json(self._folder.manifest, {**self._content, **now})
+    def begin_session(self, setting: Mapping[str, Any]) -> None:
+        """Note what this session is made with."""
+        if "status" in self._content:
+            self._content["sessions"].append({name: self._content.get(name) for name in SESSION})
+        self._content.update(setting, **_provenance(), session_started=_now())
+        self._write("running")
+
+    def keep_current(self) -> None:
+        """Write now and then, so that a crash loses little of the time spent."""
+        if time.monotonic() - self._written > WRITE_EVERY_S:
+            self._write("running")
+
+    def finish(self) -> None:
+        """All is done."""
+        self._write("finished")
+
+    def close(self) -> None:
+        """What began but did not finish was interrupted."""
+        if self._content.get("status") == "running":
+            self._write("interrupted")
+
+    def _write(self, status: str) -> None:
+        self._content.update(status=status, updated=_now(), wall_s=self.wall_s)
+        self._written = time.monotonic()
+        write_json(self.folder.manifest, self._content)
 
 
 def versions() -> dict[str, str | None]:

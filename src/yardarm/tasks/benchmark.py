@@ -42,6 +42,10 @@ class BenchmarkConfig:
     task: str = option("", "tasks and groups, separated by commas")
     max_parallel_tasks: int = option(0, "at most so many different tasks at once; 0: no limit")
 
+    def __post_init__(self) -> None:
+        if self.max_parallel_tasks < 0:
+            raise UsageError(f"--env.max_parallel_tasks must not be negative, got {self.max_parallel_tasks}")
+
     def tasks(self) -> tuple[TaskSpec, ...]:
         """The selected tasks, in order; a task selected twice is listed twice."""
         raise NotImplementedError

@@ -42,6 +42,7 @@ class MetaworldConfig(BenchmarkConfig):
     disable_env_checker: bool = option(True, "accepted for LeRobot's sake; no checker runs")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.obs_type not in OBSERVATION_TYPES:
             raise UsageError(
                 f"--env.obs_type '{self.obs_type}' is unknown{nearest(self.obs_type, OBSERVATION_TYPES)} "
@@ -54,11 +55,7 @@ class MetaworldConfig(BenchmarkConfig):
             )
         positive("--env.observation_height", self.observation_height)
         positive("--env.observation_width", self.observation_width)
-        if not 1 <= self.episode_length <= HORIZON:
-            raise UsageError(
-                f"--env.episode_length must be between 1 and {HORIZON} (Meta-World's horizon), "
-                f"got {self.episode_length}"
-            )
+        positive("--env.episode_length", self.episode_length)
 
     def tasks(self) -> tuple[TaskSpec, ...]:
         """Expand the selector: groups become their tasks, in the order that gives their ids."""
@@ -73,7 +70,7 @@ class MetaworldConfig(BenchmarkConfig):
                 index=index,
                 name=task_name,
                 instruction=INSTRUCTIONS[task_name],
-                max_steps=self.episode_length,
+                max_steps=self._max_steps,
                 fps=CONTROL_RATE,
                 env=env,
             )
@@ -89,7 +86,11 @@ class MetaworldConfig(BenchmarkConfig):
     def notes(self) -> Sequence[str]:
         """What LeRobot's users should know about the flags they gave."""
         defaults, notes = type(self)(), []
-        if self.episode_length != defaults.episode_length:
+        if self.episode_length > HORIZON:
+            notes.append(
+                f"--env.episode_length={self.episode_length}: Meta-World's episodes have at most {HORIZON} steps"
+            )
+        if self.episode_length < HORIZON:
             notes.append(
                 f"--env.episode_length={self.episode_length} ends episodes early here; "
                 "LeRobot ignores it for Meta-World and always plays up to 500 steps"
@@ -103,6 +104,10 @@ class MetaworldConfig(BenchmarkConfig):
         if "metaworld-" in self.task:
             notes.append("the 'metaworld-' prefix of a task is not needed; it was removed")
         return notes
+
+    @property
+    def _max_steps(self) -> int:
+        return min(self.episode_length, HORIZON)
 
     def _env_spec(self) -> EnvSpec:
         image = {"observation.image": Feature((self.observation_height, self.observation_width, 3), "uint8")}
@@ -118,7 +123,7 @@ class MetaworldConfig(BenchmarkConfig):
                 "camera_name": self.camera_name,
                 "height": self.observation_height,
                 "width": self.observation_width,
-                "episode_length": self.episode_length,
+                "episode_length": self._max_steps,
             },
             preload=("yardarm.envs.metaworld", "metaworld.policies"),
             renderer="mujoco",
