@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from yardarm.envs.rendering import gpu_count
+from yardarm.envs.rendering import gpu_ids
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores
 from yardarm.results import versions
 
@@ -113,7 +113,7 @@ def _setting() -> list[str]:
     installed = versions()
     shown = ("yardarm", "python", "numpy", "mujoco", "metaworld", "gymnasium")
     return [
-        f"- Machine: {cpu_model()}, {usable_cores()} cores, {total_memory_gb()} GB, {gpu_count() or 'no'} GPU",
+        f"- Machine: {cpu_model()}, {usable_cores()} cores, {total_memory_gb()} GB, {len(gpu_ids()) or 'no'} GPU",
         f"- System: {platform.platform()}",
         "- Versions: " + ", ".join(f"{name} {installed[name]}" for name in shown),
         f"- Commit: {_commit()}",
