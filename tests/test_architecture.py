@@ -30,6 +30,7 @@ DOORS = {
     "api": {"evaluation", "policies", "results", "tasks"},
     "cli": {"errors", "machine", "envs", "evaluation", "policies", "report", "results", "tasks"},
 }
+PUBLIC_MODULES = {"yardarm.envs.messages"}
 
 
 def rooms_imported_by(room: str) -> set[str]:
@@ -47,6 +48,20 @@ def rooms_imported_by(room: str) -> set[str]:
 @pytest.mark.parametrize("room", DOORS)
 def test_imports_flow_downward_only(room: str) -> None:
     assert rooms_imported_by(room) <= DOORS[room]
+
+
+def private_modules_imported_by(room: str) -> set[str]:
+    path = SOURCE / room
+    files = path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")]
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text()))]
+    modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    inner = {module for module in modules if module.count(".") >= 2 and module.startswith("yardarm.")}
+    return {module for module in inner if module.split(".")[1] != room} - PUBLIC_MODULES
+
+
+@pytest.mark.parametrize("room", DOORS)
+def test_rooms_are_entered_by_their_doors(room: str) -> None:
+    assert not private_modules_imported_by(room)
 
 
 def test_every_room_is_known() -> None:

@@ -32,6 +32,11 @@ def test_a_script_needs_no_main_guard() -> None:
     assert "expert on push-v3: 5/5 solved, 95% interval 57% to 100%" in answer.stdout
 
 
+def test_the_benchmarks_start() -> None:
+    script = ROOT / "benchmarks" / "engine.py"
+    assert "--scale" in subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True).stdout
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)", page.read_text()):

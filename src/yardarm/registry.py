@@ -72,6 +72,14 @@ class Registry:
 
     def _entry_points(self) -> dict[str, EntryPoint]:
         if self._plugins is None:
-            found = entry_points(group=self._group)
-            self._plugins = {entry.name: entry for entry in found if entry.name not in self._paths}
+            plugins: dict[str, EntryPoint] = {}
+            for entry in entry_points(group=self._group):
+                taken = self._paths.get(entry.name) or (plugins[entry.name].value if entry.name in plugins else None)
+                if taken not in (None, entry.value):
+                    raise UsageError(
+                        f"{self.kind} '{entry.name}' is claimed by two packages, as {taken} and as {entry.value}; "
+                        "uninstall one of them"
+                    )
+                plugins[entry.name] = entry
+            self._plugins = plugins
         return self._plugins

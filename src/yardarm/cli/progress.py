@@ -20,8 +20,7 @@ from rich.progress import (
 )
 
 from yardarm.cli.flags import read_flags
-from yardarm.evaluation import Listener, Plan
-from yardarm.evaluation.replay import Replay, ReplayResult
+from yardarm.evaluation import Listener, Plan, Replay, ReplayResult
 from yardarm.results import EpisodeRecord
 
 __all__ = ["Display", "open_display"]

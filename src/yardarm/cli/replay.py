@@ -13,10 +13,16 @@ from yardarm.cli.flags import read_flags
 from yardarm.cli.progress import divergence_warning
 from yardarm.envs import ProcessPool
 from yardarm.errors import EnvironmentFault, UsageError, nearest
-from yardarm.evaluation import EvalOptions
-from yardarm.evaluation.filming import VIDEO_FPS, VIDEO_SIZE, film_of
-from yardarm.evaluation.replay import Replay, ReplayResult, replay_all
-from yardarm.evaluation.stored_run import StoredRun
+from yardarm.evaluation import (
+    VIDEO_FPS,
+    VIDEO_SIZE,
+    EvalOptions,
+    Replay,
+    ReplayResult,
+    StoredRun,
+    film_of,
+    replay_all,
+)
 from yardarm.results import RunFolder
 
 __all__ = ["run"]

@@ -1,7 +1,21 @@
-"""Simulators behind one small protocol, and the workers that they live in."""
+"""Simulators behind one small protocol, and the workers that they live in.
+
+`yardarm.envs.messages`, what is said to a worker and by it, is public too.
+"""
 
 from yardarm.envs.pool import LocalPool, Pool, Worker
 from yardarm.envs.processes import ProcessPool
+from yardarm.envs.shared_memory import MemoryLayout
 from yardarm.envs.simulator import Observation, Simulator, Step, fingerprint
 
-__all__ = ["LocalPool", "Observation", "Pool", "ProcessPool", "Simulator", "Step", "Worker", "fingerprint"]
+__all__ = [
+    "LocalPool",
+    "MemoryLayout",
+    "Observation",
+    "Pool",
+    "ProcessPool",
+    "Simulator",
+    "Step",
+    "Worker",
+    "fingerprint",
+]

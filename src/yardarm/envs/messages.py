@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from yardarm.envs.shared_memory import MemoryLayout
-from yardarm.policies import PolicySpec
-from yardarm.policies.chunks import PlayableChunk
+from yardarm.policies import PlayableChunk, PolicySpec
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = [

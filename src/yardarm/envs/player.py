@@ -11,8 +11,7 @@ import numpy as np
 from yardarm.envs.messages import Film, Rollout, Timing
 from yardarm.envs.simulator import Simulator, fingerprint
 from yardarm.errors import PolicyFault
-from yardarm.policies import Look, Policy, Request
-from yardarm.policies.chunks import PlayableChunk, playable
+from yardarm.policies import Look, PlayableChunk, Policy, Request, playable
 from yardarm.registry import import_object
 from yardarm.tasks import EpisodeSpec, TaskSpec
 

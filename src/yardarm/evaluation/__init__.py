@@ -2,18 +2,28 @@
 
 from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.evaluation.config_file import FlagText, config_from_data, config_to_data, read_config_file
+from yardarm.evaluation.filming import VIDEO_FPS, VIDEO_SIZE, film_of
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.plan import Plan
+from yardarm.evaluation.replay import Replay, ReplayResult, replay_all
 from yardarm.evaluation.run import evaluate
+from yardarm.evaluation.stored_run import StoredRun
 
 __all__ = [
+    "VIDEO_FPS",
+    "VIDEO_SIZE",
     "EvalConfig",
     "EvalOptions",
     "FlagText",
     "Listener",
     "Plan",
+    "Replay",
+    "ReplayResult",
+    "StoredRun",
     "config_from_data",
     "config_to_data",
     "evaluate",
+    "film_of",
     "read_config_file",
+    "replay_all",
 ]

@@ -61,7 +61,24 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """What a manifest says of the plan."""
-        return {"plan_hash": self.hash(), "plan": self.identity(), "n_episodes": self.n_episodes}
+        return {
+            "plan_hash": self.hash(),
+            "plan": self.identity(),
+            "n_episodes": self.n_episodes,
+            "tasks": [
+                {
+                    "benchmark": task.benchmark,
+                    "env": task.env.options_hash,
+                    "group": task.group,
+                    "index": task.index,
+                    "name": task.name,
+                    "instruction": task.instruction,
+                    "max_steps": task.max_steps,
+                    "fps": task.fps,
+                }
+                for task in self.tasks
+            ],
+        }
 
     def hash(self) -> str:
         """A short name for the identity."""

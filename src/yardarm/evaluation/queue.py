@@ -22,9 +22,6 @@ class EpisodeQueue:
             self._waiting.setdefault(episode.task.key(), deque()).append(episode)
         self._max_parallel_tasks = max_parallel_tasks or max(1, len(self._waiting))
 
-    def __len__(self) -> int:
-        return sum(len(episodes) for episodes in self._waiting.values())
-
     def take(self, at_hand: TaskSpec | None = None) -> EpisodeSpec | None:
         """The next episode for a worker that has this task's simulator at hand; None if there is none for it."""
         task = self._choose(at_hand.key() if at_hand else None)

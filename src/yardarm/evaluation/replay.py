@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from yardarm.envs import ProcessPool, Worker
+from yardarm.envs import MemoryLayout, ProcessPool, Worker
 from yardarm.envs.messages import Begin, Died, Failed, Film, Finish, Finished, Play, Report, Rollout, Seen
-from yardarm.envs.shared_memory import MemoryLayout
 from yardarm.errors import UsageError
-from yardarm.policies.chunks import PlayableChunk
+from yardarm.policies import PlayableChunk
 from yardarm.results import EpisodeRecord, RunFolder, VideoWriter
 from yardarm.tasks import EpisodeSpec
 

@@ -13,15 +13,13 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from yardarm.envs import Pool, Worker
+from yardarm.envs import MemoryLayout, Pool, Worker
 from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, Report, Rollout, Run, Seen, Timing
-from yardarm.envs.shared_memory import MemoryLayout
 from yardarm.errors import PolicyFault
 from yardarm.evaluation.filming import Filming
 from yardarm.evaluation.inference import Inference
 from yardarm.evaluation.queue import EpisodeQueue
-from yardarm.policies import LoadedPolicy, Look, Request
-from yardarm.policies.chunks import playable
+from yardarm.policies import LoadedPolicy, Look, Request, playable
 from yardarm.results import EpisodeTiming
 from yardarm.tasks import EpisodeSpec, TaskSpec
 

@@ -1,5 +1,6 @@
 """Policies: the protocol they follow, the built-in ones, and how they are loaded and named."""
 
+from yardarm.policies.chunks import PlayableChunk, playable
 from yardarm.policies.loading import POLICIES, LoadedPolicy, PolicySpec, load_policy, make_policy
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Policy, Request
 
@@ -9,9 +10,11 @@ __all__ = [
     "LoadedPolicy",
     "Look",
     "ObservationSpec",
+    "PlayableChunk",
     "Policy",
     "PolicySpec",
     "Request",
     "load_policy",
     "make_policy",
+    "playable",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -70,7 +70,6 @@ class ActionChunk:
     looks: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
-@runtime_checkable
 class Policy(Protocol):
     """A policy that Yardarm can evaluate.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 
 import av
 import numpy as np
@@ -46,17 +45,6 @@ class VideoWriter:
             self._container.close()
             self._container = None
         self._temporary.unlink(missing_ok=True)
-
-    def __enter__(self) -> VideoWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.finish()
-        else:
-            self.discard()
 
     def _open(self, height: int, width: int) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
