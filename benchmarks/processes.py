@@ -11,7 +11,7 @@ from typing import Any
 
 from usage import PeakMemory, Sampler
 
-from yardarm.envs.processes import SINGLE_THREADED
+from yardarm.envs.launching import SINGLE_THREADED
 from yardarm.envs.rendering import backends
 
 CONTEXT = multiprocessing.get_context("spawn")
