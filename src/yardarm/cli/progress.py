@@ -42,9 +42,9 @@ class Display(Listener):
         self._total = missing
         planned = plan.n_episodes * len(plan.distinct_tasks())
         known = f", {planned - missing} of them finished before" if missing < planned else ""
+        tasks = len(plan.distinct_tasks())
         self.console.print(
-            f"{plan.policy_id} on {len(plan.distinct_tasks())} task(s): {planned} episodes{known}; "
-            f"{workers} worker(s); {path}",
+            f"{plan.policy_id} on {tasks} task(s): {planned} episodes{known}; {workers} worker(s); {path}",
             soft_wrap=True,
         )
         self._begin(missing)

@@ -88,8 +88,7 @@ class Play(NamedTuple):
 
     def chunk(self, task: TaskSpec) -> PlayableChunk:
         """Unpack it."""
-        actions = np.frombuffer(self.actions, np.float32).reshape(-1, task.env.action.size)
-        return PlayableChunk(actions.copy(), self.looks)  # a copy, because some simulators write into their actions
+        return PlayableChunk(np.frombuffer(self.actions, np.float32).reshape(-1, task.env.action.size), self.looks)
 
 
 @dataclass(frozen=True, slots=True)

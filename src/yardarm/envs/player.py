@@ -69,7 +69,7 @@ class Player:
         looks: list[Look] = []
         started, look_s = time.perf_counter(), self._timing.look_s
         for offset, action in enumerate(chunk.actions, start=1):
-            step = simulator.step(action)
+            step = simulator.step(action.copy())  # a copy, because some simulators write into their actions
             self._actions.append(action)
             self._rewards.append(step.reward)
             self._success |= step.success

@@ -62,6 +62,9 @@ def _run_missing(
 ) -> None:
     folder = manifest.folder
     missing = plan.missing(journal.finished())
+    if not missing:
+        listener.started(folder.path, plan, 0, 0)
+        return
     size = how_many_workers(config.eval, policy, len(missing))
     tasks = list({episode.task.key(): episode.task for episode in missing}.values())
     _write_config(folder, config, policy)

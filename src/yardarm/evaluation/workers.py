@@ -22,7 +22,7 @@ def how_many_workers(options: EvalOptions, policy: LoadedPolicy, episodes: int) 
     if not options.use_async_envs:
         return 1
     automatic = usable_cores() + (1 if policy.policy.place == "host" else 0)
-    return max(1, min(options.batch_size or automatic, episodes, MOST_WORKERS))
+    return min(options.batch_size or automatic, episodes, MOST_WORKERS)
 
 
 @contextlib.contextmanager
