@@ -53,7 +53,7 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_numbers(tmp_path: Pat
         process.kill()
         process.communicate()
         assert_all_gone(children)
-    assert cut_short >= 3, "the moments were not well chosen"
+    assert cut_short >= 2, "the moments were not well chosen"
     finished_before = {record.key for record in read_journal(folder / "episodes.jsonl")}
     last = yardarm(*TOY, f"--output_dir={folder}")
     assert last.returncode == 0, last.stderr

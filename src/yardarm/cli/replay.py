@@ -89,7 +89,8 @@ def _render(replay: Replay) -> ReplayResult:
     pool = ProcessPool(1, time_limit_s=EvalOptions().timeout_s)
     try:
         pool.choose_renderer([replay.episode.task])
-        with Progress(console=Console(stderr=True), transient=True) as progress:
+        console = Console(stderr=True)
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             bar = progress.add_task("rendering", total=replay.frames)
             (result,) = replay_all([replay], pool, lambda: progress.advance(bar))
         return result

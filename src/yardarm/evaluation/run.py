@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import yaml
 
@@ -36,50 +36,69 @@ __all__ = ["evaluate"]
 
 def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     """Run what is missing of an evaluation, and return the results of all of it."""
-    listener = listener or Listener()
     policy = load_policy(config.policy)
     plan = Plan(policy.id, config.env.tasks(), config.eval.n_episodes, config.seed)
     check_inputs(policy.policy, plan.tasks)
     config.env.check_requirements()
     folder = open_folder(config, plan)
     with Journal(folder.journal) as journal:
-        manifest = Manifest(folder, plan.to_json())
+        run = _Run(config, policy, plan, journal, Manifest(folder, plan.to_json()), listener or Listener())
         try:
-            _run_missing(config, policy, plan, journal, manifest, listener)
+            run.play_missing_episodes()
             if config.eval.videos:
-                film_finished_episodes(folder, plan, journal, config.eval, listener)
-            manifest.finish()
+                film_finished_episodes(folder, plan, journal, config.eval, run.listener)
+            run.manifest.finish()
         finally:
-            manifest.close()
-            result = _summary(folder, plan, journal, manifest.wall_s)
-            if folder.manifest.exists():  # or else nothing has begun
-                write_json(folder.eval_info, eval_info(result, folder.videos()))
+            run.manifest.close()
+            result = run.summarise()
     return result
 
 
-def _run_missing(
-    config: EvalConfig, policy: LoadedPolicy, plan: Plan, journal: Journal, manifest: Manifest, listener: Listener
-) -> None:
-    folder = manifest.folder
-    missing = plan.missing(journal.finished())
-    if not missing:
-        listener.started(folder.path, plan, 0, 0)
-        return
-    size = how_many_workers(config.eval, policy, len(missing))
-    tasks = list({episode.task.key(): episode.task for episode in missing}.values())
-    _write_config(folder, config, policy)
-    with open_pool(config.eval, tasks, policy, folder, size) as (pool, renderer):
-        manifest.begin_session({"batch_size": size, "renderer": renderer})
-        listener.started(folder.path, plan, len(missing), size)
-        queue = EpisodeQueue(missing, config.env.max_parallel_tasks)
-        with contextlib.closing(Filming(folder, config.eval.videos)) as filming:
-            scheduler = Scheduler(queue, pool, policy, filming, config.eval.max_retries)
-            with contextlib.closing(iter(scheduler)) as results:
-                for episode in results:
-                    record = _keep(episode, plan, folder, filming)
-                    journal.append(record)
-                    manifest.keep_current()
-                    listener.finished(record)
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """All that belongs to a run while it goes on."""
+
+    config: EvalConfig
+    policy: LoadedPolicy
+    plan: Plan
+    journal: Journal
+    manifest: Manifest
+    listener: Listener
+
+    @property
+    def folder(self) -> RunFolder:
+        return self.manifest.folder
+
+    def play_missing_episodes(self) -> None:
+        missing = self.plan.missing(self.journal.finished())
+        if not missing:
+            self.listener.started(self.folder.path, self.plan, 0, 0)
+            return
+        options = self.config.eval
+        size = how_many_workers(options, self.policy, len(missing))
+        tasks = list({episode.task.key(): episode.task for episode in missing}.values())
+        _write_config(self.folder, self.config, self.policy)
+        with open_pool(options, tasks, self.policy, self.folder, size) as (pool, renderer):
+            self.manifest.begin_session({"batch_size": size, "renderer": renderer})
+            self.listener.started(self.folder.path, self.plan, len(missing), size)
+            queue = EpisodeQueue(missing, self.config.env.max_parallel_tasks)
+            with contextlib.closing(Filming(self.folder, options.videos)) as filming:
+                scheduler = Scheduler(queue, pool, self.policy, filming, options.max_retries)
+                with contextlib.closing(iter(scheduler)) as results:
+                    for result in results:  # in the order in which episodes finish
+                        record = _keep(result, self.plan, self.folder, filming)
+                        self.journal.append(record)
+                        self.manifest.keep_current()
+                        self.listener.finished(record)
+
+    def summarise(self) -> RunResult:
+        """The results so far, which are written down too, if anything has begun."""
+        keys = [self.plan.key(episode) for episode in self.plan.episodes()]
+        records = [self.journal.records[key] for key in keys if key in self.journal.records]
+        result = summarise(self.folder.path, self.plan.tasks, records, len(keys), self.manifest.wall_s)
+        if self.folder.manifest.exists():
+            write_json(self.folder.eval_info, eval_info(result, self.folder.videos()))
+        return result
 
 
 def _keep(result: EpisodeResult, plan: Plan, folder: RunFolder, filming: Filming) -> EpisodeRecord:
@@ -101,12 +120,6 @@ def _keep(result: EpisodeResult, plan: Plan, folder: RunFolder, filming: Filming
         attempts=result.attempts,
         timing=result.timing,
     )
-
-
-def _summary(folder: RunFolder, plan: Plan, journal: Journal, wall_s: float) -> RunResult:
-    keys = [plan.key(episode) for episode in plan.episodes()]
-    records = [journal.records[key] for key in keys if key in journal.records]
-    return summarise(folder.path, plan.tasks, records, len(keys), wall_s)
 
 
 def _write_config(folder: RunFolder, config: EvalConfig, policy: LoadedPolicy) -> None:
