@@ -37,16 +37,16 @@ def run(words: Sequence[str]) -> int:
     console = Console(highlight=False, markup=False, emoji=False)
     for note in config.env.notes():
         print(f"yardarm: warning: {note}", file=sys.stderr)
-    with open_display(console) as display:
-        try:
+    try:
+        with open_display(console) as display:
             result = evaluate(config, display)
-        except PolicyFault as fault:
-            raise _short(fault, display.path) from fault
-        except UsageError:
-            raise  # nothing has started yet
-        except BaseException:
-            display.say_how_to_continue(words)
-            raise
+    except PolicyFault as fault:
+        raise _short(fault, display.path) from fault
+    except UsageError:
+        raise  # nothing has started yet
+    except BaseException:
+        display.say_how_to_continue(words)
+        raise
     return _show(result, console)
 
 
