@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["EnvironmentFault", "PolicyFault", "SetupError", "UsageError", "YardarmError", "nearest"]
+__all__ = ["EnvironmentFault", "PolicyFault", "SetupError", "UsageError", "YardarmError", "nearest", "one_line"]
 
 
 class YardarmError(Exception):
@@ -41,3 +41,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean 'x'?" for the closest known name, or ";" when nothing is close."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean '{matches[0]}'?" if matches else ";"
+
+
+def one_line(error: BaseException) -> str:
+    """An exception's kind and message, on one line however long the message is."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from yardarm.errors import UsageError, nearest
+from yardarm.errors import UsageError, nearest, one_line
 
 __all__ = ["Registry", "import_object"]
 
@@ -22,8 +22,7 @@ def import_object(path: str) -> Any:
     except ModuleNotFoundError as error:
         raise UsageError(f"cannot import '{path}': {error}; is it installed, or in the current directory?") from error
     except Exception as error:  # whatever a user's module may do wrong while it is imported
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise UsageError(f"cannot import '{path}': {reason}") from error
+        raise UsageError(f"cannot import '{path}': {one_line(error)}") from error
     try:
         return getattr(module, attribute)
     except AttributeError:

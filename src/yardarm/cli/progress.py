@@ -40,9 +40,9 @@ class Display(Listener):
         """Say what is going to run."""
         self.path = path
         self._total = missing
-        planned = plan.n_episodes * len(plan.distinct_tasks())
-        known = f", {planned - missing} of them finished before" if missing < planned else ""
         tasks = len(plan.distinct_tasks())
+        planned = plan.n_episodes * tasks
+        known = f", {planned - missing} of them finished before" if missing < planned else ""
         self.console.print(
             f"{plan.policy_id} on {tasks} task(s): {planned} episodes{known}; {workers} worker(s); {path}",
             soft_wrap=True,

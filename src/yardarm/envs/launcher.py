@@ -28,6 +28,7 @@ from typing import Any
 from yardarm.envs.channel import Channel
 from yardarm.envs.rendering import use_backend
 from yardarm.envs.worker import serve
+from yardarm.errors import one_line
 
 __all__ = ["main"]
 
@@ -46,7 +47,7 @@ def main() -> None:
     try:
         _preload(setup["modules"])
     except Exception as error:
-        answers.send({"error": " ".join(f"{type(error).__name__}: {error}".split())})
+        answers.send({"error": one_line(error)})
         return
     answers.send({"pid": os.getpid()})
     workers: set[int] = set()

@@ -45,7 +45,7 @@ class Pool(Protocol):
     def dismiss(self, worker: Any) -> None:
         """Let a worker go, whatever it is doing; its place is free at once."""
 
-    def wait(self, timeout: float | None = None, also: Sequence[int] = ()) -> list[tuple[Any, Report]]:
+    def wait(self, also: Sequence[int] = ()) -> list[tuple[Any, Report]]:
         """Block until a worker reports (or dies, or runs out of time), or a descriptor in `also` is readable."""
 
     def close(self) -> None:
@@ -100,10 +100,10 @@ class LocalPool:
         self._worker = None
         self._reports.clear()
 
-    def wait(self, timeout: float | None = None, also: Sequence[int] = ()) -> list[tuple[LocalWorker, Report]]:
+    def wait(self, also: Sequence[int] = ()) -> list[tuple[LocalWorker, Report]]:
         """Hand out what was reported; only a descriptor in `also` is worth waiting for."""
         if not self._reports and also:
-            select.select(also, [], [], timeout)
+            select.select(also, [], [])
         reports = list(self._reports)
         self._reports.clear()
         return reports

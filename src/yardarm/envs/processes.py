@@ -132,20 +132,19 @@ class ProcessPool:
             assert worker.launcher is not None
             worker.launcher.kill(worker.pid)
 
-    def wait(self, timeout: float | None = None, also: Sequence[int] = ()) -> list[tuple[ProcessWorker, Report]]:
+    def wait(self, also: Sequence[int] = ()) -> list[tuple[ProcessWorker, Report]]:
         """Collect all reports that have arrived, waiting for the first one."""
-        until = float("inf") if timeout is None else time.monotonic() + timeout
         for descriptor in also:
             self._selector.register(descriptor, selectors.EVENT_READ)
         try:
             while True:
-                ready = [key.fileobj for key, _ in self._selector.select(min(CHECK_EVERY_S, timeout or CHECK_EVERY_S))]
+                ready = [key.fileobj for key, _ in self._selector.select(CHECK_EVERY_S)]
                 speakers = [item for item in ready if isinstance(item, ProcessWorker)]
                 reports = [(worker, report) for worker in speakers for report in worker.receive()]
                 now = time.monotonic()
                 if now > self._next_check:
                     reports += self._overdue(now)
-                if reports or len(ready) > len(speakers) or now >= until:
+                if reports or len(ready) > len(speakers):
                     return reports
         finally:
             for descriptor in also:

@@ -53,42 +53,42 @@ def replay_all(
 ) -> Iterator[ReplayResult]:
     """Film episodes on all places of the pool, each in a fresh worker; what fails is tried again."""
     waiting = deque((replay, 1) for replay in replays)
-    running: dict[Worker, Filming] = {}
+    running: dict[Worker, RunningReplay] = {}
     try:
         while waiting or running:
             while waiting and len(running) < pool.size:
                 replay, attempt = waiting.popleft()
                 try:
-                    filming = Filming(replay, attempt, pool, on_frame)
+                    started = RunningReplay(replay, attempt, pool, on_frame)
                 except UsageError as error:  # its actions are missing or damaged
                     yield ReplayResult(replay, error=str(error))
                 else:
-                    running[filming.worker] = filming
+                    running[started.worker] = started
             for worker, report in pool.wait():
-                filming = running[worker]
+                current = running[worker]
                 if isinstance(report, Failed | Died):
-                    if filming.attempt < ATTEMPTS:
-                        waiting.appendleft((filming.replay, filming.attempt + 1))
+                    if current.attempt < ATTEMPTS:
+                        waiting.appendleft((current.replay, current.attempt + 1))
                         result = None
                     else:
                         reason = report.traceback if isinstance(report, Failed) else report.reason
-                        result = ReplayResult(filming.replay, error=reason.strip().splitlines()[-1])
-                    filming.writer.discard()
+                        result = ReplayResult(current.replay, error=reason.strip().splitlines()[-1])
+                    current.writer.discard()
                 else:
-                    result = filming.go_on(report)
+                    result = current.go_on(report)
                     if result is None:
                         continue
-                    filming.writer.finish()
+                    current.writer.finish()
                 del running[worker]
                 pool.dismiss(worker)
                 if result is not None:
                     yield result
     finally:
-        for filming in running.values():
-            filming.writer.discard()
+        for current in running.values():
+            current.writer.discard()
 
 
-class Filming:
+class RunningReplay:
     """A replay on its worker."""
 
     def __init__(self, replay: Replay, attempt: int, pool: ProcessPool, on_frame: Callable[[], None]) -> None:

@@ -183,7 +183,7 @@ class Scheduler:
 
     def _layout(self, task: TaskSpec) -> MemoryLayout:
         wants = self._policy.wants
-        inputs = {name: task.env.features[name] for name in wants.inputs}
-        if self._policy.place == "worker":
-            inputs = {}  # it reads its inputs where they are made
+        # A policy in the worker reads its inputs where they are made.
+        shared = wants.inputs if self._policy.place == "host" else ()
+        inputs = {name: task.env.features[name] for name in shared}
         return MemoryLayout(inputs, wants.steps, self._filming.frame_size(task))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from yardarm.errors import UsageError, nearest
+from yardarm.errors import UsageError, nearest, one_line
 from yardarm.policies.protocol import ObservationSpec, Policy
 from yardarm.registry import Registry, import_object
 
@@ -83,8 +83,7 @@ def make_policy(spec: PolicySpec) -> Policy:
     try:
         policy = factory(**spec.options)
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise UsageError(f"policy '{spec.type}' cannot be made: {reason}") from error
+        raise UsageError(f"policy '{spec.type}' cannot be made: {one_line(error)}") from error
     _check_protocol(policy, spec)
     return policy
 
