@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "evaluate"]
+__all__ = ["__version__", "evaluate", "load_policy"]
 
 if TYPE_CHECKING:
     from yardarm.api import evaluate
+    from yardarm.policies.pretrained import load_policy
 
 
 def __getattr__(name: str) -> Any:
@@ -17,4 +18,8 @@ def __getattr__(name: str) -> Any:
         from yardarm.api import evaluate
 
         return evaluate
+    if name == "load_policy":
+        from yardarm.policies.pretrained import load_policy
+
+        return load_policy
     raise AttributeError(f"module 'yardarm' has no attribute '{name}'")

@@ -10,40 +10,40 @@ import pytest
 from toy_world import MoverPolicy
 
 from yardarm.errors import UsageError
-from yardarm.policies import POLICIES, PolicySpec, load_policy
+from yardarm.policies import POLICIES, PolicySpec, resolve_policy
 from yardarm.policies.scripted import ZeroPolicy
 from yardarm.registry import Registry
 from yardarm.tasks import BENCHMARKS
 
 
 def test_a_policys_id_follows_its_source_and_its_options(tmp_path: Path) -> None:
-    ids = {load_policy(PolicySpec("toy-mover", options)).id for options in ({}, {"chunk": 3}, {"chunk": 4})}
+    ids = {resolve_policy(PolicySpec("toy-mover", options)).id for options in ({}, {"chunk": 3}, {"chunk": 4})}
     assert len(ids) == 3
-    assert load_policy(PolicySpec("toy-mover", {"chunk": 4})).id in ids
+    assert resolve_policy(PolicySpec("toy-mover", {"chunk": 4})).id in ids
 
 
 def test_an_object_that_was_made_already_is_taken() -> None:
     policy = MoverPolicy(chunk=2)
-    assert load_policy(policy).policy is policy
+    assert resolve_policy(policy).policy is policy
 
 
 def test_objects_that_hold_different_things_have_different_ids() -> None:
-    ids = [load_policy(MoverPolicy(chunk)).id for chunk in (2, 3, 2)]
+    ids = [resolve_policy(MoverPolicy(chunk)).id for chunk in (2, 3, 2)]
     assert ids[0] == ids[2] != ids[1]
     odd = MoverPolicy()
     odd.lock = threading.Lock()  # type: ignore[attr-defined]
-    assert load_policy(odd).id != load_policy(odd).id, "what cannot be compared is never taken for the same"
+    assert resolve_policy(odd).id != resolve_policy(odd).id, "what cannot be compared is never taken for the same"
 
 
 def test_an_object_may_be_defined_at_a_prompt() -> None:
     namespace: dict[str, Any] = {"MoverPolicy": MoverPolicy}
     exec("class Prompted(MoverPolicy): pass", namespace)
-    assert load_policy(namespace["Prompted"]()).id.startswith("Prompted-")
+    assert resolve_policy(namespace["Prompted"]()).id.startswith("Prompted-")
 
 
 def test_the_configuration_of_an_objects_run_does_not_make_another_policy() -> None:
     with pytest.raises(UsageError, match="was a Python object, MoverPolicy; give --policy"):
-        load_policy(load_policy(MoverPolicy()).spec)
+        resolve_policy(resolve_policy(MoverPolicy()).spec)
 
 
 @pytest.mark.parametrize(
@@ -66,19 +66,19 @@ def test_what_a_policy_lacks_is_named(body: str, message: str, tmp_path: Path, m
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "sloppy", raising=False)
     with pytest.raises(UsageError, match=re.escape(message)):
-        load_policy(PolicySpec("sloppy:Sloppy"))
+        resolve_policy(PolicySpec("sloppy:Sloppy"))
 
 
 def test_an_object_for_workers_must_be_given_by_name() -> None:
     with pytest.raises(UsageError, match=r"give its name, 'yardarm\.policies\.scripted:ZeroPolicy'"):
-        load_policy(ZeroPolicy())
+        resolve_policy(ZeroPolicy())
 
 
 def test_a_missing_option_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "needy.py").write_text("class Needy:\n    def __init__(self, weights): pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UsageError, match=r"policy 'needy:Needy' needs --policy\.weights=…"):
-        load_policy(PolicySpec("needy:Needy"))
+        resolve_policy(PolicySpec("needy:Needy"))
 
 
 def test_plugins_join_by_entry_point() -> None:

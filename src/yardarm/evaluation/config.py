@@ -23,6 +23,7 @@ class EvalOptions:
     n_episodes: int = option(50, "episodes of each task")
     batch_size: int = option(0, "how many episodes run at once, at most 64; 0: fit to this machine")
     use_async_envs: bool = option(True, "false: one simulator in this process, for debugging")
+    exact: bool = option(True, "false: a policy's batches take any shape, and results depend on it in the last bits")
     videos: int = option(0, "videos of the first so many episodes of each task, rendered after the evaluation")
     timeout_s: float = option(300.0, "a worker that says nothing for so long is replaced")
     max_retries: int = option(2, "how often an episode is run again after its worker failed")
@@ -48,6 +49,9 @@ class EvalConfig:
     seed: int = option(1000, "episode k of a task has the seed --seed + k")
     output_dir: Path | None = option(None, "the run's folder; one that exists is continued")
     job_name: str | None = option(None, "a name for the run, used in its folder's name")
+    rename_map: dict[str, str] | None = option(
+        None, "the policy's names for the environment's inputs: {theirs: its, …}"
+    )
     resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
 
     def __post_init__(self) -> None:

@@ -63,7 +63,7 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
 def config_to_data(config: EvalConfig) -> dict[str, Any]:
     """The configuration as plain data, all defaults written out."""
     assert isinstance(config.policy, PolicySpec)
-    data = {name: getattr(config, name) for name in ("seed", "job_name", "resume")}
+    data = {name: getattr(config, name) for name in ("seed", "job_name", "rename_map", "resume")}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None
     data["policy"] = {"type": config.policy.type, **config.policy.options}
     data["env"] = {"type": type(config.env).name, **dataclasses.asdict(config.env)}
@@ -79,15 +79,19 @@ def _env(data: Mapping[str, Any]) -> BenchmarkConfig:
 
 
 def _policy(data: Mapping[str, Any]) -> PolicySpec:
-    if "path" in data:
-        raise UsageError(
-            f"--policy.path={data['path']}: this version cannot load checkpoints yet; "
-            "use --policy.type=package.module:Name for a policy of your own"
-        )
-    if not data.get("type"):
-        raise UsageError("--policy.type is missing; e.g. --policy.type=expert, or package.module:Name")
     options = {str(name): _plain(value) for name, value in data.items() if name != "type"}
-    return PolicySpec(str(data["type"]), options)
+    kind = str(data.get("type") or "")
+    if "path" in data:
+        options["path"] = str(data["path"])
+        # LeRobot's users may say what the checkpoint is of, which it says itself.
+        return PolicySpec("pretrained", options if kind in ("", "pretrained") else {**options, "type": kind})
+    if kind in ("act", "diffusion"):
+        raise UsageError(f"--policy.type={kind} needs trained weights: give --policy.path=FOLDER_OR_HUB_ID instead")
+    if not kind:
+        raise UsageError(
+            "--policy.path=CHECKPOINT or --policy.type is missing; e.g. --policy.type=expert, or package.module:Name"
+        )
+    return PolicySpec(kind, options)
 
 
 def _decode(kind: type, section: str, data: Mapping[str, Any]) -> Any:

@@ -6,9 +6,9 @@ import datetime as dt
 from pathlib import Path
 
 from yardarm.errors import UsageError
-from yardarm.evaluation.config import EvalConfig
+from yardarm.evaluation.config import LONGEST_NAME, EvalConfig
 from yardarm.evaluation.plan import Plan, describe_difference
-from yardarm.policies import PolicySpec
+from yardarm.policies import Policy, PolicySpec
 from yardarm.results import RunFolder, read_journal
 
 __all__ = ["open_folder"]
@@ -55,10 +55,21 @@ def _newest_of(plan: Plan) -> Path | None:
     return finished
 
 
+def _policy_name(policy: PolicySpec | Policy) -> str:
+    """A word for the policy: its type, or of a checkpoint's path the last part that says something."""
+    if not isinstance(policy, PolicySpec):
+        return type(policy).__name__
+    if policy.type != "pretrained":
+        return policy.type.rpartition(":")[2]
+    parts = [part for part in Path(str(policy.options["path"])).parts if part not in ("/", ".", "..")]
+    while len(parts) > 1 and parts[-1] in ("pretrained_model", "last", "checkpoints"):
+        parts.pop()
+    return parts[-1][:LONGEST_NAME] if parts else policy.type
+
+
 def _new_folder(config: EvalConfig) -> Path:
     """Make a folder that is nobody else's, even if another run starts in the same second."""
-    policy = config.policy.type if isinstance(config.policy, PolicySpec) else type(config.policy).__name__
-    name = config.job_name or f"{type(config.env).name}_{policy.rpartition(':')[2]}"
+    name = config.job_name or f"{type(config.env).name}_{_policy_name(config.policy)}"
     now, copies = dt.datetime.now(), 1
     while True:
         copy = f"-{copies}" if copies > 1 else ""

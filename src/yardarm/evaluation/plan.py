@@ -8,12 +8,10 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
-from yardarm.errors import UsageError
-from yardarm.policies import Policy
 from yardarm.results import EpisodeKey
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["Plan", "check_inputs", "describe_difference"]
+__all__ = ["Plan", "describe_difference"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +98,6 @@ def describe_difference(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
         else:
             parts.append(f"{name} was {old}, is now {new}")
     return "; ".join(parts)
-
-
-def check_inputs(policy: Policy, tasks: tuple[TaskSpec, ...]) -> None:
-    """Refuse a policy whose inputs the tasks do not offer, before anything slow starts."""
-    for task in tasks:
-        for name in policy.wants.inputs:
-            if name not in task.env.features:
-                raise UsageError(
-                    f"the policy reads '{name}', but '{task.name}' of {task.benchmark} offers "
-                    f"{', '.join(task.env.features)}; change the policy's `wants`, or the --env. flags"
-                )
 
 
 def _shortened(values: Any) -> str:

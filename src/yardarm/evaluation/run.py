@@ -9,15 +9,17 @@ import yaml
 
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
+from yardarm.evaluation.exactness import fix_batching
 from yardarm.evaluation.filming import Filming
 from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.listener import Listener
-from yardarm.evaluation.plan import Plan, check_inputs
+from yardarm.evaluation.plan import Plan
+from yardarm.evaluation.preflight import check_policy_fits
 from yardarm.evaluation.queue import EpisodeQueue
 from yardarm.evaluation.scheduler import EpisodeResult, Scheduler
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.evaluation.workers import how_many_workers, open_pool
-from yardarm.policies import LoadedPolicy, load_policy
+from yardarm.policies import LoadedPolicy, resolve_policy
 from yardarm.results import (
     EpisodeRecord,
     Journal,
@@ -36,9 +38,10 @@ __all__ = ["evaluate"]
 
 def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     """Run what is missing of an evaluation, and return the results of all of it."""
-    policy = load_policy(config.policy)
-    plan = Plan(policy.id, config.env.tasks(), config.eval.n_episodes, config.seed)
-    check_inputs(policy.policy, plan.tasks)
+    tasks = config.env.tasks()
+    policy = resolve_policy(config.policy, config.rename_map)
+    check_policy_fits(policy.policy, tasks)
+    plan = Plan(policy.id, tasks, config.eval.n_episodes, config.seed)
     config.env.check_requirements()
     folder = open_folder(config, plan)
     with Journal(folder.journal) as journal:
@@ -77,9 +80,11 @@ class _Run:
         options = self.config.eval
         size = how_many_workers(options, self.policy, len(missing))
         tasks = list({episode.task.key(): episode.task for episode in missing}.values())
+        inference = fix_batching(self.policy.policy, exact=options.exact, stored=self.manifest.inference)
         _write_config(self.folder, self.config, self.policy)
         with open_pool(options, tasks, self.policy, self.folder, size) as (pool, renderer):
-            self.manifest.begin_session({"batch_size": size, "renderer": renderer})
+            setting = {"batch_size": size, "renderer": renderer, "inference": inference}
+            self.manifest.begin_session({**setting, "policy": self.policy.describe()})
             self.listener.started(self.folder.path, self.plan, len(missing), size)
             queue = EpisodeQueue(missing, self.config.env.max_parallel_tasks)
             with contextlib.closing(Filming(self.folder, options.videos)) as filming:
@@ -123,6 +128,7 @@ def _keep(result: EpisodeResult, plan: Plan, folder: RunFolder, filming: Filming
 
 
 def _write_config(folder: RunFolder, config: EvalConfig, policy: LoadedPolicy) -> None:
-    resolved = replace(config, policy=policy.spec, output_dir=folder.path)
+    # The spec has the renaming among its options, where any policy finds it.
+    resolved = replace(config, policy=policy.spec, rename_map=None, output_dir=folder.path)
     text = yaml.safe_dump(config_to_data(resolved), sort_keys=False, allow_unicode=True)
     write_atomically(folder.config, lambda file: file.write(text.encode()))

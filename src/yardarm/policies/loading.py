@@ -8,7 +8,7 @@ import json
 import pickle
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,14 @@ from yardarm.errors import UsageError, nearest, one_line
 from yardarm.policies.protocol import ObservationSpec, Policy
 from yardarm.registry import Registry, import_object
 
-__all__ = ["POLICIES", "LoadedPolicy", "PolicySpec", "load_policy", "make_policy"]
+__all__ = ["POLICIES", "LoadedPolicy", "PolicySpec", "make_policy", "resolve_policy"]
 
 POLICIES = Registry(
     "policy",
     "yardarm.policies",
     {
         "expert": "yardarm.policies.scripted:ExpertPolicy",
+        "pretrained": "yardarm.policies.pretrained:load_policy",
         "random": "yardarm.policies.scripted:RandomPolicy",
         "zero": "yardarm.policies.scripted:ZeroPolicy",
     },
@@ -54,9 +55,21 @@ class LoadedPolicy:
     spec: PolicySpec
     id: str
 
+    def describe(self) -> dict[str, Any]:
+        """What a manifest says of it; a policy may tell more of itself."""
+        more = getattr(self.policy, "describe", dict)
+        return {"id": self.id, "type": self.spec.type, **more()}
 
-def load_policy(source: PolicySpec | Policy) -> LoadedPolicy:
-    """Make a policy from its name, or take one that was made already."""
+
+def resolve_policy(source: PolicySpec | Policy, rename_map: Mapping[str, str] | None = None) -> LoadedPolicy:
+    """Make a policy from its name, or take one that was made already.
+
+    `rename_map` becomes an option of a policy that is made here.
+    """
+    if rename_map:
+        if not isinstance(source, PolicySpec):
+            raise UsageError("a policy that is an object has its names already: rename_map is for policies by name")
+        source = replace(source, options={**source.options, "rename_map": dict(rename_map)})
     if isinstance(source, PolicySpec):
         policy = make_policy(source)
         return LoadedPolicy(policy, source, _policy_id(policy, source))
@@ -82,6 +95,8 @@ def make_policy(spec: PolicySpec) -> Policy:
     _check_options(spec, factory)
     try:
         policy = factory(**spec.options)
+    except UsageError:
+        raise
     except Exception as error:
         raise UsageError(f"policy '{spec.type}' cannot be made: {one_line(error)}") from error
     _check_protocol(policy, spec)

@@ -20,10 +20,16 @@ __all__ = ["ActionChunk", "Look", "ObservationSpec", "Policy", "Request"]
 
 @dataclass(frozen=True, slots=True)
 class ObservationSpec:
-    """What a policy reads: the names of its inputs, and at how many steps of a chunk it looks at most."""
+    """What a policy reads: the names of its inputs, and at how many steps of a chunk it looks at most.
+
+    `shapes` are those that it was made for, where it knows; an environment that offers others is refused, but for
+    images in `resizable`, which the policy brings to their size itself.
+    """
 
     inputs: tuple[str, ...] = ()
     steps: int = 1
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    resizable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.inputs, str):
@@ -75,7 +81,8 @@ class Policy(Protocol):
 
     `place` is "host" for a policy that infers in the main process, in batches over episodes, or "worker" for
     one that needs numpy only and is fastest beside the simulator. Optional attributes: `id`, the name that results are
-    filed under, and `quick`, true if `infer` takes well under a millisecond and needs no thread of its own.
+    filed under; `quick`, true if `infer` takes well under a millisecond and needs no thread of its own; and
+    `action_size`, which is held against the environment's before anything starts.
     """
 
     wants: ObservationSpec

@@ -21,8 +21,30 @@ __all__ = ["Manifest", "versions"]
 
 FORMAT = 1
 WRITE_EVERY_S = 10.0
-SESSION = ("session_started", "updated", "versions", "machine", "git_commit", "command", "batch_size", "renderer")
-PACKAGES = ("numpy", "scipy", "mujoco", "metaworld", "gymnasium", "torch", "av", "draccus", "rich")
+SESSION = (
+    "session_started",
+    "updated",
+    "versions",
+    "machine",
+    "git_commit",
+    "command",
+    "batch_size",
+    "renderer",
+    "inference",
+)
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "mujoco",
+    "metaworld",
+    "gymnasium",
+    "torch",
+    "safetensors",
+    "huggingface_hub",
+    "av",
+    "draccus",
+    "rich",
+)
 
 
 class Manifest:
@@ -44,6 +66,11 @@ class Manifest:
     def wall_s(self) -> float:
         """Seconds that the run has taken, over all its sessions."""
         return self._earlier_s + time.monotonic() - self._opened
+
+    @property
+    def inference(self) -> dict[str, Any] | None:
+        """How the policy's batches are put together, if the run has begun."""
+        return self._content.get("inference")
 
     def begin_session(self, setting: Mapping[str, Any]) -> None:
         """Note what this session is made with."""

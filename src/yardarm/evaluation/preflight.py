@@ -1,0 +1,84 @@
+"""Holds a policy against the tasks before anything slow starts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from yardarm.errors import UsageError
+from yardarm.policies import Policy
+from yardarm.tasks import EnvSpec, TaskSpec
+
+__all__ = ["check_policy_fits"]
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def check_policy_fits(policy: Policy, tasks: Iterable[TaskSpec]) -> None:
+    """Refuse a policy whose inputs or actions are not the tasks', showing both sides and what would help."""
+    for task in {task.key()[:2]: task for task in tasks}.values():
+        _check_names(policy, task)
+        _check_shapes(policy, task)
+        size = getattr(policy, "action_size", None)
+        if size is not None and size != task.env.action.size:
+            raise UsageError(
+                f"the policy's actions have {size} numbers, those of '{task.name}' of {task.benchmark} "
+                f"{task.env.action.size}: the policy was made for another robot"
+            )
+
+
+def _check_names(policy: Policy, task: TaskSpec) -> None:
+    missing = [name for name in policy.wants.inputs if name not in task.env.features]
+    if not missing:
+        return
+    wanted = {name: tuple(policy.wants.shapes.get(name, ())) for name in policy.wants.inputs}
+    offered = {name: feature.shape for name, feature in task.env.features.items()}
+    raise UsageError(
+        f"the policy reads {_listed(wanted)}, but '{task.name}' of {task.benchmark} offers {_listed(offered)}; "
+        f"{_advice(policy, task.env, missing)}"
+    )
+
+
+def _check_shapes(policy: Policy, task: TaskSpec) -> None:
+    for name in policy.wants.inputs:
+        wanted, feature = policy.wants.shapes.get(name), task.env.features[name]
+        if wanted is None or tuple(wanted) == feature.shape or name in policy.wants.resizable:
+            continue
+        hint = (
+            "give the environment that size if it has flags for it (it then renders anew), "
+            "or let images be resized with --policy.resize_images=true"
+            if feature.is_image
+            else "the policy was trained on other data"
+        )
+        raise UsageError(
+            f"the policy reads '{name}' of shape {_size(wanted)}, but '{task.name}' of {task.benchmark} offers "
+            f"{_size(feature.shape)}; {hint}"
+        )
+
+
+def _advice(policy: Policy, env: EnvSpec, missing: Sequence[str]) -> str:
+    """The renaming that would fit, if there is one: free inputs of the environment, of the same kind and shape."""
+    free = [name for name in env.features if name not in policy.wants.inputs]
+    renaming = {}
+    for name in missing:
+        shape = policy.wants.shapes.get(name)
+        match = next((other for other in free if shape is not None and _alike(env.features[other].shape, shape)), None)
+        if match is None:
+            lacking = "" if shape is None else f" of shape {_size(shape)}"
+            return f"nothing there can be '{name}'{lacking}: change the policy's inputs, or the --env. flags"
+        free.remove(match)
+        renaming[match] = name
+    return f"if they are the same, add --rename_map='{json.dumps(renaming)}'"
+
+
+def _alike(offered: tuple[int, ...], wanted: Sequence[int]) -> bool:
+    """Images of any size are images."""
+    return tuple(offered) == tuple(wanted) or (len(offered) == len(wanted) == 3 and offered[2] == wanted[2])
+
+
+def _listed(shapes: Shapes) -> str:
+    return ", ".join(f"'{name}' {_size(shape)}" if shape else f"'{name}'" for name, shape in shapes.items())
+
+
+def _size(shape: Sequence[int]) -> str:
+    return f"({'×'.join(map(str, shape))})"

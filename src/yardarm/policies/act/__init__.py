@@ -1,0 +1,6 @@
+"""ACT: action chunking with transformers (Zhao et al., 2023)."""
+
+from yardarm.policies.act.config import ActConfig
+from yardarm.policies.act.policy import ActPolicy
+
+__all__ = ["ActConfig", "ActPolicy"]

@@ -1,0 +1,98 @@
+"""Inference in micro-batches of one shape, so that an answer does not depend on who shares its batch.
+
+Batched kernels compute a row in an order that depends on the batch's shape and on the number of threads. With both
+fixed, and missing rows filled up, an episode's actions are the same for any number of workers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from yardarm.policies.protocol import ActionChunk, ObservationSpec, Request
+from yardarm.tasks import EpisodeSpec
+
+__all__ = ["BatchedPolicy", "Batching", "Observations"]
+
+Observations = Mapping[str, np.ndarray]
+"""Inputs by name, with a leading batch axis."""
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """The rows of a micro-batch (None: as many as there are), and torch's threads (None: as many as it has)."""
+
+    rows: int | None = 1
+    threads: int | None = None
+
+    def groups(self, items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+        """Part the items into micro-batches."""
+        rows = self.rows or len(items)
+        return (items[start : start + rows] for start in range(0, len(items), rows))
+
+    def filled(self, observations: Observations) -> Observations:
+        """Repeat the last row until the micro-batch is full."""
+        count = len(next(iter(observations.values())))
+        missing = (self.rows or count) - count
+        if not missing:
+            return observations
+        return {name: np.concatenate([value, value[-1:].repeat(missing, 0)]) for name, value in observations.items()}
+
+    @contextlib.contextmanager
+    def fixed_threads(self) -> Iterator[None]:
+        """Torch's threads are the process's: whoever called gets theirs back."""
+        import torch
+
+        before = torch.get_num_threads()
+        if self.threads is None or self.threads == before:
+            yield
+            return
+        torch.set_num_threads(self.threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+
+class BatchedPolicy(ABC):
+    """A policy that answers a whole batch in one call; what belongs to an episode stays in its request's state."""
+
+    place: Literal["host"] = "host"
+    wants: ObservationSpec
+    batching: Batching = Batching()
+
+    @abstractmethod
+    def predict(self, observations: Observations) -> np.ndarray:
+        """Chunks (batch, time, action) in the environment's units for raw observations (batch, …)."""
+
+    def start(self, episode: EpisodeSpec) -> Any:
+        """Make the state of one episode; without history, queues or noise there is none."""
+        return None
+
+    def row(self, request: Request) -> Mapping[str, np.ndarray]:
+        """Note in the request's state what was seen, and return what `predict` shall read for it."""
+        return {name: request.observation[name] for name in self.wants.inputs}
+
+    def answer(self, state: Any, chunk: np.ndarray) -> ActionChunk:
+        """What to play of a predicted chunk, and when to look meanwhile."""
+        return ActionChunk(chunk)
+
+    def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+        """Answer each request."""
+        chunks: list[ActionChunk] = []
+        for group in self.batching.groups(requests):
+            rows = [self.row(request) for request in group]
+            batch = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+            predicted = self.predict(self.batching.filled(batch))
+            chunks += [self.answer(request.state, chunk) for request, chunk in zip(group, predicted, strict=False)]
+        return chunks
+
+    def choose_batching(self, cores: int) -> Batching:
+        """The batching for a run on so many cores; one row at a time is always exact."""
+        return Batching()

@@ -1,0 +1,58 @@
+"""The files of a checkpoint, as LeRobot lays them out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from yardarm.errors import UsageError, one_line
+
+__all__ = ["CONFIG", "WEIGHTS", "CheckpointFolder"]
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFolder:
+    """A folder with a checkpoint; what is missing or damaged in it is told in one line."""
+
+    path: Path
+    commit: str | None = None
+    """Its version on the Hub, if it is from there."""
+
+    def has(self, name: str) -> bool:
+        """Whether a file is there."""
+        return (self.path / name).is_file()
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """A JSON file with an object in it."""
+        try:
+            data = json.loads((self.path / name).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise self._missing(name) from None
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise UsageError(f"{self.path / name} is damaged: {one_line(error)}") from error
+        if not isinstance(data, dict):
+            raise UsageError(f"{self.path / name} is damaged: it holds no JSON object")
+        return data
+
+    def read_tensors(self, name: str) -> dict[str, Tensor]:
+        """A safetensors file."""
+        try:
+            return load_file(self.path / name)
+        except FileNotFoundError:
+            raise self._missing(name) from None
+        except (OSError, SafetensorError, ValueError) as error:
+            raise UsageError(f"{self.path / name} is damaged: {one_line(error)}") from error
+
+    def _missing(self, name: str) -> UsageError:
+        there = sorted(path.name for path in self.path.iterdir())
+        listed = ", ".join(there[:12]) + (", …" if len(there) > 12 else "")
+        return UsageError(f"{self.path} has no {name}, so it is no complete checkpoint; it has {listed or 'no files'}")

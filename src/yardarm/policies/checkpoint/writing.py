@@ -1,0 +1,58 @@
+"""From a policy to a checkpoint that Yardarm and LeRobot load."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from safetensors.torch import save
+
+from yardarm.errors import UsageError, one_line
+from yardarm.policies.checkpoint.files import CONFIG, WEIGHTS
+
+if TYPE_CHECKING:
+    from yardarm.policies.learned import LearnedPolicy
+
+__all__ = ["push_checkpoint", "save_checkpoint"]
+
+
+def save_checkpoint(policy: LearnedPolicy, folder: str | Path) -> None:
+    """Write configuration, pipelines and, last, the weights; each file is complete or not there."""
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        _write(path / CONFIG, json.dumps(policy.config.to_json(), indent=4).encode())
+        for pipeline in (policy.preprocessor, policy.postprocessor):
+            data, files = pipeline.to_json()
+            for name, tensors in files.items():
+                _write(path / name, save({key: value.contiguous() for key, value in tensors.items()}))
+            _write(path / f"{pipeline.name}.json", json.dumps(data, indent=2).encode())
+        _write(path / WEIGHTS, save(policy.weights(), metadata={"format": "pt"}))
+    except OSError as error:
+        raise UsageError(f"a checkpoint cannot be written to {path}: {error.strerror}") from error
+
+
+def push_checkpoint(policy: LearnedPolicy, repo_id: str, *, private: bool | None, message: str) -> str:
+    """Upload to the Hub, and return the address of the commit."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError, OfflineModeIsEnabled
+
+    api = HfApi()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            api.create_repo(repo_id, private=private, exist_ok=True)
+            save_checkpoint(policy, folder)
+            return str(api.upload_folder(repo_id=repo_id, folder_path=folder, commit_message=message))
+    except LocalTokenNotFoundError as error:
+        raise UsageError(f"{repo_id} cannot be pushed to the Hub: log in first with `hf auth login`") from error
+    except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
+        raise UsageError(f"{repo_id} cannot be pushed to the Hub: {one_line(error)}") from error
+
+
+def _write(path: Path, content: bytes) -> None:
+    partial = path.with_name(path.name + ".part")
+    partial.write_bytes(content)
+    os.replace(partial, path)

@@ -1,0 +1,156 @@
+"""What a learned policy's ``config.json`` says, in LeRobot's words: features, normalisation, sizes."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import draccus
+
+from yardarm.errors import UsageError, nearest, one_line
+
+__all__ = ["FeatureType", "NormalizationMode", "PolicyConfig", "PolicyFeature", "one_of", "require"]
+
+logger = logging.getLogger(__name__)
+
+ACTION = "action"
+STATE = "observation.state"
+ENVIRONMENT_STATE = "observation.environment_state"
+
+
+class FeatureType(enum.Enum):
+    """What kind of thing a feature is; it decides how the feature is normalised."""
+
+    VISUAL = "VISUAL"
+    STATE = "STATE"
+    ENV = "ENV"
+    ACTION = "ACTION"
+    REWARD = "REWARD"
+    LANGUAGE = "LANGUAGE"
+
+
+class NormalizationMode(enum.Enum):
+    """How a feature is brought to a common scale."""
+
+    IDENTITY = "IDENTITY"
+    MEAN_STD = "MEAN_STD"
+    MIN_MAX = "MIN_MAX"
+    QUANTILES = "QUANTILES"
+    QUANTILE10 = "QUANTILE10"
+
+
+@dataclass(frozen=True)
+class PolicyFeature:
+    """One input or output of a policy; images are (channel, height, width)."""
+
+    type: FeatureType
+    shape: tuple[int, ...]
+
+
+@dataclass
+class PolicyConfig:
+    """What all learned policies share; a subclass is one architecture. Fields that only a trainer reads are kept."""
+
+    type: ClassVar[str]
+
+    n_obs_steps: int = 1
+    input_features: dict[str, PolicyFeature] = field(default_factory=dict)
+    output_features: dict[str, PolicyFeature] = field(default_factory=dict)
+    normalization_mapping: dict[str, NormalizationMode] = field(default_factory=dict)
+    device: str | None = None
+    use_amp: bool = False
+    use_peft: bool = False
+    push_to_hub: bool = True
+    repo_id: str | None = None
+    private: bool | None = None
+    tags: list[str] | None = None
+    license: str | None = None
+    pretrained_path: str | None = None
+    pretrained_revision: str | None = None
+
+    @property
+    def images(self) -> dict[str, PolicyFeature]:
+        """The cameras, in the order in which the network reads them."""
+        return {name: feature for name, feature in self.input_features.items() if feature.type is FeatureType.VISUAL}
+
+    @property
+    def state(self) -> PolicyFeature | None:
+        """The robot's own state."""
+        return self.input_features.get(STATE)
+
+    @property
+    def environment_state(self) -> PolicyFeature | None:
+        """The state of the environment, where a policy may know it."""
+        return self.input_features.get(ENVIRONMENT_STATE)
+
+    @property
+    def action_size(self) -> int:
+        """How many numbers an action has."""
+        return self.output_features[ACTION].shape[0]
+
+    @property
+    def chunk_length(self) -> int:
+        """How many actions one inference predicts that could be played."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], overrides: Mapping[str, Any], source: str) -> Self:
+        """Read a checkpoint's configuration. Overrides must be known fields; what else the file says is ignored."""
+        known = {known.name for known in dataclasses.fields(cls)}
+        for name in overrides:
+            if name not in known:
+                raise UsageError(
+                    f"--policy.{name}: policies of type '{cls.type}' have no such option{nearest(name, known)} "
+                    f"they have {', '.join(sorted(known))}"
+                )
+        for name in set(data) - known - {"type"}:
+            logger.debug("%s: unknown field '%s' is ignored", source, name)
+        fields = {name: value for name, value in {**data, **overrides}.items() if name in known}
+        try:
+            config = draccus.decode(cls, fields)
+        except draccus.utils.DecodingError as error:
+            raise UsageError(f"{source} does not fit policies of type '{cls.type}': {one_line(error)}") from error
+        try:
+            config.check()
+        except UsageError as error:
+            raise UsageError(f"{source}: {error}") from None
+        return config
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` reads, and LeRobot too."""
+        return {"type": self.type, **draccus.encode(self)}
+
+    def check(self) -> None:
+        """Refuse what cannot work, naming it."""
+        require(ACTION in self.output_features, f"output_features has no '{ACTION}', only {list(self.output_features)}")
+        require(len(self.output_features[ACTION].shape) == 1, "the action must be a flat vector")
+        require(
+            bool(self.images) or self.environment_state is not None,
+            f"input_features must hold an image or '{ENVIRONMENT_STATE}', not only {list(self.input_features)}",
+        )
+        for name, feature in self.input_features.items():
+            if feature.type is FeatureType.VISUAL:
+                fits = len(feature.shape) == 3 and feature.shape[0] == 3
+                require(fits, f"'{name}' must have the shape (3, height, width), not {feature.shape}")
+            else:
+                require(
+                    name in (STATE, ENVIRONMENT_STATE), f"input '{name}' is not read by policies of type '{self.type}'"
+                )
+                require(len(feature.shape) == 1, f"'{name}' must be a flat vector, not of shape {feature.shape}")
+        require(not self.use_peft, "use_peft=true: adapters cannot be loaded yet; merge them into the weights first")
+
+
+def one_of(name: str, value: str, known: Iterable[str]) -> None:
+    """Raise a `UsageError` unless an option has one of its values."""
+    known = list(known)
+    require(value in known, f"{name} '{value}' is unknown{nearest(value, known)} one of {', '.join(known)}")
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise a `UsageError` unless a condition holds."""
+    if not condition:
+        raise UsageError(message)

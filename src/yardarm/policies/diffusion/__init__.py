@@ -1,0 +1,6 @@
+"""Diffusion Policy: actions by denoising (Chi et al., 2023)."""
+
+from yardarm.policies.diffusion.config import DiffusionConfig
+from yardarm.policies.diffusion.policy import DiffusionPolicy
+
+__all__ = ["DiffusionConfig", "DiffusionPolicy"]

@@ -1,0 +1,200 @@
+"""What learned policies share: a network between two pipelines, asked in batches, with no memory of its own."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from abc import abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from yardarm.errors import UsageError, nearest, one_line
+from yardarm.policies.batching import BatchedPolicy, Batching, Observations
+from yardarm.policies.checkpoint import push_checkpoint, save_checkpoint
+from yardarm.policies.config import ACTION, PolicyConfig
+from yardarm.policies.processing import Batch, Pipeline, Rename, Step, ToDevice
+from yardarm.policies.protocol import ObservationSpec
+from yardarm.policies.tuning import MOST_ROWS, choose_batching, made_up
+
+__all__ = ["LearnedPolicy", "Placement", "choose_device", "choose_dtype"]
+
+# Fields of a configuration that do not change what a policy does.
+NO_MATTER = {
+    "device",
+    "push_to_hub",
+    "repo_id",
+    "private",
+    "tags",
+    "license",
+    "pretrained_path",
+    "pretrained_revision",
+}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where and how a network computes."""
+
+    device: torch.device
+    dtype: torch.dtype = torch.float32
+    resize_images: bool = False
+    """Whether images of another size than the policy was trained with are resized, or refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a policy came from: a folder or a Hub id, and its version there."""
+
+    path: str | None = None
+    commit: str | None = None
+
+
+class LearnedPolicy(BatchedPolicy):
+    """A network with its pipelines; a subclass is one architecture."""
+
+    config_class: ClassVar[type[PolicyConfig]]
+    network_class: ClassVar[type[nn.Module]]
+    prefix: ClassVar[str]
+    """What LeRobot puts before the names of the network's parameters."""
+
+    def __init__(
+        self,
+        config: Any,
+        network: Any,
+        preprocessor: Pipeline,
+        postprocessor: Pipeline,
+        placement: Placement | None = None,
+    ) -> None:
+        self.config = config
+        self.placement = placement or Placement(choose_device("auto"))
+        network = network.to(self.placement.device, self.placement.dtype, memory_format=torch.channels_last)
+        self.network = network.eval()
+        self.preprocessor = preprocessor.having(ToDevice(str(self.placement.device))).to(self.placement.device)
+        self.postprocessor = postprocessor.to(self.placement.device)
+        self.source = Source()
+        renamed = self.preprocessor.step(Rename) or Rename()
+        self.cameras = tuple(renamed.before(name) for name in config.images)
+        self.wants = self._observation_spec(renamed)
+        self.action_size = config.action_size
+
+    def _observation_spec(self, renamed: Rename) -> ObservationSpec:
+        """What the environment must offer, by its own names and with channels last, as it gives them."""
+        shapes = {renamed.before(name): feature.shape for name, feature in self.config.input_features.items()}
+        shapes |= {name: (*shapes[name][1:], shapes[name][0]) for name in self.cameras}
+        return ObservationSpec(
+            inputs=tuple(shapes),
+            steps=min(self.config.n_obs_steps, self.config.n_action_steps),
+            shapes=shapes,
+            resizable=self.cameras if self.placement.resize_images else (),
+        )
+
+    @abstractmethod
+    def forward(self, inputs: Batch) -> Tensor:
+        """Predict normalised chunks (batch, time, action) from normalised inputs; the first action is the next one."""
+
+    def predict(self, observations: Observations) -> np.ndarray:
+        """Chunks (batch, time, action) in the environment's units for raw observations (batch, …)."""
+        with torch.inference_mode(), self.batching.fixed_threads(), self._autocast():
+            inputs = self.preprocessor(self._tensors(observations))
+            inputs = {name: value.to(self.placement.dtype) for name, value in inputs.items()}
+            actions = self.forward(inputs).float()
+            return self.postprocessor({ACTION: actions})[ACTION].numpy(force=True)
+
+    def choose_batching(self, cores: int) -> Batching:
+        """Measured once for a run; half the cores are left to the simulators."""
+        example = made_up(self.row_shapes(), self.cameras, MOST_ROWS)
+        return choose_batching(self, example, self.placement.device, cores)
+
+    def row_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of what `row` gives."""
+        return dict(self.wants.shapes)
+
+    @functools.cached_property
+    def id(self) -> str:
+        """A name by content: equal for equal weights, pipelines and options, wherever they lie."""
+        digest = hashlib.sha256(json.dumps(self._identity(), sort_keys=True).encode())
+        for tensors in (self.weights(), *(step.tensors() for step in self._steps())):
+            for name in sorted(tensors):
+                digest.update(name.encode())
+                digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy(force=True).data)
+        return f"{self.config.type}-{digest.hexdigest()[:12]}"
+
+    def weights(self) -> Batch:
+        """The network's tensors, by the names that a checkpoint gives them."""
+        return {self.prefix + name: value.contiguous() for name, value in self.network.state_dict().items()}
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write a checkpoint that Yardarm and LeRobot load."""
+        save_checkpoint(self, folder)
+
+    def push_to_hub(self, repo_id: str, *, private: bool | None = None, message: str = "Upload policy") -> str:
+        """Upload a checkpoint to the Hugging Face Hub, and return the address of the commit."""
+        return push_checkpoint(self, repo_id, private=private, message=message)
+
+    def describe(self) -> dict[str, Any]:
+        """What a manifest says of the policy."""
+        return {
+            "type": self.config.type,
+            "path": self.source.path,
+            "commit": self.source.commit,
+            "parameters": sum(parameter.numel() for parameter in self.network.parameters()),
+            "device": str(self.placement.device),
+            "dtype": str(self.placement.dtype).removeprefix("torch."),
+        }
+
+    def _identity(self) -> list[Any]:
+        """What changes the answers, besides tensors."""
+        config = {name: value for name, value in self.config.to_json().items() if name not in NO_MATTER}
+        steps = [[step.name, step.to_json()] for step in self._steps()]
+        return [config, steps, str(self.placement.dtype), self.placement.resize_images]
+
+    def _steps(self) -> list[Step]:
+        steps = [*self.preprocessor.steps, *self.postprocessor.steps]
+        return [step for step in steps if not isinstance(step, ToDevice)]
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(self.placement.device.type, enabled=self.config.use_amp)
+
+    def _tensors(self, observations: Observations) -> Batch:
+        """Move to the device as it is, then give images the form that policies are trained on."""
+        tensors = {}
+        for name, value in observations.items():
+            tensor = torch.from_numpy(np.ascontiguousarray(value)).to(self.placement.device)
+            tensors[name] = self._image(name, tensor) if tensor.dtype == torch.uint8 else tensor.float()
+        return tensors
+
+    def _image(self, name: str, image: Tensor) -> Tensor:
+        """From bytes (…, height, width, channel) to 0…1 (…, channel, height, width)."""
+        image = image.movedim(-1, -3).float() / 255
+        height, width, _ = self.wants.shapes[name]
+        if image.shape[-2:] == (height, width):
+            return image
+        flat = F.interpolate(image.flatten(0, -4), (height, width), mode="bilinear", antialias=True)
+        return flat.unflatten(0, image.shape[:-3])
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of this name; "auto" is the fastest kind that is there."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise UsageError(f"--policy.device={name} cannot be used here: {one_line(error)[:120]}") from error
+    return device
+
+
+def choose_dtype(name: str) -> torch.dtype:
+    """The floating point type of this name."""
+    if name not in DTYPES:
+        raise UsageError(f"--policy.dtype={name} is unknown{nearest(name, DTYPES)} one of {', '.join(DTYPES)}")
+    return DTYPES[name]

@@ -1,0 +1,137 @@
+"""From a checkpoint to a policy that can be evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from yardarm.errors import UsageError
+from yardarm.policies.checkpoint import (
+    CONFIG,
+    WEIGHTS,
+    CheckpointFolder,
+    SplitWeights,
+    find_checkpoint,
+    split_old_statistics,
+)
+from yardarm.policies.config import PolicyConfig
+from yardarm.policies.learned import LearnedPolicy, Placement, choose_device, choose_dtype
+from yardarm.policies.processing import (
+    POSTPROCESSOR,
+    PREPROCESSOR,
+    Pipeline,
+    Rename,
+    make_postprocessor,
+    make_preprocessor,
+)
+from yardarm.registry import import_object
+
+__all__ = ["load_policy"]
+
+ARCHITECTURES = {
+    "act": "yardarm.policies.act:ActPolicy",
+    "diffusion": "yardarm.policies.diffusion:DiffusionPolicy",
+}
+# What torch.compile puts into the names of a compiled module's parameters.
+COMPILED = "_orig_mod."
+
+
+def load_policy(
+    path: str | Path,
+    *,
+    revision: str | None = None,
+    type: str | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    rename_map: Mapping[str, str] | None = None,
+    resize_images: bool = False,
+    **overrides: Any,
+) -> LearnedPolicy:
+    """Load a policy from a folder or from the Hugging Face Hub, as it was trained with LeRobot.
+
+    `rename_map` maps the environment's input names to the policy's. `resize_images` lets images of another size than
+    the policy was trained with be resized. Any field of the checkpoint's ``config.json`` can be overridden by its name.
+    """
+    placement = Placement(choose_device(device), choose_dtype(dtype), resize_images)
+    folder = find_checkpoint(str(path), revision or overrides.pop("pretrained_revision", None))
+    stored = folder.read_json(CONFIG)
+    architecture = _architecture(stored, folder, type)
+    config = architecture.config_class.from_json(stored, overrides, str(folder.path / CONFIG))
+    split = split_old_statistics(folder.read_tensors(WEIGHTS), config)
+    preprocessor, postprocessor = _pipelines(folder, config, split)
+    if rename_map:
+        preprocessor = preprocessor.having(Rename(dict(rename_map)))
+    network = _network(architecture, config, split.weights, str(folder.path / WEIGHTS))
+    policy = architecture(config, network, preprocessor, postprocessor, placement)
+    policy.source = replace(policy.source, path=str(path), commit=folder.commit)
+    return policy
+
+
+def _architecture(stored: Mapping[str, Any], folder: CheckpointFolder, wanted: str | None) -> type[LearnedPolicy]:
+    kind = stored.get("type")
+    if kind not in ARCHITECTURES:
+        raise UsageError(
+            f"{folder.path / CONFIG} is of a policy of type '{kind}', which cannot be run here; "
+            f"{' and '.join(ARCHITECTURES)} can"
+        )
+    if wanted is not None and wanted != kind:
+        raise UsageError(f"--policy.type={wanted}: {folder.path} is of type '{kind}'; leave --policy.type away")
+    return import_object(ARCHITECTURES[kind])
+
+
+def _pipelines(folder: CheckpointFolder, config: PolicyConfig, split: SplitWeights) -> tuple[Pipeline, Pipeline]:
+    """From their files, or from the statistics among an old checkpoint's weights."""
+    if split.statistics and not folder.has(f"{PREPROCESSOR}.json"):
+        return make_preprocessor(config, split.statistics), make_postprocessor(config, split.statistics)
+    return _pipeline(folder, PREPROCESSOR), _pipeline(folder, POSTPROCESSOR)
+
+
+def _pipeline(folder: CheckpointFolder, name: str) -> Pipeline:
+    data = folder.read_json(f"{name}.json")
+    try:
+        return Pipeline.from_json(data, folder.read_tensors)
+    except UsageError as error:
+        raise UsageError(f"{folder.path / name}.json: {error}") from error
+
+
+def _network(
+    architecture: type[LearnedPolicy], config: PolicyConfig, weights: Mapping[str, Tensor], source: str
+) -> nn.Module:
+    """Lay the network out, and give it the checkpoint's tensors."""
+    with _Uninitialized():
+        network = architecture.network_class(config)
+    found = {name.replace(COMPILED, ""): value for name, value in weights.items()}
+    expected = {architecture.prefix + name: value for name, value in network.state_dict().items()}
+    if missing := [name for name in expected if name not in found]:
+        raise UsageError(f"{source} does not fit its {CONFIG}: it lacks {_few(missing)}")
+    if unknown := [name for name in found if name not in expected]:
+        raise UsageError(f"{source} does not fit its {CONFIG}: nothing there is called {_few(unknown)}")
+    for name, value in expected.items():
+        if found[name].shape != value.shape:
+            raise UsageError(
+                f"{source} does not fit its {CONFIG}: '{name}' has the shape {tuple(found[name].shape)}, "
+                f"where {tuple(value.shape)} is expected"
+            )
+        if not found[name].sum().isfinite():  # NaN and infinity survive a sum, which is far quicker than a search
+            raise UsageError(f"{source} is damaged: '{name}' has values that are not finite (NaN or infinity)")
+    network.load_state_dict({name.removeprefix(architecture.prefix): found[name] for name in expected}, assign=True)
+    return network
+
+
+class _Uninitialized(TorchFunctionMode):
+    """Leaves new parameters as they are: weights that are replaced at once need no random values."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(function, "__module__", None) == "torch.nn.init":
+            return args[0] if args else kwargs["tensor"]
+        return function(*args, **(kwargs or {}))
+
+
+def _few(names: list[str]) -> str:
+    listed = ", ".join(f"'{name}'" for name in names[:3])
+    return listed + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,31 @@
+"""The pipelines of a policy that has none yet: a new one, or one from an old checkpoint."""
+
+from __future__ import annotations
+
+from yardarm.policies.config import FeatureType, NormalizationMode, PolicyConfig
+from yardarm.policies.processing.normalization import Normalize, Statistics, Unnormalize
+from yardarm.policies.processing.pipeline import Pipeline
+from yardarm.policies.processing.steps import Rename, ToBatch, ToDevice
+
+__all__ = ["POSTPROCESSOR", "PREPROCESSOR", "make_postprocessor", "make_preprocessor"]
+
+# Their names are the names of their files, too.
+PREPROCESSOR = "policy_preprocessor"
+POSTPROCESSOR = "policy_postprocessor"
+
+
+def make_preprocessor(config: PolicyConfig, statistics: Statistics) -> Pipeline:
+    """What LeRobot puts before a network by default."""
+    features = {**config.input_features, **config.output_features}
+    normalize = Normalize(features, _modes(config), statistics)
+    return Pipeline(PREPROCESSOR, [Rename(), ToBatch(), ToDevice(), normalize])
+
+
+def make_postprocessor(config: PolicyConfig, statistics: Statistics) -> Pipeline:
+    """What LeRobot puts after a network by default."""
+    unnormalize = Unnormalize(config.output_features, _modes(config), statistics)
+    return Pipeline(POSTPROCESSOR, [unnormalize, ToDevice()])
+
+
+def _modes(config: PolicyConfig) -> dict[FeatureType, NormalizationMode]:
+    return {FeatureType(kind): mode for kind, mode in config.normalization_mapping.items()}

@@ -1,0 +1,160 @@
+"""To a common scale and back, with the statistics of the data that a policy was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from yardarm.errors import UsageError
+from yardarm.policies.config import FeatureType, NormalizationMode, PolicyFeature
+from yardarm.policies.processing.steps import Batch
+
+__all__ = ["Normalize", "Statistics", "Unnormalize"]
+
+Statistics = Mapping[str, Mapping[str, Tensor]]
+"""For each feature, its mean, std, min, max and quantiles, as far as they are known."""
+
+# What a mode reads: a middle and a width, or the two values that become -1 and 1.
+READS = {
+    NormalizationMode.MEAN_STD: ("mean", "std"),
+    NormalizationMode.MIN_MAX: ("min", "max"),
+    NormalizationMode.QUANTILES: ("q01", "q99"),
+    NormalizationMode.QUANTILE10: ("q10", "q90"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """An affine map. A range is kept as its lower end and its width, which stays exact where the width is tiny."""
+
+    offset: Tensor
+    width: Tensor
+    is_range: bool
+
+    def normalized(self, value: Tensor, eps: float) -> Tensor:
+        if self.is_range:
+            return 2 * (value - self.offset) / self.width - 1
+        return (value - self.offset) / (self.width + eps)
+
+    def unnormalized(self, value: Tensor) -> Tensor:
+        return ((value + 1) / 2 if self.is_range else value) * self.width + self.offset
+
+
+@dataclass(frozen=True)
+class _Normalization:
+    """Both directions' settings; a feature without statistics passes as it is."""
+
+    name: ClassVar[str]
+
+    features: Mapping[str, PolicyFeature]
+    modes: Mapping[FeatureType, NormalizationMode]
+    statistics: Statistics
+    eps: float = 1e-8
+    only: tuple[str, ...] | None = None
+    """The observations to treat, if not all."""
+    scales: dict[str, _Scale] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, feature in self.features.items():
+            mode = self.modes.get(feature.type, NormalizationMode.IDENTITY)
+            treated = self.only is None or name in self.only or feature.type is FeatureType.ACTION
+            if treated and mode is not NormalizationMode.IDENTITY and name in self.statistics:
+                self.scales[name] = self._scale(name, feature, mode)
+
+    def _scale(self, name: str, feature: PolicyFeature, mode: NormalizationMode) -> _Scale:
+        first, second = (self._statistic(name, feature, statistic) for statistic in READS[mode])
+        if mode is NormalizationMode.MEAN_STD:
+            return _Scale(first, second, is_range=False)
+        width = second - first
+        return _Scale(first, torch.where(width == 0, self.eps, width), is_range=True)
+
+    def _statistic(self, name: str, feature: PolicyFeature, statistic: str) -> Tensor:
+        known = self.statistics[name]
+        if statistic not in known:
+            raise UsageError(f"the statistics of '{name}' lack '{statistic}'; they have {', '.join(known)}")
+        value = known[statistic].float()
+        if not value.isfinite().all():
+            raise UsageError(f"the statistic '{statistic}' of '{name}' has values that are not finite")
+        if feature.type is FeatureType.VISUAL and value.ndim == 1:
+            value = value[:, None, None]
+        try:
+            value.broadcast_to(feature.shape)
+        except RuntimeError:
+            raise UsageError(
+                f"the statistic '{statistic}' of '{name}' has the shape {tuple(value.shape)}, "
+                f"which does not fit {feature.shape}"
+            ) from None
+        return value
+
+    @classmethod
+    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Self:
+        """Read features and modes; the statistics are tensors named ``feature.statistic``."""
+        statistics: dict[str, dict[str, Tensor]] = {}
+        for name, value in tensors.items():
+            feature, _, statistic = name.rpartition(".")
+            statistics.setdefault(feature, {})[statistic] = value
+        features = {
+            name: PolicyFeature(FeatureType(feature["type"]), tuple(feature["shape"]))
+            for name, feature in config["features"].items()
+        }
+        modes = {FeatureType(kind): NormalizationMode(mode) for kind, mode in config["norm_map"].items()}
+        only = config.get("normalize_observation_keys")
+        return cls(features, modes, statistics, config.get("eps", 1e-8), None if only is None else tuple(only))
+
+    def to_json(self) -> dict[str, Any]:
+        """Write features and modes."""
+        config: dict[str, Any] = {
+            "eps": self.eps,
+            "features": {
+                name: {"type": feature.type.value, "shape": list(feature.shape)}
+                for name, feature in self.features.items()
+            },
+            "norm_map": {kind.value: mode.value for kind, mode in self.modes.items()},
+        }
+        if self.only is not None:
+            config["normalize_observation_keys"] = sorted(self.only)
+        return config
+
+    def tensors(self) -> Batch:
+        """The statistics, all of them, whatever the modes read."""
+        return {
+            f"{name}.{statistic}": value.cpu()
+            for name, known in self.statistics.items()
+            for statistic, value in known.items()
+        }
+
+    def to(self, device: torch.device) -> Self:
+        """With the statistics on the device of the values."""
+        moved = {
+            name: {statistic: value.to(device) for statistic, value in known.items()}
+            for name, known in self.statistics.items()
+        }
+        return replace(self, statistics=moved)
+
+
+@dataclass(frozen=True)
+class Normalize(_Normalization):
+    """From the world's values to a policy's: to mean 0 and deviation 1, or to -1…1."""
+
+    name: ClassVar[str] = "normalizer_processor"
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Treat what is there."""
+        there = {name: scale for name, scale in self.scales.items() if name in batch}
+        return {**batch, **{name: scale.normalized(batch[name], self.eps) for name, scale in there.items()}}
+
+
+@dataclass(frozen=True)
+class Unnormalize(_Normalization):
+    """From a policy's values to the world's."""
+
+    name: ClassVar[str] = "unnormalizer_processor"
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Treat what is there."""
+        there = {name: scale for name, scale in self.scales.items() if name in batch}
+        return {**batch, **{name: scale.unnormalized(batch[name]) for name, scale in there.items()}}

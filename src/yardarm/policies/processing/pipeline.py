@@ -1,0 +1,78 @@
+"""A row of steps, in the order that a checkpoint's JSON gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import torch
+from torch import Tensor
+
+from yardarm.errors import UsageError, one_line
+from yardarm.policies.processing.normalization import Normalize, Unnormalize
+from yardarm.policies.processing.steps import Batch, Rename, Step, ToBatch, ToDevice
+
+__all__ = ["Pipeline"]
+
+STEPS: dict[str, type[Step]] = {step.name: step for step in (Rename, ToBatch, ToDevice, Normalize, Unnormalize)}
+AStep = TypeVar("AStep", bound=Step)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What happens to a batch before a network, or to its answer after."""
+
+    name: str
+    steps: Sequence[Step]
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Apply every step."""
+        for step in self.steps:
+            batch = step(batch)
+        return batch
+
+    def step(self, kind: type[AStep]) -> AStep | None:
+        """The step of this kind, if there is one."""
+        return next((step for step in self.steps if isinstance(step, kind)), None)
+
+    def having(self, new: Step) -> Self:
+        """With this step in the place of the one of its kind, or before all others."""
+        if self.step(type(new)) is None:
+            return type(self)(self.name, (new, *self.steps))
+        return type(self)(self.name, [new if type(step) is type(new) else step for step in self.steps])
+
+    def to(self, device: torch.device) -> Self:
+        """With everything that its steps hold on a device."""
+        return type(self)(self.name, [step.to(device) for step in self.steps])
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], read_tensors: Callable[[str], Mapping[str, Tensor]]) -> Self:
+        """Read what `to_json` wrote, or LeRobot; `read_tensors` opens a step's file by its name."""
+        try:
+            entries = [(_step_name(entry), entry) for entry in data["steps"]]
+            steps = []
+            for name, entry in entries:
+                if name not in STEPS:
+                    raise UsageError(f"step '{name}' is unknown here; known are {', '.join(STEPS)}")
+                tensors = read_tensors(entry["state_file"]) if entry.get("state_file") else {}
+                steps.append(STEPS[name].from_json(entry.get("config", {}), tensors))
+            return cls(data.get("name", "pipeline"), steps)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"its steps cannot be read: {one_line(error)}") from error
+
+    def to_json(self) -> tuple[dict[str, Any], dict[str, Batch]]:
+        """The pipeline's JSON, and the content of the safetensors files that it names."""
+        entries, files = [], {}
+        for number, step in enumerate(self.steps):
+            entry: dict[str, Any] = {"registry_name": step.name, "config": step.to_json()}
+            if tensors := step.tensors():
+                entry["state_file"] = f"{self.name}_step_{number}_{step.name}.safetensors"
+                files[entry["state_file"]] = tensors
+            entries.append(entry)
+        return {"name": self.name, "steps": entries}, files
+
+
+def _step_name(entry: Mapping[str, Any]) -> str:
+    """A registered name, or the path of a class that somebody wrote for themselves."""
+    return entry["registry_name"] if "registry_name" in entry else str(entry["class"])
