@@ -33,7 +33,11 @@ def with_flag(flag: str) -> list[str]:
         (with_flag("--policy.type=json:Name"), "module 'json' has no 'Name'"),
         (with_flag("--policy.type=json:JSONDecoder"), "has no wants, place, start, infer"),
         (with_flag("--policy.size=3"), "policy 'expert' has no option 'size'"),
-        (with_flag("--policy.path=lerobot/act"), "this version cannot load checkpoints yet"),
+        (
+            with_flag("--policy.path=lerobot/act"),
+            "--policy.type=expert and --policy.path=lerobot/act exclude each other",
+        ),
+        (with_flag("--policy.type=act"), "--policy.type=act needs trained weights: give --policy.path="),
         (with_flag("--eval.n_episode=3"), "unknown option '--eval.n_episode'; did you mean 'n_episodes'?"),
         (with_flag("--eval.n_episodes=many"), "--eval.n_episodes: Couldn't parse 'many' into an int"),
         (with_flag("--eval.n_episodes=0"), "--eval.n_episodes must be positive, got 0"),

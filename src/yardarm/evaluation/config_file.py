@@ -13,7 +13,7 @@ import yaml
 
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.config import EvalConfig, EvalOptions
-from yardarm.policies import PolicySpec
+from yardarm.policies import CHECKPOINT_TYPES, PolicySpec
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 
 __all__ = ["FlagText", "config_from_data", "config_to_data", "read_config_file"]
@@ -82,16 +82,23 @@ def _policy(data: Mapping[str, Any]) -> PolicySpec:
     options = {str(name): _plain(value) for name, value in data.items() if name != "type"}
     kind = str(data.get("type") or "")
     if "path" in data:
-        options["path"] = str(data["path"])
-        # LeRobot's users may say what the checkpoint is of, which it says itself.
-        return PolicySpec("pretrained", options if kind in ("", "pretrained") else {**options, "type": kind})
-    if kind in ("act", "diffusion"):
+        return _checkpoint(kind, {**options, "path": str(data["path"])})
+    if kind in CHECKPOINT_TYPES:
         raise UsageError(f"--policy.type={kind} needs trained weights: give --policy.path=FOLDER_OR_HUB_ID instead")
     if not kind:
         raise UsageError(
             "--policy.path=CHECKPOINT or --policy.type is missing; e.g. --policy.type=expert, or package.module:Name"
         )
     return PolicySpec(kind, options)
+
+
+def _checkpoint(kind: str, options: dict[str, Any]) -> PolicySpec:
+    """A checkpoint says itself what it is of; LeRobot's users may say it, too."""
+    if kind in CHECKPOINT_TYPES:
+        options["type"] = kind
+    elif kind not in ("", "pretrained"):
+        raise UsageError(f"--policy.type={kind} and --policy.path={options['path']} exclude each other: give one")
+    return PolicySpec("pretrained", options)
 
 
 def _decode(kind: type, section: str, data: Mapping[str, Any]) -> Any:

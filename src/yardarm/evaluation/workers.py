@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 
 from yardarm.envs import LocalPool, Pool, ProcessPool
@@ -18,11 +19,18 @@ OpenPool = tuple[Pool, str | None]
 
 
 def how_many_workers(options: EvalOptions, policy: LoadedPolicy, episodes: int) -> int:
-    """As many workers as cores, and one more to step while another's looks are with a policy on the host."""
+    """As many workers as cores, and one more to step while another's looks are with a policy on the host.
+
+    Not more than it takes for the same number of rounds: a fourth episode that runs alone after three wastes what two
+    rounds of two do not.
+    """
     if not options.use_async_envs:
         return 1
-    automatic = usable_cores() + (1 if policy.policy.place == "host" else 0)
-    return min(options.batch_size or automatic, episodes, MOST_WORKERS)
+    if options.batch_size:
+        return min(options.batch_size, episodes, MOST_WORKERS)
+    most = min(usable_cores() + (1 if policy.policy.place == "host" else 0), MOST_WORKERS)
+    rounds = math.ceil(episodes / most)
+    return math.ceil(episodes / rounds)
 
 
 @contextlib.contextmanager

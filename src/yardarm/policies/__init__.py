@@ -2,16 +2,20 @@
 
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.chunks import PlayableChunk, playable
-from yardarm.policies.loading import POLICIES, LoadedPolicy, PolicySpec, make_policy, resolve_policy
+from yardarm.policies.functions import FunctionPolicy, ModulePolicy
+from yardarm.policies.loading import CHECKPOINT_TYPES, POLICIES, LoadedPolicy, PolicySpec, make_policy, resolve_policy
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Policy, Request
 
 __all__ = [
+    "CHECKPOINT_TYPES",
     "POLICIES",
     "ActionChunk",
     "BatchedPolicy",
     "Batching",
+    "FunctionPolicy",
     "LoadedPolicy",
     "Look",
+    "ModulePolicy",
     "ObservationSpec",
     "Observations",
     "PlayableChunk",

@@ -63,7 +63,7 @@ class Batching:
 class BatchedPolicy(ABC):
     """A policy that answers a whole batch in one call; what belongs to an episode stays in its request's state."""
 
-    place: Literal["host"] = "host"
+    place: Literal["host", "worker"] = "host"
     wants: ObservationSpec
     batching: Batching = Batching()
 

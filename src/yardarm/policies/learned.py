@@ -109,7 +109,7 @@ class LearnedPolicy(BatchedPolicy):
             return self.postprocessor({ACTION: actions})[ACTION].numpy(force=True)
 
     def choose_batching(self, cores: int) -> Batching:
-        """Measured once for a run; half the cores are left to the simulators."""
+        """Measured once for a run."""
         example = made_up(self.row_shapes(), self.cameras, MOST_ROWS)
         return choose_batching(self, example, self.placement.device, cores)
 

@@ -16,7 +16,7 @@ from yardarm.errors import UsageError, nearest, one_line
 from yardarm.policies.protocol import ObservationSpec, Policy
 from yardarm.registry import Registry, import_object
 
-__all__ = ["POLICIES", "LoadedPolicy", "PolicySpec", "make_policy", "resolve_policy"]
+__all__ = ["CHECKPOINT_TYPES", "POLICIES", "LoadedPolicy", "PolicySpec", "make_policy", "resolve_policy"]
 
 POLICIES = Registry(
     "policy",
@@ -29,6 +29,12 @@ POLICIES = Registry(
     },
 )
 
+
+# The architectures of checkpoints; `pretrained` loads them all.
+CHECKPOINT_TYPES = {
+    "act": "yardarm.policies.act:ActPolicy",
+    "diffusion": "yardarm.policies.diffusion:DiffusionPolicy",
+}
 
 # The type of a policy that was given as an object: nobody else can make it.
 OBJECT = "object:"

@@ -21,6 +21,7 @@ from yardarm.policies.checkpoint import (
 )
 from yardarm.policies.config import PolicyConfig
 from yardarm.policies.learned import LearnedPolicy, Placement, choose_device, choose_dtype
+from yardarm.policies.loading import CHECKPOINT_TYPES
 from yardarm.policies.processing import (
     POSTPROCESSOR,
     PREPROCESSOR,
@@ -33,10 +34,6 @@ from yardarm.registry import import_object
 
 __all__ = ["load_policy"]
 
-ARCHITECTURES = {
-    "act": "yardarm.policies.act:ActPolicy",
-    "diffusion": "yardarm.policies.diffusion:DiffusionPolicy",
-}
 # What torch.compile puts into the names of a compiled module's parameters.
 COMPILED = "_orig_mod."
 
@@ -74,14 +71,14 @@ def load_policy(
 
 def _architecture(stored: Mapping[str, Any], folder: CheckpointFolder, wanted: str | None) -> type[LearnedPolicy]:
     kind = stored.get("type")
-    if kind not in ARCHITECTURES:
+    if kind not in CHECKPOINT_TYPES:
         raise UsageError(
             f"{folder.path / CONFIG} is of a policy of type '{kind}', which cannot be run here; "
-            f"{' and '.join(ARCHITECTURES)} can"
+            f"{' and '.join(CHECKPOINT_TYPES)} can"
         )
     if wanted is not None and wanted != kind:
         raise UsageError(f"--policy.type={wanted}: {folder.path} is of type '{kind}'; leave --policy.type away")
-    return import_object(ARCHITECTURES[kind])
+    return import_object(CHECKPOINT_TYPES[kind])
 
 
 def _pipelines(folder: CheckpointFolder, config: PolicyConfig, split: SplitWeights) -> tuple[Pipeline, Pipeline]:

@@ -6,14 +6,16 @@ and a comparison of bits. Time, which is noisy, only decides between sizes that 
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
+from torch import nn
+from torch.nn.modules.conv import _ConvNd
+from torch.nn.modules.module import register_module_forward_hook
 
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 
@@ -29,14 +31,15 @@ REPEATS = 3
 
 
 def choose_batching(policy: BatchedPolicy, example: Observations, device: torch.device, cores: int) -> Batching:
-    """Measure with an example of as many rows as the largest size; half the cores are left to the simulators."""
-    threads = max(1, cores // 2)
+    """Measure with an example of as many rows as the largest size."""
+    # Simulators need the cores too, but while they wait for one answer, one thread would leave a core idle.
+    threads = min(cores, max(2, cores // 2))
     before = policy.batching
     try:
         policy.batching = Batching(1, threads)
-        with _Arithmetic() as arithmetic:
+        with _counted_flops() as flops:
             policy.predict(_rows(example, 1))
-        if device.type == "cpu" and arithmetic.flops > BUSY_FLOPS:
+        if device.type == "cpu" and sum(flops) > BUSY_FLOPS:
             return Batching(1, threads)
         return Batching(_largest_nearly_free(policy, example), threads)
     finally:
@@ -65,23 +68,23 @@ def _seconds(policy: BatchedPolicy, observations: Observations) -> float:
     return min(once() for _ in range(REPEATS))
 
 
-class _Arithmetic(TorchDispatchMode):
-    """Counts multiplications and additions. (Torch's own counter hooks modules, which fails in inference mode.)"""
+@contextlib.contextmanager
+def _counted_flops() -> Iterator[list[int]]:
+    """Count the arithmetic of convolutions and linear layers, which is nearly all there is.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.flops = 0
+    Torch's own counter sees everything, but loads its compiler for it, which takes longer than the run's start.
+    """
+    counts: list[int] = []
 
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        count = flop_registry.get(function._overloadpacket)
-        if count is None:
-            with self:  # an operation may consist of others that count
-                result = function.decompose(*args, **kwargs)
-            return function(*args, **kwargs) if result is NotImplemented else result
-        result = function(*args, **kwargs)
-        self.flops += count(*args, **kwargs, out_val=result)
-        return result
+    def count(module: nn.Module, inputs: Any, output: Any) -> None:
+        if isinstance(module, nn.Linear | _ConvNd):
+            counts.append(2 * output.numel() * module.weight[0].numel())
+
+    hook = register_module_forward_hook(count)
+    try:
+        yield counts
+    finally:
+        hook.remove()
 
 
 def _rows(example: Observations, count: int, start: int = 0) -> Observations:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -41,6 +41,10 @@ class ActPolicy(LearnedPolicy):
         return ActionChunk(state.blend(chunk)[None])
 
 
+def _nothing_yet() -> np.ndarray:
+    return np.empty((0, 1), dtype=np.float32)
+
+
 @dataclass(slots=True)
 class Ensemble:
     """The weighted mean of all predictions for each coming step.
@@ -49,23 +53,23 @@ class Ensemble:
     """
 
     coefficient: float
-    means: np.ndarray | None = None
-    counts: np.ndarray | None = None
+    means: np.ndarray = field(default_factory=_nothing_yet)
+    counts: np.ndarray = field(default_factory=_nothing_yet)
+    """How many predictions there are for each coming step,"""
+    masses: np.ndarray = field(default_factory=_nothing_yet)
+    """and the sum of their weights."""
 
     def blend(self, chunk: np.ndarray) -> np.ndarray:
         """Add a chunk that begins now, and return the action for now."""
-        if self.means is None or self.counts is None:
-            means, counts = chunk.copy(), np.ones(len(chunk), dtype=int)
-        else:
-            means, counts = chunk.copy(), np.ones(len(chunk), dtype=int)
-            overlap = len(self.means)
-            share = self._share(self.counts)[:, None]
-            means[:overlap] = (1 - share) * self.means + share * chunk[:overlap]
-            counts[:overlap] = self.counts + 1
-        action, self.means, self.counts = means[0], means[1:], counts[1:]
-        return action
-
-    def _share(self, counts: np.ndarray) -> np.ndarray:
-        """How much a new prediction weighs among `counts` older ones and itself."""
-        weights = np.exp(-self.coefficient * np.arange(counts.max() + 1))
-        return (weights / weights.cumsum())[counts].astype(np.float32)
+        known = len(self.means)
+        weights = np.exp(-self.coefficient * self.counts)
+        masses = self.masses + weights
+        blended = self.means + weights / masses * (chunk[:known] - self.means)
+        new = np.ones((len(chunk) - known, 1), dtype=np.float32)
+        means = np.concatenate([blended, chunk[known:]])
+        self.means, self.counts, self.masses = (
+            means[1:],
+            np.concatenate([self.counts + 1, new])[1:],
+            np.concatenate([masses, new])[1:],
+        )
+        return means[0]

@@ -69,7 +69,7 @@ class ConditionedBlock(nn.Module):
         return self.conv2(out) + self.residual_conv(x)
 
 
-class Level(nn.Sequential):
+class Level(nn.ModuleList):
     """Two blocks at one resolution of time, then a change of resolution."""
 
     def forward(self, x: Tensor, condition: Tensor) -> tuple[Tensor, Tensor]:
@@ -100,13 +100,13 @@ class UNet(nn.Module):
         self.down_modules = nn.ModuleList()
         for level, (before, width) in enumerate(zip((config.action_size, *widths), widths, strict=False)):
             shrink = nn.Identity() if level == last else nn.Conv1d(width, width, 3, stride=2, padding=1)
-            self.down_modules.append(Level(block(before, width), block(width, width), shrink))
+            self.down_modules.append(Level([block(before, width), block(width, width), shrink]))
         self.mid_modules = nn.ModuleList([block(widths[-1], widths[-1]), block(widths[-1], widths[-1])])
         self.up_modules = nn.ModuleList()
         for width, above in zip(widths[:0:-1], widths[-2::-1], strict=True):
             grow = nn.ConvTranspose1d(above, above, 4, stride=2, padding=1)
             # Twice the width: what comes from below, and what was kept on the way down.
-            self.up_modules.append(Level(block(width * 2, above), block(above, above), grow))
+            self.up_modules.append(Level([block(width * 2, above), block(above, above), grow]))
         self.final_conv = nn.Sequential(
             # Eight groups whatever n_groups says: checkpoints were trained so.
             ConvBlock(widths[0], widths[0], config.kernel_size, groups=8),

@@ -1,0 +1,100 @@
+"""Checkpoints for tests: LeRobot's recorded ones, with their weights computed, and small ones for Meta-World."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+from tests.golden.recipe import weight
+from tests.helpers import GOLDEN
+from yardarm.policies.act import ActConfig, ActPolicy
+from yardarm.policies.config import FeatureType, PolicyFeature
+from yardarm.policies.diffusion import DiffusionConfig, DiffusionPolicy
+from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.processing import make_postprocessor, make_preprocessor
+
+VARIANTS = GOLDEN / "lerobot_variants"
+# What a network computes for itself.
+COMPUTED = ("vae_encoder_pos_enc", "pos_grid", "num_batches_tracked")
+
+recipe_weight = functools.lru_cache(maxsize=None)(weight)
+
+
+def write_checkpoint(source: Path, folder: Path) -> Path:
+    """Copy a recorded checkpoint and give it its weights."""
+    shutil.copytree(source, folder)
+    shapes = json.loads((source / "shapes.json").read_text())
+    config = json.loads((source / "config.json").read_text())
+    kind = {"act": ActPolicy, "diffusion": DiffusionPolicy}[config["type"]]
+    own = kind.network_class(kind.config_class.from_json(config, {}, str(source))).state_dict()
+    weights = {
+        key: own[key.removeprefix(kind.prefix)]
+        if key.endswith(COMPUTED)
+        else torch.from_numpy(recipe_weight(key, tuple(shape)))
+        for key, shape in shapes.items()
+    }
+    if (source / "stats.npz").exists():
+        weights |= {key: torch.from_numpy(value) for key, value in np.load(source / "stats.npz").items()}
+    save_file({key: value.contiguous() for key, value in weights.items()}, folder / "model.safetensors")
+    return folder
+
+
+def recorded(source: Path) -> dict[str, np.ndarray]:
+    """What went in and came out."""
+    return dict(np.load(source / "io.npz"))
+
+
+def small_act(image: int | None = 32, **options: Any) -> LearnedPolicy:
+    """An ACT for Meta-World's shapes: it sees, or reads the state of the world."""
+    sizes = {"dim_model": 32, "n_heads": 4, "dim_feedforward": 48, "n_encoder_layers": 1, "n_vae_encoder_layers": 1}
+    config = ActConfig(**{**_features(image), "chunk_size": 10, "n_action_steps": 10, **sizes, **options})
+    return _random_policy(ActPolicy, config)
+
+
+def small_diffusion(image: int | None = 32, **options: Any) -> LearnedPolicy:
+    """A Diffusion Policy for Meta-World's shapes."""
+    sizes = {"down_dims": (16, 32), "n_groups": 4, "diffusion_step_embed_dim": 16, "num_train_timesteps": 4}
+    lengths = {"horizon": 16, "n_action_steps": 8, "use_group_norm": True}
+    config = DiffusionConfig(**{**_features(image), **lengths, **sizes, **options})
+    return _random_policy(DiffusionPolicy, config)
+
+
+def _features(image: int | None) -> dict[str, Any]:
+    """With an image of this size, or with all that Meta-World knows of its state."""
+    seen = (
+        {"observation.image": PolicyFeature(FeatureType.VISUAL, (3, image, image))}
+        if image
+        else {"observation.environment_state": PolicyFeature(FeatureType.ENV, (39,))}
+    )
+    return {
+        "input_features": {**seen, "observation.state": PolicyFeature(FeatureType.STATE, (4,))},
+        "output_features": {"action": PolicyFeature(FeatureType.ACTION, (4,))},
+    }
+
+
+def _random_policy(kind: type[LearnedPolicy], config: Any) -> LearnedPolicy:
+    config.check()
+    torch.manual_seed(0)
+    statistics = {
+        "observation.image": {"mean": torch.full((3, 1, 1), 0.5), "std": torch.full((3, 1, 1), 0.25)},
+        "observation.state": _statistics(4),
+        "action": _statistics(4),
+    }
+    return kind(
+        config,
+        kind.network_class(config),
+        make_preprocessor(config, statistics),
+        make_postprocessor(config, statistics),
+    )
+
+
+def _statistics(size: int) -> dict[str, torch.Tensor]:
+    unit = torch.ones(size)
+    return {"mean": 0 * unit, "std": unit, "min": -unit, "max": unit}
