@@ -82,10 +82,12 @@ def _features(image: int | None) -> dict[str, Any]:
 def _random_policy(kind: type[LearnedPolicy], config: Any) -> LearnedPolicy:
     config.check()
     torch.manual_seed(0)
+    features = {**config.input_features, **config.output_features}
     statistics = {
-        "observation.image": {"mean": torch.full((3, 1, 1), 0.5), "std": torch.full((3, 1, 1), 0.25)},
-        "observation.state": _statistics(4),
-        "action": _statistics(4),
+        name: {"mean": torch.full((3, 1, 1), 0.5), "std": torch.full((3, 1, 1), 0.25)}
+        if feature.type is FeatureType.VISUAL
+        else _statistics(feature.shape[0])
+        for name, feature in features.items()
     }
     return kind(
         config,

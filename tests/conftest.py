@@ -10,6 +10,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The first call of anything may take long here: machines are shared, and torch warms up.
+settings.register_profile("yardarm", deadline=None)
+settings.load_profile("yardarm")
 
 PLUGIN = Path(__file__).parent / "plugin"
 SESSION = Path(tempfile.mkdtemp(prefix="yardarm-tests-"))

@@ -21,6 +21,7 @@ __all__ = ["run"]
 
 EXAMPLES = """\
   yardarm eval --policy.type=expert --env.type=metaworld --env.task=medium --eval.n_episodes=10
+  yardarm eval --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model --env.type=metaworld --env.task=easy
   yardarm eval --policy.type=my_package.my_module:MyPolicy --env.type=metaworld --env.task=mt10
   yardarm eval --config_path=outputs/eval/…/config.yaml --eval.n_episodes=100   (adds what is missing)"""
 
@@ -92,11 +93,13 @@ def _short(fault: PolicyFault, path: Path | None) -> PolicyFault:
 def _help(benchmark: str) -> str:
     env = BENCHMARKS.load(benchmark)
     rows = [
-        (
-            "--policy.type",
-            "",
-            "expert, random, zero, or package.module:Name; its options are --policy.NAME=…",
-        ),
+        ("--policy.path", "", "a checkpoint of ACT or Diffusion: a folder, or a Hub id (owner/name)"),
+        ("--policy.device", "auto", "of a checkpoint: where it computes; auto is cuda, else mps, else cpu"),
+        ("--policy.dtype", "float32", "of a checkpoint: float32, bfloat16 or float16"),
+        ("--policy.revision", "", "of a checkpoint on the Hub: a branch, a tag or a commit"),
+        ("--policy.resize_images", "False", "of a checkpoint: resize images to the size it was trained with"),
+        ("--policy.NAME", "", "of a checkpoint: any field of its config.json, e.g. --policy.n_action_steps=50"),
+        ("--policy.type", "", "instead: expert, random, zero, or package.module:Name with options --policy.NAME=…"),
         ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}"),
         *describe(env, "env."),
         *describe(EvalOptions, "eval."),
@@ -108,7 +111,7 @@ def _help(benchmark: str) -> str:
     return (
         "Evaluate a policy in simulation. Press Ctrl-C at any time: the same command with the same --output_dir, or "
         "with\n--resume=true, goes on where it stopped.\n\n"
-        "usage: yardarm eval --policy.type=… --env.type=… [--flag=value …]\n\n"
+        "usage: yardarm eval --policy.path=…|--policy.type=… --env.type=… [--flag=value …]\n\n"
         + "\n".join(lines)
         + f"\n\nexamples:\n{EXAMPLES}\n\n"
         "exit code: 0 all episodes ran, 1 some ended in errors, 2 a mistake in the command"

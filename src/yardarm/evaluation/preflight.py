@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from yardarm.errors import UsageError
 from yardarm.policies import Policy
@@ -14,9 +14,9 @@ __all__ = ["check_policy_fits"]
 Shapes = Mapping[str, tuple[int, ...]]
 
 
-def check_policy_fits(policy: Policy, tasks: Iterable[TaskSpec]) -> None:
+def check_policy_fits(policy: Policy, tasks: Sequence[TaskSpec]) -> None:
     """Refuse a policy whose inputs or actions are not the tasks', showing both sides and what would help."""
-    for task in {task.key()[:2]: task for task in tasks}.values():
+    for task in {task.env.options_hash: task for task in reversed(tasks)}.values():  # the first of each environment
         _check_names(policy, task)
         _check_shapes(policy, task)
         size = getattr(policy, "action_size", None)

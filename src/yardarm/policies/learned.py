@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -77,7 +77,8 @@ class LearnedPolicy(BatchedPolicy):
         self.placement = placement or Placement(choose_device("auto"))
         network = network.to(self.placement.device, self.placement.dtype, memory_format=torch.channels_last)
         self.network = network.eval()
-        self.preprocessor = preprocessor.having(ToDevice(str(self.placement.device))).to(self.placement.device)
+        to_device = replace(preprocessor.step(ToDevice) or ToDevice(), device=str(self.placement.device))
+        self.preprocessor = preprocessor.having(to_device).to(self.placement.device)
         self.postprocessor = postprocessor.to(self.placement.device)
         self.source = Source()
         renamed = self.preprocessor.step(Rename) or Rename()

@@ -38,18 +38,24 @@ def save_checkpoint(policy: LearnedPolicy, folder: str | Path) -> None:
 def push_checkpoint(policy: LearnedPolicy, repo_id: str, *, private: bool | None, message: str) -> str:
     """Upload to the Hub, and return the address of the commit."""
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError, HTTPError, LocalTokenNotFoundError
 
-    api = HfApi()
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            api.create_repo(repo_id, private=private, exist_ok=True)
-            save_checkpoint(policy, folder)
-            return str(api.upload_folder(repo_id=repo_id, folder_path=folder, commit_message=message))
-    except LocalTokenNotFoundError as error:
-        raise UsageError(f"{repo_id} cannot be pushed to the Hub: log in first with `hf auth login`") from error
-    except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
-        raise UsageError(f"{repo_id} cannot be pushed to the Hub: {one_line(error)}") from error
+    api = HfApi(token=True)  # without a token, it says so instead of asking
+    with tempfile.TemporaryDirectory() as folder:
+        save_checkpoint(policy, folder)
+        try:
+            made = api.create_repo(repo_id, private=private, exist_ok=True).repo_id  # with its owner
+            return str(api.upload_folder(repo_id=made, folder_path=folder, commit_message=message).commit_url)
+        except LocalTokenNotFoundError as error:
+            raise UsageError(f"{repo_id} cannot be pushed to the Hub: log in first with `hf auth login`") from error
+        except HfHubHTTPError as error:
+            hint = "; log in with a token that may write there: `hf auth login`"
+            hint = hint if error.response.status_code in (401, 403) else ""
+            reason = " ".join((error.server_message or one_line(error)).split()).rstrip(".")
+            raise UsageError(f"{repo_id} cannot be pushed to the Hub: {reason}{hint}") from error
+        except (HTTPError, OSError, RuntimeError, ValueError) as error:
+            reason = one_line(error.__cause__ or error) if isinstance(error, RuntimeError) else one_line(error)
+            raise UsageError(f"{repo_id} cannot be pushed to the Hub: {reason}") from error
 
 
 def _write(path: Path, content: bytes) -> None:

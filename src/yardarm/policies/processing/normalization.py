@@ -120,9 +120,9 @@ class _Normalization:
         return config
 
     def tensors(self) -> Batch:
-        """The statistics, all of them, whatever the modes read."""
+        """The statistics, all of them, whatever the modes read; copied, because no file may hold shared memory."""
         return {
-            f"{name}.{statistic}": value.cpu()
+            f"{name}.{statistic}": value.cpu().clone()
             for name, known in self.statistics.items()
             for statistic, value in known.items()
         }

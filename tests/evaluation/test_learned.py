@@ -1,0 +1,159 @@
+"""A learned policy on real Meta-World: the same journal for any number of workers, and after a kill."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.checkpoints import small_act, small_diffusion
+from tests.helpers import assert_all_gone, courses, descendants, journal_lines, start_yardarm, wait_until, yardarm
+from yardarm import load_policy
+from yardarm.api import evaluate
+from yardarm.errors import PolicyFault, UsageError
+from yardarm.evaluation.exactness import fix_batching
+from yardarm.policies import Batching
+from yardarm.policies.learned import LearnedPolicy
+from yardarm.tasks.metaworld import MetaworldConfig
+
+SMALL = {"observation_height": 32, "observation_width": 32, "episode_length": 15}
+
+
+def command(checkpoint: Path, folder: Path, *words: str) -> list[str]:
+    env = [f"--env.{name}={value}" for name, value in SMALL.items()]
+    tasks = ["--env.type=metaworld", "--env.task=reach-v3,push-v3", *env]
+    return ["eval", f"--policy.path={checkpoint}", *tasks, "--eval.n_episodes=3", f"--output_dir={folder}", *words]
+
+
+@pytest.mark.parametrize("make", [lambda: small_act(n_action_steps=5), lambda: small_diffusion(n_action_steps=6)])
+def test_a_killed_evaluation_of_a_checkpoint_ends_with_the_identical_journal(
+    make: Callable[[], LearnedPolicy], tmp_path: Path
+) -> None:
+    make().save_pretrained(tmp_path / "checkpoint")
+    whole = command(tmp_path / "checkpoint", tmp_path / "whole", "--eval.batch_size=1")
+    finished = yardarm(*whole)
+    assert finished.returncode == 0, finished.stderr
+    cut = command(tmp_path / "checkpoint", tmp_path / "cut", "--eval.batch_size=3")
+    process = start_yardarm(*cut)
+    wait_until(lambda: journal_lines(tmp_path / "cut") >= 2)
+    workers = descendants(process.pid)
+    process.kill()
+    process.communicate()
+    assert_all_gone(workers)
+    assert journal_lines(tmp_path / "cut") < 6, "it was killed too late"
+    resumed = yardarm(*cut)
+    assert resumed.returncode == 0, resumed.stderr
+    assert courses(tmp_path / "cut") == courses(tmp_path / "whole")
+    actions = [played_actions(tmp_path / name) for name in ("whole", "cut")]
+    assert [*actions[0]] == [*actions[1]]
+    assert all(np.array_equal(actions[0][name], actions[1][name]) for name in actions[0])
+
+
+def played_actions(folder: Path) -> dict[str, np.ndarray]:
+    files = sorted((folder / "actions").rglob("*.npz"))
+    assert len(files) == 6
+    return {str(file.relative_to(folder)): np.load(file)["actions"] for file in files}
+
+
+def test_the_manifest_says_what_computed_and_how(tmp_path: Path) -> None:
+    policy = small_act()
+    policy.save_pretrained(tmp_path / "checkpoint")
+    loaded = load_policy(tmp_path / "checkpoint")
+    evaluate(loaded, MetaworldConfig(task="reach-v3", **SMALL), n_episodes=1, output_dir=tmp_path / "run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["inference"] == {"exact": True, "rows": 1, "threads": loaded.batching.threads, "device": "cpu"}
+    assert manifest["policy"] == {
+        "id": policy.id,
+        "type": "act",
+        "path": str(tmp_path / "checkpoint"),
+        "commit": None,
+        "parameters": sum(parameter.numel() for parameter in policy.network.parameters()),
+        "device": "cpu",
+        "dtype": "float32",
+    }
+
+
+def test_who_continues_a_run_keeps_its_batching() -> None:
+    policy = small_act(image=None)
+    stored = {"exact": True, "rows": 4, "threads": 3, "device": "cpu"}
+    assert fix_batching(policy, exact=True, stored=stored) == stored
+    assert policy.batching == Batching(4, 3)
+    floating = fix_batching(policy, exact=False, stored=stored)
+    assert floating is not None
+    assert floating["rows"] is None
+    with pytest.raises(UsageError, match=r"begun with --policy.device=cuda, and cannot go on with cpu"):
+        fix_batching(policy, exact=True, stored={**stored, "device": "cuda"})
+
+
+class Network(torch.nn.Module):
+    """Somebody's own policy in the middle of its training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.Dropout(0.5), torch.nn.Linear(32, 12))
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        assert not self.training
+        return self.layers(batch["observation.state"]).unflatten(-1, (3, 4))
+
+
+def short_run(policy: object, folder: str = "run", **options: object) -> dict[object, object]:
+    env = MetaworldConfig(task="reach-v3", **SMALL)
+    return courses(evaluate(policy, env, n_episodes=4, output_dir=folder, **options))
+
+
+def test_a_module_is_evaluated_as_it_is_and_left_as_it_was() -> None:
+    torch.manual_seed(0)
+    network = Network().train()
+    one, three = (
+        short_run(network, f"workers{workers}", inputs=["observation.state"], batch_size=workers) for workers in (1, 3)
+    )
+    assert one == three
+    assert network.training
+    again = short_run(network, "workers1", inputs=["observation.state"])
+    assert again == one, "the same weights go on with the same run"
+    with torch.no_grad():
+        network.layers[0].weight.add_(0.1)
+    with pytest.raises(UsageError, match="holds another run: policy was Network-"):
+        short_run(network, "workers1", inputs=["observation.state"])
+
+
+def test_a_module_sees_images_as_it_was_trained_on_them() -> None:
+    seen = {}
+
+    class Looking(torch.nn.Module):
+        def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+            seen.update(batch)
+            return torch.zeros(len(batch["observation.image"]), 4)
+
+    short_run(Looking())
+    image = seen["observation.image"]
+    assert image.shape[-3:] == (3, 32, 32)
+    assert image.dtype == torch.float32
+    assert 0 <= image.min() < image.max() <= 1
+
+
+def test_any_function_is_a_policy() -> None:
+    shapes = set()
+
+    def still(batch: dict[str, np.ndarray]) -> np.ndarray:
+        shapes.add(
+            (batch["observation.state"].shape, batch["observation.image"].dtype, batch["observation.image"].ndim)
+        )
+        return np.zeros((len(batch["observation.state"]), 4))
+
+    assert len(short_run(still)) == 4
+    assert shapes == {((1, 4), np.dtype("uint8"), 4)}
+
+
+def test_what_is_no_policy_is_refused() -> None:
+    with pytest.raises(UsageError, match="int is no policy: give a name, a checkpoint, a function or a torch module"):
+        evaluate(3, "reach-v3")
+    with pytest.raises(UsageError, match=r"the environment offers no 'pixels'; it offers observation.image"):
+        evaluate(lambda batch: batch, "reach-v3", inputs=["pixels"])
+    with pytest.raises(PolicyFault, match=r"answered 1 row\(s\) with the shape \(4,\)"):
+        short_run(lambda batch: np.zeros(4))

@@ -1,0 +1,267 @@
+"""Checkpoints are loaded as they are, or refused in one line that says what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.checkpoints import VARIANTS, small_act, small_diffusion, write_checkpoint
+from yardarm import load_policy
+from yardarm.errors import UsageError
+from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.processing import Rename
+from yardarm.policies.tuning import made_up
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints") / "act"
+    small_act(image=None, n_action_steps=4).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def checkpoint(original: Path, tmp_path: Path) -> Path:
+    """One that a test may damage."""
+    return Path(shutil.copytree(original, tmp_path / "checkpoint"))
+
+
+def edit_json(path: Path, change: Callable[[Any], None]) -> None:
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
+
+
+def edit_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
+    weights = load_file(folder / "model.safetensors")
+    change(weights)
+    save_file(weights, folder / "model.safetensors")
+
+
+def answers(policy: LearnedPolicy) -> np.ndarray:
+    return policy.predict(made_up(policy.row_shapes(), policy.cameras, 2))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [small_act, small_diffusion, lambda: small_act(image=None), lambda: small_diffusion(use_group_norm=False)],
+)
+def test_what_was_saved_is_loaded_bit_for_bit(make: Callable[[], LearnedPolicy], tmp_path: Path) -> None:
+    saved = make()
+    saved.save_pretrained(tmp_path / "saved")
+    loaded = load_policy(tmp_path / "saved")
+    assert np.array_equal(answers(loaded), answers(saved))
+    assert loaded.id == saved.id
+    assert loaded.config == saved.config
+    loaded.save_pretrained(tmp_path / "again")
+    for path in (tmp_path / "saved").iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_checkpoint_has_lerobots_files(original: Path) -> None:
+    assert sorted(path.name for path in original.iterdir()) == [
+        "config.json",
+        "model.safetensors",
+        "policy_postprocessor.json",
+        "policy_postprocessor_step_0_unnormalizer_processor.safetensors",
+        "policy_preprocessor.json",
+        "policy_preprocessor_step_3_normalizer_processor.safetensors",
+    ]
+
+
+def test_an_id_is_the_content_not_the_place(original: Path, checkpoint: Path) -> None:
+    assert load_policy(original).id == load_policy(checkpoint).id == load_policy(original, device="cpu").id
+    others = [
+        load_policy(original, n_action_steps=2),
+        load_policy(original, dtype="bfloat16"),
+        load_policy(original, rename_map={"state": "observation.state"}),
+    ]
+    edit_weights(checkpoint, lambda weights: weights["model.action_head.bias"].add_(1e-3))
+    others.append(load_policy(checkpoint))
+    assert len({load_policy(original).id, *(other.id for other in others)}) == 5
+
+
+def test_any_field_can_be_overridden(original: Path) -> None:
+    policy = load_policy(original, n_action_steps=1, temporal_ensemble_coeff=0.02)
+    assert policy.config.temporal_ensemble_coeff == 0.02
+    assert load_policy(original, type="act").config.n_action_steps == 4
+
+
+def test_half_precision_answers_nearly_the_same(original: Path) -> None:
+    full, half = (load_policy(original, dtype=dtype) for dtype in ("float32", "bfloat16"))
+    difference = np.abs(answers(full) - answers(half)).max()
+    assert 0 < difference < 0.1
+
+
+def test_amp_is_honoured(original: Path) -> None:
+    difference = np.abs(answers(load_policy(original)) - answers(load_policy(original, use_amp=True))).max()
+    assert 0 < difference < 0.1
+
+
+def test_inputs_are_asked_for_by_the_environments_names(original: Path) -> None:
+    renamed = load_policy(original, rename_map={"robot": "observation.state"})
+    assert set(renamed.wants.inputs) == {"robot", "observation.environment_state"}
+    seen = made_up(load_policy(original).row_shapes(), (), 2)
+    other = {"robot": seen["observation.state"], "observation.environment_state": seen["observation.environment_state"]}
+    assert np.array_equal(renamed.predict(other), load_policy(original).predict(seen))
+
+
+def test_a_renaming_that_the_checkpoint_has_is_kept_unless_another_is_given(checkpoint: Path) -> None:
+    edit_json(
+        checkpoint / "policy_preprocessor.json",
+        lambda data: data["steps"][0]["config"].update(rename_map={"agent": "observation.state"}),
+    )
+    assert "agent" in load_policy(checkpoint).wants.inputs
+    policy = load_policy(checkpoint, rename_map={"robot": "observation.state"})
+    assert "robot" in policy.wants.inputs
+    assert policy.preprocessor.step(Rename) == Rename({"robot": "observation.state"})
+
+
+def test_unknown_fields_are_ignored_with_a_debug_line(checkpoint: Path, caplog: pytest.LogCaptureFixture) -> None:
+    edit_json(checkpoint / "config.json", lambda data: data.update(from_the_future=1))
+    with caplog.at_level(logging.DEBUG, logger="yardarm"):
+        load_policy(checkpoint)
+    assert "unknown field 'from_the_future' is ignored" in caplog.text
+
+
+def test_parameters_of_a_compiled_module_are_recognised(tmp_path: Path) -> None:
+    policy = small_diffusion(image=None)
+    policy.save_pretrained(tmp_path)
+
+    def compiled(weights: dict[str, torch.Tensor]) -> None:
+        for name in list(weights):
+            if name.startswith("diffusion.unet."):
+                weights[name.replace("unet.", "unet._orig_mod.")] = weights.pop(name)
+
+    edit_weights(tmp_path, compiled)
+    assert np.array_equal(answers(load_policy(tmp_path)), answers(policy))
+
+
+def test_an_old_checkpoint_is_saved_as_a_new_one(tmp_path: Path) -> None:
+    old = load_policy(write_checkpoint(VARIANTS / "old_act_underscore", tmp_path / "old"))
+    old.save_pretrained(tmp_path / "new")
+    assert np.array_equal(answers(load_policy(tmp_path / "new")), answers(old))
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def has_nan(weights: dict[str, torch.Tensor]) -> None:
+    weights["model.action_head.weight"][1, 2] = torch.nan
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no configuration": (lambda f: (f / "config.json").unlink(), "has no config.json, so it is no complete checkpoint"),
+    "no weights": (lambda f: (f / "model.safetensors").unlink(), "has no model.safetensors, so it is no complete"),
+    "no preprocessor": (lambda f: (f / "policy_preprocessor.json").unlink(), "has no policy_preprocessor.json"),
+    "no statistics": (
+        lambda f: (f / "policy_preprocessor_step_3_normalizer_processor.safetensors").unlink(),
+        "has no policy_preprocessor_step_3_normalizer_processor.safetensors",
+    ),
+    "cut weights": (lambda f: truncate(f / "model.safetensors"), "model.safetensors is damaged"),
+    "empty weights": (lambda f: (f / "model.safetensors").write_bytes(b""), "model.safetensors is damaged"),
+    "cut configuration": (lambda f: truncate(f / "config.json"), "config.json is damaged"),
+    "no object": (lambda f: (f / "config.json").write_text("[]"), "config.json is damaged: it holds no JSON object"),
+    "binary configuration": (lambda f: (f / "config.json").write_bytes(b"\xff\xfe\x00"), "config.json is damaged"),
+    "NaN": (lambda f: edit_weights(f, has_nan), "'model.action_head.weight' has values that are not finite"),
+    "a shape": (
+        lambda f: edit_weights(f, lambda w: w.update({"model.action_head.bias": torch.zeros(5)})),
+        "'model.action_head.bias' has the shape (5,), where (4,) is expected",
+    ),
+    "a missing weight": (
+        lambda f: edit_weights(f, lambda w: w.pop("model.action_head.bias")),
+        "it lacks 'model.action_head.bias'",
+    ),
+    "an unknown weight": (
+        lambda f: edit_weights(f, lambda w: w.update(extra=torch.zeros(1))),
+        "nothing there is called 'extra'",
+    ),
+    "an unknown type": (
+        lambda f: edit_json(f / "config.json", lambda d: d.update(type="smolvla")),
+        "is of a policy of type 'smolvla', which cannot be run here; act and diffusion can",
+    ),
+    "no type": (lambda f: edit_json(f / "config.json", lambda d: d.pop("type")), "is of a policy of type 'None'"),
+    "a wrong value": (
+        lambda f: edit_json(f / "config.json", lambda d: d.update(chunk_size="many")),
+        "does not fit policies of type 'act': DecodingError: `chunk_size`: Couldn't parse 'many' into an int",
+    ),
+    "an impossible value": (
+        lambda f: edit_json(f / "config.json", lambda d: d.update(n_heads=5)),
+        "config.json: dim_model=32 must be a multiple of n_heads=5",
+    ),
+    "an unknown step": (
+        lambda f: edit_json(
+            f / "policy_preprocessor.json", lambda d: d["steps"].append({"registry_name": "tokenizer_processor"})
+        ),
+        "policy_preprocessor.json: step 'tokenizer_processor' is unknown here",
+    ),
+    "a step of somebody's own": (
+        lambda f: edit_json(f / "policy_preprocessor.json", lambda d: d["steps"].append({"class": "my.module.Step"})),
+        "step 'my.module.Step' is unknown here",
+    ),
+    "no steps": (
+        lambda f: (f / "policy_preprocessor.json").write_text("{}"),
+        "policy_preprocessor.json: its steps cannot be read: KeyError: 'steps'",
+    ),
+    "an unknown mode": (
+        lambda f: edit_json(
+            f / "policy_preprocessor.json", lambda d: d["steps"][3]["config"]["norm_map"].update(STATE="MEDIAN")
+        ),
+        "'MEDIAN' is not a valid NormalizationMode",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_gets_one_clear_line(damage: str, checkpoint: Path) -> None:
+    do, message = DAMAGES[damage]
+    do(checkpoint)
+    with pytest.raises(UsageError) as caught:
+        load_policy(checkpoint)
+    assert message in str(caught.value)
+    assert str(checkpoint) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_action_step": 3}, "policies of type 'act' have no such option; did you mean 'n_action_steps'?"),
+        ({"n_action_steps": 11}, "n_action_steps must be between 1 and chunk_size=10, not 11"),
+        ({"dtype": "float3"}, "--policy.dtype=float3 is unknown; did you mean 'float32'?"),
+        ({"device": "cuda:7"}, "--policy.device=cuda:7 cannot be used here"),
+        ({"device": "abacus"}, "--policy.device=abacus cannot be used here"),
+        ({"type": "diffusion"}, "--policy.type=diffusion: "),
+        ({"revision": "main"}, "is a local folder, which has no revisions"),
+        ({"rename_map": {"a": "b", "c": "b"}}, "rename_map gives two inputs the same name"),
+    ],
+)
+def test_a_wrong_option_gets_one_clear_line(options: dict[str, Any], message: str, original: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_policy(original, **options)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("inner", ["pretrained_model", "last/pretrained_model", "checkpoints/last/pretrained_model"])
+def test_a_training_runs_folder_is_told_from_the_checkpoint_in_it(inner: str, original: Path, tmp_path: Path) -> None:
+    shutil.copytree(original, tmp_path / "run" / inner)
+    with pytest.raises(UsageError, match=f"did you mean --policy.path={tmp_path / 'run' / inner}"):
+        load_policy(tmp_path / "run")
+
+
+def test_a_path_that_is_neither_a_folder_nor_a_hub_id_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such folder, and it is no Hub id"):
+        load_policy(tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"is a file; give the folder that holds config.json"):
+        load_policy(tmp_path / "file")
