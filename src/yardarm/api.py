@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from yardarm.errors import UsageError
 from yardarm.evaluation import EvalConfig, EvalOptions, Listener
 from yardarm.evaluation import evaluate as run_evaluation
-from yardarm.policies import FunctionPolicy, ModulePolicy, Policy, PolicySpec
+from yardarm.policies import Policy, PolicySpec, as_policy
 from yardarm.results import RunResult
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 
@@ -46,27 +44,10 @@ def evaluate(
         env = BENCHMARKS.load(benchmark)(task=tasks if isinstance(tasks, str) else ",".join(tasks))
     config = EvalConfig(
         env=env,
-        policy=_as_policy(policy, env, inputs),
+        policy=as_policy(policy, lambda: env.tasks()[0].env.features, inputs),
         eval=EvalOptions(**options),
         seed=seed,
         output_dir=Path(output_dir) if output_dir else None,
         resume=resume,
     )
     return run_evaluation(config, listener)
-
-
-def _as_policy(policy: Any, env: BenchmarkConfig, inputs: Sequence[str] | None) -> PolicySpec | Policy:
-    if isinstance(policy, str | Path):
-        name = str(policy)
-        is_path = isinstance(policy, Path) or ("/" in name and ":" not in name)
-        return PolicySpec("pretrained", {"path": name}) if is_path else PolicySpec(name)
-    if isinstance(policy, PolicySpec) or hasattr(policy, "infer"):
-        return policy
-    features = env.tasks()[0].env.features
-    names = tuple(features) if inputs is None else tuple(inputs)
-    torch = sys.modules.get("torch")  # a module of torch cannot be here without it
-    if torch is not None and isinstance(policy, torch.nn.Module):
-        return ModulePolicy(policy, features, names)
-    if callable(policy):
-        return FunctionPolicy(policy, features, names)
-    raise UsageError(f"{type(policy).__name__} is no policy: give a name, a checkpoint, a function or a torch module")

@@ -97,8 +97,9 @@ class Peculiar(BatchedPolicy):
 @pytest.mark.parametrize(("place", "rows"), [(1, 1), (7, 1), (8, 8), (20, 16), (40, 32)])
 def test_a_size_where_places_matter_is_never_used(place: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "NEARLY_FREE", 1e9)  # so that time decides nothing here
-    example = made_up({"x": (3,)}, (), tuning.MOST_ROWS)
-    chosen = tuning.choose_batching(Peculiar(place), example, torch.device("cpu"), cores=2)
+    chosen = tuning.choose_batching(
+        Peculiar(place), lambda count: made_up({"x": (3,)}, (), count), torch.device("cpu"), cores=2
+    )
     assert chosen.rows == rows
 
 

@@ -2,7 +2,7 @@
 
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.chunks import PlayableChunk, playable
-from yardarm.policies.functions import FunctionPolicy, ModulePolicy
+from yardarm.policies.functions import as_policy
 from yardarm.policies.loading import CHECKPOINT_TYPES, POLICIES, LoadedPolicy, PolicySpec, make_policy, resolve_policy
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Policy, Request
 
@@ -12,16 +12,15 @@ __all__ = [
     "ActionChunk",
     "BatchedPolicy",
     "Batching",
-    "FunctionPolicy",
     "LoadedPolicy",
     "Look",
-    "ModulePolicy",
     "ObservationSpec",
     "Observations",
     "PlayableChunk",
     "Policy",
     "PolicySpec",
     "Request",
+    "as_policy",
     "make_policy",
     "playable",
     "resolve_policy",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from abc import abstractmethod
@@ -21,7 +20,8 @@ from yardarm.policies.checkpoint import push_checkpoint, save_checkpoint
 from yardarm.policies.config import ACTION, PolicyConfig
 from yardarm.policies.processing import Batch, Pipeline, Rename, Step, ToDevice
 from yardarm.policies.protocol import ObservationSpec
-from yardarm.policies.tuning import MOST_ROWS, choose_batching, made_up
+from yardarm.policies.tensors import add_to_digest, as_tensor
+from yardarm.policies.tuning import choose_batching, made_up
 
 __all__ = ["LearnedPolicy", "Placement", "choose_device", "choose_dtype"]
 
@@ -104,28 +104,28 @@ class LearnedPolicy(BatchedPolicy):
     def predict(self, observations: Observations) -> np.ndarray:
         """Chunks (batch, time, action) in the environment's units for raw observations (batch, …)."""
         with torch.inference_mode(), self.batching.fixed_threads(), self._autocast():
-            inputs = self.preprocessor(self._tensors(observations))
+            seen = {name: as_tensor(value, self.placement.device) for name, value in observations.items()}
+            inputs = self.preprocessor(self._resized(seen))
             inputs = {name: value.to(self.placement.dtype) for name, value in inputs.items()}
             actions = self.forward(inputs).float()
             return self.postprocessor({ACTION: actions})[ACTION].numpy(force=True)
 
     def choose_batching(self, cores: int) -> Batching:
         """Measured once for a run."""
-        example = made_up(self.row_shapes(), self.cameras, MOST_ROWS)
-        return choose_batching(self, example, self.placement.device, cores)
+        return choose_batching(
+            self, lambda rows: made_up(self.row_shapes(), self.cameras, rows), self.placement.device, cores
+        )
 
     def row_shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of what `row` gives."""
         return dict(self.wants.shapes)
 
-    @functools.cached_property
+    @property
     def id(self) -> str:
         """A name by content: equal for equal weights, pipelines and options, wherever they lie."""
         digest = hashlib.sha256(json.dumps(self._identity(), sort_keys=True).encode())
         for tensors in (self.weights(), *(step.tensors() for step in self._steps())):
-            for name in sorted(tensors):
-                digest.update(name.encode())
-                digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy(force=True).data)
+            add_to_digest(digest, tensors)
         return f"{self.config.type}-{digest.hexdigest()[:12]}"
 
     def weights(self) -> Batch:
@@ -164,22 +164,15 @@ class LearnedPolicy(BatchedPolicy):
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self.placement.device.type, enabled=self.config.use_amp)
 
-    def _tensors(self, observations: Observations) -> Batch:
-        """Move to the device as it is, then give images the form that policies are trained on."""
-        tensors = {}
-        for name, value in observations.items():
-            tensor = torch.from_numpy(np.ascontiguousarray(value)).to(self.placement.device)
-            tensors[name] = self._image(name, tensor) if tensor.dtype == torch.uint8 else tensor.float()
-        return tensors
-
-    def _image(self, name: str, image: Tensor) -> Tensor:
-        """From bytes (…, height, width, channel) to 0…1 (…, channel, height, width)."""
-        image = image.movedim(-1, -3).float() / 255
-        height, width, _ = self.wants.shapes[name]
-        if image.shape[-2:] == (height, width):
-            return image
-        flat = F.interpolate(image.flatten(0, -4), (height, width), mode="bilinear", antialias=True)
-        return flat.unflatten(0, image.shape[:-3])
+    def _resized(self, seen: Batch) -> Batch:
+        """Images in the size that the policy was trained with; most have it already."""
+        resized = {}
+        for name in self.cameras:
+            image, (height, width, _) = seen[name], self.wants.shapes[name]
+            if image.shape[-2:] != (height, width):
+                flat = F.interpolate(image.flatten(0, -4), (height, width), mode="bilinear", antialias=True)
+                resized[name] = flat.unflatten(0, image.shape[:-3])
+        return {**seen, **resized}
 
 
 def choose_device(name: str) -> torch.device:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,12 @@ from torch.nn.modules.module import register_module_forward_hook
 
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 
-__all__ = ["MOST_ROWS", "choose_batching", "made_up"]
+__all__ = ["Example", "choose_batching", "made_up"]
+
+Example = Callable[[int], Observations]
+"""Makes observations of so many rows."""
 
 SIZES = (8, 16, 32)
-MOST_ROWS = SIZES[-1]
 # More arithmetic than this in the smallest batch keeps a CPU busy: rows that are only padding would cost real time.
 BUSY_FLOPS = 0.1e9
 # A larger batch must be nearly free, since it is seldom full.
@@ -33,18 +35,18 @@ NEARLY_FREE = 1.5
 REPEATS = 3
 
 
-def choose_batching(policy: BatchedPolicy, example: Observations, device: torch.device, cores: int) -> Batching:
-    """Measure with an example of as many rows as the largest size."""
+def choose_batching(policy: BatchedPolicy, example: Example, device: torch.device, cores: int) -> Batching:
+    """Try the policy on made-up observations."""
     # Simulators need the cores too, but while they wait for one answer, one thread would leave a core idle.
     threads = min(cores, max(2, cores // 2))
     before = policy.batching
     try:
         policy.batching = Batching(1, threads)
         with _counted_flops() as flops:
-            policy.predict(_rows(example, 1))
+            policy.predict(example(1))
         if device.type == "cpu" and sum(flops) * SIZES[0] > BUSY_FLOPS:
             return Batching(1, threads)
-        return Batching(_largest_nearly_free(policy, example), threads)
+        return Batching(_largest_nearly_free(policy, example(SIZES[-1])), threads)
     finally:
         policy.batching = before
 

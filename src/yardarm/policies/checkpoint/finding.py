@@ -45,7 +45,7 @@ def _download(repo_id: str, revision: str | None) -> CheckpointFolder:
     from huggingface_hub.errors import HFValidationError, HTTPError, LocalEntryNotFoundError
     from huggingface_hub.utils import tqdm
 
-    class BarOnTerminals(tqdm):
+    class BarOnTerminals(tqdm):  # the client's own bar of files is drawn into log files too
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **{"disable": None, **options})
 

@@ -1,0 +1,60 @@
+"""A torch module as a policy."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from yardarm.errors import PolicyFault
+from yardarm.policies.batching import Batching, Observations
+from yardarm.policies.functions import FunctionPolicy, as_chunks
+from yardarm.policies.tensors import add_to_digest, as_tensor
+from yardarm.policies.tuning import choose_batching, made_up
+from yardarm.tasks import Feature
+
+__all__ = ["ModulePolicy"]
+
+
+class ModulePolicy(FunctionPolicy):
+    """Calls a module with tensors on its own device, images as 0…1 with channels first, in evaluation mode."""
+
+    def __init__(self, module: nn.Module, features: Mapping[str, Feature], inputs: Sequence[str]) -> None:
+        super().__init__(module, features, inputs)
+        self._module = module
+        self.id = f"{type(module).__name__}-{_content(module)}"
+        some = next(module.parameters(), None)
+        self._device = torch.device("cpu") if some is None else some.device
+        self._cameras = tuple(name for name in inputs if features[name].is_image)
+
+    def predict(self, observations: Observations) -> np.ndarray:
+        """Ask the module, and leave it as it was."""
+        was_training = self._module.training
+        self._module.eval()
+        try:
+            with torch.inference_mode(), self.batching.fixed_threads():
+                answer = self._module({name: as_tensor(value, self._device) for name, value in observations.items()})
+        finally:
+            self._module.train(was_training)
+        if not isinstance(answer, torch.Tensor):
+            raise PolicyFault(f"the module answered with {type(answer).__name__} instead of a tensor of actions")
+        return as_chunks(answer.float().numpy(force=True), observations)
+
+    def choose_batching(self, cores: int) -> Batching:
+        """Measured once for a run."""
+        return choose_batching(self, lambda rows: made_up(self.wants.shapes, self._cameras, rows), self._device, cores)
+
+
+def _content(module: nn.Module) -> str:
+    """Equal for equal weights and source, so that a run can go on with the same module."""
+    try:
+        source = inspect.getsource(type(module))
+    except (OSError, TypeError):  # defined at a prompt
+        source = type(module).__qualname__
+    digest = hashlib.sha256(source.encode())
+    add_to_digest(digest, module.state_dict())
+    return digest.hexdigest()[:12]
