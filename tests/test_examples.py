@@ -32,9 +32,17 @@ def test_a_script_needs_no_main_guard() -> None:
     assert "expert on push-v3: 5/5 solved, 95% interval 57% to 100%" in answer.stdout
 
 
-def test_the_benchmarks_start() -> None:
-    script = ROOT / "benchmarks" / "engine.py"
-    assert "--scale" in subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True).stdout
+def test_a_module_is_evaluated_while_it_learns() -> None:
+    script = EXAMPLES / "evaluate_while_training.py"
+    answer = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    assert len(re.findall(r"epoch \d: loss [\d.]+, \d/5 solved, 95% interval", answer.stdout)) == 3
+
+
+@pytest.mark.parametrize(("name", "flag"), [("engine.py", "--scale"), ("act.py", "--repetitions")])
+def test_the_benchmarks_start(name: str, flag: str) -> None:
+    script = ROOT / "benchmarks" / name
+    assert flag in subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -122,6 +122,11 @@ def test_a_module_is_evaluated_as_it_is_and_left_as_it_was() -> None:
         short_run(network, "workers1", inputs=["observation.state"])
 
 
+def test_a_module_that_cannot_be_asked_fails_before_anything_starts() -> None:
+    with pytest.raises(PolicyFault, match=r"(?s)tried on made-up observations.*mat1 and mat2"):
+        short_run(torch.nn.Sequential(Network(), torch.nn.Linear(7, 4)), inputs=["observation.state"])
+
+
 def test_a_module_sees_images_as_it_was_trained_on_them() -> None:
     seen = {}
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
-from yardarm.errors import UsageError
+from yardarm.errors import PolicyFault, UsageError, YardarmError
 from yardarm.machine import usable_cores
 from yardarm.policies import Batching, Policy
 
@@ -22,10 +23,20 @@ def fix_batching(policy: Policy, *, exact: bool, stored: Mapping[str, Any] | Non
     if stored is not None and stored["exact"] == exact:
         batching = Batching(stored["rows"], stored["threads"])
     else:
-        chosen = policy.choose_batching(usable_cores())  # type: ignore[attr-defined]
+        chosen = _choose(policy)
         batching = chosen if exact else Batching(None, chosen.threads)
     policy.batching = batching
     return {"exact": exact, "rows": batching.rows, "threads": batching.threads, **_where(policy, stored)}
+
+
+def _choose(policy: Any) -> Batching:
+    try:
+        return policy.choose_batching(usable_cores())
+    except YardarmError:
+        raise
+    except Exception as error:
+        trace = traceback.format_exc()
+        raise PolicyFault(f"the policy raised when it was tried on made-up observations:\n{trace}") from error
 
 
 def _where(policy: Policy, stored: Mapping[str, Any] | None) -> dict[str, Any]:

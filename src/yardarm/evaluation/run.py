@@ -78,9 +78,9 @@ class _Run:
             self.listener.started(self.folder.path, self.plan, 0, 0)
             return
         options = self.config.eval
+        inference = fix_batching(self.policy.policy, exact=options.exact, stored=self.manifest.inference)
         size = how_many_workers(options, self.policy, len(missing))
         tasks = list({episode.task.key(): episode.task for episode in missing}.values())
-        inference = fix_batching(self.policy.policy, exact=options.exact, stored=self.manifest.inference)
         _write_config(self.folder, self.config, self.policy)
         with open_pool(options, tasks, self.policy, self.folder, size) as (pool, renderer):
             setting = {"batch_size": size, "renderer": renderer, "inference": inference}

@@ -21,14 +21,18 @@ OpenPool = tuple[Pool, str | None]
 def how_many_workers(options: EvalOptions, policy: LoadedPolicy, episodes: int) -> int:
     """As many workers as cores, and one more to step while another's looks are with a policy on the host.
 
-    Not more than it takes for the same number of rounds: a fourth episode that runs alone after three wastes what two
+    A policy with several threads of its own keeps the cores busy meanwhile: it gets no more than there are. And never
+    more than it takes for the same number of rounds: a fourth episode that runs alone after three wastes what two
     rounds of two do not.
     """
     if not options.use_async_envs:
         return 1
     if options.batch_size:
         return min(options.batch_size, episodes, MOST_WORKERS)
-    most = min(usable_cores() + (1 if policy.policy.place == "host" else 0), MOST_WORKERS)
+    batching = getattr(policy.policy, "batching", None)
+    threaded = batching is not None and (batching.threads or 1) > 1
+    waits = policy.policy.place == "host" and not threaded
+    most = min(usable_cores() + (1 if waits else 0), MOST_WORKERS)
     rounds = math.ceil(episodes / most)
     return math.ceil(episodes / rounds)
 

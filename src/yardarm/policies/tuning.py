@@ -37,8 +37,8 @@ REPEATS = 3
 
 def choose_batching(policy: BatchedPolicy, example: Example, device: torch.device, cores: int) -> Batching:
     """Try the policy on made-up observations."""
-    # Simulators need the cores too, but while they wait for one answer, one thread would leave a core idle.
-    threads = min(cores, max(2, cores // 2))
+    # Simulators need the cores too, but with one thread a core would be idle while they wait for an answer.
+    threads = min(cores, max(2, cores // 2)) if device.type == "cpu" else 1
     before = policy.batching
     try:
         policy.batching = Batching(1, threads)

@@ -1,0 +1,45 @@
+"""How many workers a run gets when nobody says."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from yardarm.evaluation import EvalOptions, workers
+from yardarm.policies import Batching
+
+SCRIPTED = SimpleNamespace(place="worker")
+ON_A_GPU = SimpleNamespace(place="host", batching=Batching(8, threads=1))
+OF_ONES_OWN = SimpleNamespace(place="host")
+ON_ALL_CORES = SimpleNamespace(place="host", batching=Batching(1, threads=2))
+
+
+@pytest.mark.parametrize(
+    ("policy", "episodes", "expected"),
+    [
+        (SCRIPTED, 100, 4),
+        (OF_ONES_OWN, 100, 5),
+        (ON_A_GPU, 100, 5),
+        (ON_ALL_CORES, 100, 4),
+        (SCRIPTED, 3, 3),
+        (SCRIPTED, 5, 3),
+        (SCRIPTED, 6, 3),
+        (SCRIPTED, 9, 3),
+        (SCRIPTED, 10, 4),
+    ],
+)
+def test_as_many_as_cores_and_no_more_than_the_rounds_need(
+    policy: Any, episodes: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "usable_cores", lambda: 4)
+    loaded: Any = SimpleNamespace(policy=policy)
+    assert workers.how_many_workers(EvalOptions(), loaded, episodes) == expected
+
+
+def test_who_says_a_number_gets_it() -> None:
+    loaded: Any = SimpleNamespace(policy=ON_ALL_CORES)
+    assert workers.how_many_workers(EvalOptions(batch_size=7), loaded, 100) == 7
+    assert workers.how_many_workers(EvalOptions(batch_size=7), loaded, 5) == 5
+    assert workers.how_many_workers(EvalOptions(use_async_envs=False), loaded, 100) == 1
