@@ -46,10 +46,10 @@ so no episode succeeds, and each has 500 steps, 5 looks and 5 inferences.
 **The plain loop** is one process with one simulator, which looks once a chunk, asks the same policy, and plays the
 chunk; torch and OpenGL have all cores, and its clock starts when both are warm. **The evaluation** is
 `yardarm.evaluate` with default options; its clock starts when the first worker is about to be hired and ends with the
-last episode in the journal, so building simulators and opening OpenGL contexts are inside, and importing torch and the simulator is not.
-Both are measured in turn, several times, since the speed of a shared machine drifts; the table has medians. Actions are
-compared: bit by bit between repetitions, and with the plain loop's to 1e-3 in the first chunk, after which the
-simulator amplifies last bits.
+last episode in the journal, so building simulators and opening OpenGL contexts are inside, and importing torch and the
+simulator is not: that is what it is behind by in so short a run. Both are measured in turn, several times, since the
+speed of a shared machine drifts; the table has medians. Actions are compared: bit by bit between repetitions, and with
+the plain loop's to 1e-3 in the first chunk, after which the simulator amplifies last bits.
 
 Costs are CPU time: of steps and looks noted by the simulators in the workers (the first look of each, which compiles
 shaders, counts as an ordinary one), of inference by the main process around each call, its threads included. **The

@@ -53,9 +53,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_flag_in_the_documentation_exists() -> None:
     known = set(re.findall(r"--[\w.]+", yardarm("eval", "--help").stdout + yardarm("replay", "--help").stdout))
-    commands = [
-        line.strip() for page in PAGES for line in page.read_text().splitlines() if line.startswith("    yardarm ")
-    ]
+    pages = [page.read_text().replace("\\\n", " ") for page in PAGES]
+    commands = [line.strip() for page in pages for line in page.splitlines() if line.startswith("    yardarm ")]
     assert commands
     for command in commands:
         for word in shlex.split(command, comments=True):
