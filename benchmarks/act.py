@@ -163,7 +163,26 @@ def evaluate_once() -> Evaluation:
     )
 
 
+def inference_alone() -> dict[str, float]:
+    """Seconds of one forward pass with the layout of memory that policies get here, and with torch's own."""
+    network, cores, seconds = make_default_act().network, usable_cores(), {}
+    torch.set_num_threads(cores)
+    for name, layout in (("channels last", torch.channels_last), ("torch's own", torch.contiguous_format)):
+        network.to(memory_format=layout)
+        image = torch.rand(1, 3, 480, 480).to(memory_format=layout)
+        inputs = {"observation.image": image, "observation.state": torch.rand(1, 4)}
+        times = []
+        with torch.inference_mode():
+            for _ in range(8):
+                started = time.perf_counter()
+                network(inputs)
+                times.append(time.perf_counter() - started)
+        seconds[name] = median(times[2:])
+    return seconds
+
+
 def measure(repetitions: int) -> Section:
+    layouts, _ = in_fresh_process(inference_alone, every_s=10)
     loops, runs = [], []
     for number in range(repetitions):
         (loop_s, first), _ = in_fresh_process(play_plainly, every_s=10)
@@ -176,10 +195,10 @@ def measure(repetitions: int) -> Section:
             assert all(map(np.array_equal, run.actions, runs[0].actions)), "another result"
         loops.append(loop_s)
         runs.append(run)
-    return section(loops, runs)
+    return section(loops, runs, layouts)
 
 
-def section(loops: Sequence[float], runs: Sequence[Evaluation]) -> Section:
+def section(loops: Sequence[float], runs: Sequence[Evaluation], layouts: dict[str, float]) -> Section:
     episode_s, loop_s = median(run.episode_s for run in runs), median(loops)
     share = median(run.share for run in runs)
     step_s, look_s, infer_s = (median(part) for part in zip(*(run.parts for run in runs), strict=True))
@@ -210,6 +229,9 @@ def section(loops: Sequence[float], runs: Sequence[Evaluation]) -> Section:
             f"{runs[0].workers} workers; inference: {runs[0].inference}.",
             f"The whole call, with importing, choosing the batching and writing results, took "
             f"{median(run.whole_s for run in runs):.1f} s for four episodes.",
+            "One forward pass alone, all cores, by the layout of images and filters in memory: "
+            + ", ".join(f"{name} {1e3 * seconds:.0f} ms" for name, seconds in layouts.items())
+            + ".",
             f"Other programs used {median(run.others_s for run in runs):.1f} CPU-seconds during an evaluation.",
         ],
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from torch import Tensor
@@ -20,6 +21,8 @@ from yardarm.tasks import EpisodeSpec
 
 __all__ = ["NOISE", "DiffusionPolicy", "Memory"]
 
+logger = logging.getLogger(__name__)
+
 # The noise of a row travels with what was seen: (draw, horizon, action).
 NOISE = "noise"
 
@@ -30,6 +33,11 @@ class DiffusionPolicy(LearnedPolicy):
     config_class: ClassVar[type[DiffusionConfig]] = DiffusionConfig
     network_class: ClassVar[type[DiffusionNetwork]] = DiffusionNetwork
     prefix: ClassVar[str] = "diffusion."
+
+    def __init__(self, config: DiffusionConfig, *parts: Any) -> None:
+        super().__init__(config, *parts)
+        if config.compile_model:
+            logger.warning("compile_model=true is for training: inference is not compiled, the results are the same")
 
     def start(self, episode: EpisodeSpec) -> Memory:
         """An episode has a history, and noise that is its own."""
