@@ -103,6 +103,14 @@ def test_a_size_where_places_matter_is_never_used(place: int, rows: int, monkeyp
     assert chosen.rows == rows
 
 
+@pytest.mark.parametrize("nearly_free", [0.0, 1e9])
+def test_time_never_decides_between_one_row_and_many(nearly_free: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row and many may differ in the last bits, so a busy machine must not change the choice."""
+    monkeypatch.setattr(tuning, "NEARLY_FREE", nearly_free)
+    rows = small_act(image=None).choose_batching(2).rows
+    assert rows == (8 if nearly_free == 0 else 32)
+
+
 def test_whoever_calls_gets_torchs_threads_back() -> None:
     before = torch.get_num_threads()
     policy = small_act(image=None)

@@ -53,14 +53,16 @@ def choose_batching(policy: BatchedPolicy, example: Example, device: torch.devic
 
 def _largest_nearly_free(policy: BatchedPolicy, example: Observations) -> int:
     """The largest size that takes little longer than the smallest, and gives the same bits; one row if none is safe."""
-    smallest = SIZES[0]
+    smallest, *larger = SIZES
     expected = policy.predict(_rows(example, smallest))
+    if not _places_do_not_matter(policy, _rows(example, smallest), expected):
+        return 1
     limit = NEARLY_FREE * _seconds(policy, _rows(example, smallest))
-    chosen = 1
-    for size in SIZES:
-        if not _places_do_not_matter(policy, _rows(example, size), expected):
-            break
+    chosen = smallest
+    for size in larger:
         if _seconds(policy, _rows(example, size)) > limit:
+            break
+        if not _places_do_not_matter(policy, _rows(example, size), expected):
             break
         chosen = size
     return chosen
