@@ -16,6 +16,9 @@ from hypothesis import settings
 settings.register_profile("yardarm", deadline=None)
 settings.load_profile("yardarm")
 
+# One thread, here and in the processes that tests start: threads that spin beside other tests only slow both down.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 PLUGIN = Path(__file__).parent / "plugin"
 SESSION = Path(tempfile.mkdtemp(prefix="yardarm-tests-"))
 

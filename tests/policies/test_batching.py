@@ -74,10 +74,10 @@ def test_no_shape_changes_more_than_the_last_bits(name: str) -> None:
     np.testing.assert_allclose(floating, expected, atol=1e-4, rtol=0)
 
 
-def test_one_row_at_a_time_where_it_keeps_a_cpu_busy() -> None:
-    for policy in (small_act(image=96), small_diffusion(image=64)):
-        chosen = [policy.choose_batching(cores) for cores in (1, 2, 8)]
-        assert chosen == [Batching(1, 1), Batching(1, 2), Batching(1, 4)]
+def test_one_row_at_a_time_where_it_keeps_a_cpu_busy_and_threads_where_they_pay() -> None:
+    small, large = small_act(image=64), small_act(image=160)
+    assert [small.choose_batching(cores) for cores in (1, 2, 8)] == [Batching(1, 1)] * 3
+    assert [large.choose_batching(cores) for cores in (1, 2, 8)] == [Batching(1, 1), Batching(1, 2), Batching(1, 4)]
 
 
 class Peculiar(BatchedPolicy):

@@ -30,6 +30,8 @@ Example = Callable[[int], Observations]
 SIZES = (8, 16, 32)
 # More arithmetic than this in the smallest batch keeps a CPU busy: rows that are only padding would cost real time.
 BUSY_FLOPS = 0.1e9
+# Less than this, some 10 ms, is not worth sharing between threads, which wait for each other at every layer.
+SHARED_FLOPS = 1e9
 # A larger batch must be nearly free, since it is seldom full.
 NEARLY_FREE = 1.5
 REPEATS = 3
@@ -37,16 +39,16 @@ REPEATS = 3
 
 def choose_batching(policy: BatchedPolicy, example: Example, device: torch.device, cores: int) -> Batching:
     """Try the policy on made-up observations."""
-    # Simulators need the cores too, but with one thread a core would be idle while they wait for an answer.
-    threads = min(cores, max(2, cores // 2)) if device.type == "cpu" else 1
     before = policy.batching
     try:
-        policy.batching = Batching(1, threads)
-        with _counted_flops() as flops:
+        policy.batching = Batching(1, threads=1)
+        with _counted_flops() as counts:
             policy.predict(example(1))
-        if device.type == "cpu" and sum(flops) * SIZES[0] > BUSY_FLOPS:
-            return Batching(1, threads)
-        return Batching(_largest_nearly_free(policy, example(SIZES[-1])), threads)
+        flops = sum(counts)
+        if device.type == "cpu" and flops * SIZES[0] > BUSY_FLOPS:
+            # Simulators need the cores too, but with one thread a core would be idle while they wait for an answer.
+            return Batching(1, min(cores, max(2, cores // 2)) if flops > SHARED_FLOPS else 1)
+        return Batching(_largest_nearly_free(policy, example(SIZES[-1])), threads=1)
     finally:
         policy.batching = before
 
