@@ -27,7 +27,7 @@ DOORS = {
     "results": {"errors", "machine", "stats", "tasks"},
     "evaluation": {"errors", "machine", "envs", "policies", "results", "stats", "tasks"},
     "report": {"results", "stats"},
-    "api": {"evaluation", "policies", "results", "tasks"},
+    "api": {"errors", "evaluation", "policies", "results", "tasks"},
     "cli": {"errors", "machine", "envs", "evaluation", "policies", "report", "results", "tasks"},
 }
 PUBLIC_MODULES = {"yardarm.envs.messages"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from yardarm.errors import UsageError, nearest
 from yardarm.evaluation import EvalConfig, EvalOptions, Listener
 from yardarm.evaluation import evaluate as run_evaluation
 from yardarm.policies import Policy, PolicySpec, as_policy
@@ -45,9 +47,17 @@ def evaluate(
     config = EvalConfig(
         env=env,
         policy=as_policy(policy, lambda: env.tasks()[0].env.features, inputs),
-        eval=EvalOptions(**options),
+        eval=_eval_options(options),
         seed=seed,
         output_dir=Path(output_dir) if output_dir else None,
         resume=resume,
     )
     return run_evaluation(config, listener)
+
+
+def _eval_options(options: dict[str, Any]) -> EvalOptions:
+    known = [known.name for known in dataclasses.fields(EvalOptions)]
+    for name in options:
+        if name not in known:
+            raise UsageError(f"evaluate has no option '{name}'{nearest(name, known)} it has {', '.join(known)}")
+    return EvalOptions(**options)

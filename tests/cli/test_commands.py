@@ -126,7 +126,7 @@ def test_tasks_lists_groups_ids_names_and_instructions() -> None:
 def test_info_names_versions_and_the_renderer() -> None:
     answer = yardarm("info")
     assert answer.returncode == 0
-    assert "metaworld    ready, renders with" in answer.stdout
+    assert "metaworld       ready, renders with" in answer.stdout
     assert "usable core" in answer.stdout
 
 

@@ -82,7 +82,9 @@ def test_who_continues_a_run_keeps_its_batching() -> None:
     stored = {"exact": True, "rows": 4, "threads": 3, "device": "cpu"}
     assert fix_batching(policy, exact=True, stored=stored) == stored
     assert policy.batching == Batching(4, 3)
-    floating = fix_batching(policy, exact=False, stored=stored)
+    with pytest.raises(UsageError, match=r"begun with --eval.exact=true, and cannot go on otherwise"):
+        fix_batching(policy, exact=False, stored=stored)
+    floating = fix_batching(policy, exact=False, stored=None)
     assert floating is not None
     assert floating["rows"] is None
     with pytest.raises(UsageError, match=r"begun with --policy.device=cuda, and cannot go on with cpu"):
@@ -160,5 +162,13 @@ def test_what_is_no_policy_is_refused() -> None:
         evaluate(3, "reach-v3")
     with pytest.raises(UsageError, match=r"the environment offers no 'pixels'; it offers observation.image"):
         evaluate(lambda batch: batch, "reach-v3", inputs=["pixels"])
-    with pytest.raises(PolicyFault, match=r"answered 1 row\(s\) with the shape \(4,\)"):
+    with pytest.raises(UsageError, match=r"evaluate has no option 'n_episode'; did you mean 'n_episodes'\?"):
+        evaluate("expert", "reach-v3", n_episode=3)
+    with pytest.raises(PolicyFault, match=r"^the policy answered 1 row\(s\) with the shape \(4,\)"):
         short_run(lambda batch: np.zeros(4))
+
+
+def test_a_folder_is_a_policy_whatever_it_is_called() -> None:
+    small_act(image=None).save_pretrained("zero")
+    env = MetaworldConfig(task="reach-v3", **SMALL)
+    assert evaluate("zero", env, n_episodes=1).episodes[0].key.policy.startswith("act-")

@@ -34,6 +34,16 @@ def test_another_name_of_the_camera_gets_the_renaming_that_would_help() -> None:
     )
 
 
+def test_the_renaming_that_would_help_is_right_where_another_is_in_force() -> None:
+    features = {**camera("observation.images.top"), "observation.state": STATE}
+    small_act(input_features=features).save_pretrained("checkpoint")
+    names = {"front": "observation.images.top", "agent": "observation.state"}
+    policy = load_policy("checkpoint", rename_map=names)
+    with pytest.raises(UsageError) as caught:
+        evaluate(policy, SMALL)
+    assert """add --rename_map='{"observation.image": "observation.images.top"}'""" in str(caught.value)
+
+
 def test_a_second_camera_that_nothing_can_stand_in_for_is_named() -> None:
     two = {**camera("observation.image"), **camera("observation.images.wrist"), "observation.state": STATE}
     assert "nothing there can be 'observation.images.wrist' of shape (32×32×3)" in refusal(input_features=two)
@@ -49,9 +59,9 @@ def test_the_way_out_works() -> None:
 
 def test_another_image_size_is_refused_unless_resizing_is_asked_for() -> None:
     assert refusal(image=48) == (
-        "the policy reads 'observation.image' of shape (48×48×3), but 'reach-v3' of metaworld offers (32×32×3); give "
-        "the environment that size if it has flags for it (it then renders anew), or let images be resized with "
-        "--policy.resize_images=true"
+        "the policy reads 'observation.image' of shape (48×48×3), but 'reach-v3' of metaworld offers (32×32×3); add "
+        "--env.observation_height=48 --env.observation_width=48, which renders that size, or let images be resized "
+        "with --policy.resize_images=true"
     )
     small_act(image=48).save_pretrained("checkpoint")
     env = MetaworldConfig(task="reach-v3", observation_height=32, observation_width=32, episode_length=5)

@@ -152,6 +152,35 @@ def test_an_old_checkpoint_is_saved_as_a_new_one(tmp_path: Path) -> None:
     assert np.array_equal(answers(load_policy(tmp_path / "new")), answers(old))
 
 
+def test_devices_that_a_checkpoint_was_trained_on_are_not_looked_for(checkpoint: Path) -> None:
+    edit_json(checkpoint / "config.json", lambda data: data.update(device="cuda"))
+    edit_json(checkpoint / "policy_preprocessor.json", lambda data: data["steps"][2]["config"].update(device="cuda"))
+    edit_json(checkpoint / "policy_postprocessor.json", lambda data: data["steps"][1]["config"].update(device="cuda"))
+    assert np.isfinite(answers(load_policy(checkpoint, device="cpu"))).all()
+
+
+def test_predict_says_what_it_was_given_wrongly() -> None:
+    policy = small_act(image=32)
+    seen = made_up(policy.row_shapes(), policy.cameras, 2)
+    image = seen["observation.image"]
+    for wrong, message in (
+        ({"observation.state": seen["observation.state"]}, "'observation.image' is missing; the policy reads"),
+        ({**seen, "observation.image": image / 255}, "must be an array of bytes"),
+        ({**seen, "observation.image": image[:, ::2]}, r"must have the shape \('batch', 32, 32, 3\), not \(2, 16"),
+        ({**seen, "observation.state": torch.rand(2, 4)}, "must be a numpy array, not Tensor"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            policy.predict(wrong)
+
+
+def test_diffusion_draws_noise_unless_it_is_given() -> None:
+    policy = small_diffusion(image=None)
+    seen = made_up(policy.row_shapes(), policy.cameras, 2)
+    without = {name: value for name, value in seen.items() if name != "noise"}
+    assert np.array_equal(policy.predict(seen), policy.predict(seen))
+    assert policy.predict(without).shape == (2, 15, 4)
+
+
 def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
 
@@ -169,6 +198,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         "has no policy_preprocessor_step_3_normalizer_processor.safetensors",
     ),
     "cut weights": (lambda f: truncate(f / "model.safetensors"), "model.safetensors is damaged"),
+    "a pointer": (
+        lambda f: (f / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+        "is only a pointer of Git LFS: `git lfs pull` fetches it",
+    ),
     "empty weights": (lambda f: (f / "model.safetensors").write_bytes(b""), "model.safetensors is damaged"),
     "cut configuration": (lambda f: truncate(f / "config.json"), "config.json is damaged"),
     "no object": (lambda f: (f / "config.json").write_text("[]"), "config.json is damaged: it holds no JSON object"),
@@ -240,10 +273,22 @@ def test_a_damaged_checkpoint_gets_one_clear_line(damage: str, checkpoint: Path)
         ({"n_action_steps": 11}, "n_action_steps must be between 1 and chunk_size=10, not 11"),
         ({"dtype": "float3"}, "--policy.dtype=float3 is unknown; did you mean 'float32'?"),
         ({"device": "cuda:7"}, "--policy.device=cuda:7 cannot be used here"),
-        ({"device": "abacus"}, "--policy.device=abacus cannot be used here"),
+        ({"device": "abacus"}, "--policy.device=abacus is unknown; auto, or one of cpu, cuda, mps"),
         ({"type": "diffusion"}, "--policy.type=diffusion: "),
         ({"revision": "main"}, "is a local folder, which has no revisions"),
-        ({"rename_map": {"a": "b", "c": "b"}}, "rename_map gives two inputs the same name"),
+        (
+            {"rename_map": dict.fromkeys(("a", "b"), "observation.state")},
+            "rename_map gives two inputs the same name",
+        ),
+        (
+            {"rename_map": {"a": "b"}},
+            "rename_map renames 'a' to 'b', which the policy does not read; it reads observation.environment_state",
+        ),
+        (
+            {"rename_map": {"observation.state": "observation.environment_state"}},
+            "renames 'observation.state' to 'observation.environment_state', but the policy reads 'observation.state'",
+        ),
+        ({"chunk_size": 12}, "does not fit its config.json with --policy.chunk_size=12: 'model."),
     ],
 )
 def test_a_wrong_option_gets_one_clear_line(options: dict[str, Any], message: str, original: Path) -> None:

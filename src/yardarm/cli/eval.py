@@ -114,5 +114,5 @@ def _help(benchmark: str) -> str:
         "usage: yardarm eval --policy.path=…|--policy.type=… --env.type=… [--flag=value …]\n\n"
         + "\n".join(lines)
         + f"\n\nexamples:\n{EXAMPLES}\n\n"
-        "exit code: 0 all episodes ran, 1 some ended in errors, 2 a mistake in the command"
+        "exit code: 0 all episodes ran, 1 some ended in errors, 2 a mistake in the command, 130 Ctrl-C, 143 SIGTERM"
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from yardarm.envs import ProcessPool
 from yardarm.errors import UsageError
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores
-from yardarm.policies import POLICIES
+from yardarm.policies import CHECKPOINT_TYPES, POLICIES
 from yardarm.results import versions
 from yardarm.tasks import BENCHMARKS
 
@@ -22,14 +22,15 @@ def run(words: Sequence[str]) -> int:
         print("Show versions, cores, renderer, and what is missing and how to get it.\n\nusage: yardarm info")
         return 0
     for package, version in versions().items():
-        print(f"{package:<12} {version or 'not installed'}")
-    print(f"{'processor':<12} {cpu_model()}, {usable_cores()} usable core(s), {total_memory_gb()} GB of memory")
-    print(f"{'policies':<12} {', '.join(POLICIES.names())}, or package.module:Name")
+        print(f"{package:<16}{version or 'not installed'}")
+    print(f"{'processor':<16}{cpu_model()}, {usable_cores()} usable core(s), {total_memory_gb()} GB of memory")
+    print(f"{'policies':<16}{', '.join(POLICIES.names())}, or package.module:Name")
+    print(f"{'checkpoints':<16}{', '.join(CHECKPOINT_TYPES)}")
     complete = True
     for name in BENCHMARKS.names():
         ready, line = _benchmark(name)
         complete &= ready
-        print(f"{name:<12} {line}")
+        print(f"{name:<16}{line}")
     return 0 if complete else 1
 
 

@@ -14,6 +14,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -34,14 +35,14 @@ class Display(Listener):
     def __init__(self, console: Console) -> None:
         self.console = console
         self.path: Path | None = None
-        self._successes = self._errors = self._done = self._total = 0
+        self._successes = self._errors = self._done = self._total = self._planned = 0
 
     def started(self, path: Path, plan: Plan, missing: int, workers: int) -> None:
         """Say what is going to run."""
         self.path = path
         self._total = missing
         tasks = len(plan.distinct_tasks())
-        planned = plan.n_episodes * tasks
+        planned = self._planned = plan.n_episodes * tasks
         known = f", {planned - missing} of them finished before" if missing < planned else ""
         self.console.print(
             f"{plan.policy_id} on {tasks} task(s): {planned} episodes{known}; {workers} worker(s); {path}",
@@ -76,8 +77,9 @@ class Display(Listener):
         _, flags = read_flags(words)
         flags["output_dir"] = str(self.path)
         command = shlex.join(["yardarm", "eval", *(f"--{name}={value}" for name, value in flags.items())])
+        kept = self._planned - self._total + self._done
         print(
-            f"\nyardarm: stopped after {self._done} of {self._total} episodes, which are kept; go on with\n  {command}",
+            f"\nyardarm: stopped; {kept} of {self._planned} episodes are finished and kept; go on with\n  {command}",
             file=sys.stderr,
         )
 
@@ -101,6 +103,7 @@ class LiveDisplay(Display):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
+        self._preparing: TaskID | None = None
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -112,11 +115,22 @@ class LiveDisplay(Display):
             console=console,
         )
 
+    def preparing(self, what: str) -> None:
+        """Say what takes the time, until the first episode starts."""
+        self._end_of_preparing()
+        self._preparing = self.progress.add_task(what, total=None, score="")
+
+    def _end_of_preparing(self) -> None:
+        if self._preparing is not None:
+            self.progress.remove_task(self._preparing)
+            self._preparing = None
+
     def filmed_frame(self) -> None:
         """Advance the video bar."""
         self.progress.advance(self._frames)
 
     def _begin(self, total: int) -> None:
+        self._end_of_preparing()
         self._episodes = self.progress.add_task("episodes", total=total, score="")
 
     def _advance(self) -> None:

@@ -49,9 +49,7 @@ class EvalConfig:
     seed: int = option(1000, "episode k of a task has the seed --seed + k")
     output_dir: Path | None = option(None, "the run's folder; one that exists is continued")
     job_name: str | None = option(None, "a name for the run, used in its folder's name")
-    rename_map: dict[str, str] | None = option(
-        None, "the policy's names for the environment's inputs: {theirs: its, …}"
-    )
+    rename_map: dict[str, str] | None = option(None, '{"the environment\'s name of an input": "the policy\'s", …}')
     resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
 
     def __post_init__(self) -> None:

@@ -85,7 +85,7 @@ def _policy(data: Mapping[str, Any]) -> PolicySpec:
         return _checkpoint(kind, {**options, "path": str(data["path"])})
     if kind in CHECKPOINT_TYPES:
         raise UsageError(f"--policy.type={kind} needs trained weights: give --policy.path=FOLDER_OR_HUB_ID instead")
-    if not kind:
+    if not kind or kind == "pretrained":
         raise UsageError(
             "--policy.path=CHECKPOINT or --policy.type is missing; e.g. --policy.type=expert, or package.module:Name"
         )
@@ -113,11 +113,19 @@ def _decode(kind: type, section: str, data: Mapping[str, Any]) -> Any:
 def _decode_plain(data: Mapping[str, Any]) -> dict[str, Any]:
     """Decode what stands outside the sections."""
     hints = typing.get_type_hints(EvalConfig)
+    return {name: _decode_one(name, hints[name], value) for name, value in data.items()}
+
+
+def _decode_one(name: str, hint: Any, value: Any) -> Any:
     try:
-        return {name: draccus.decode(hints[name], _fitting(hints[name], value)) for name, value in data.items()}
+        return draccus.decode(hint, _fitting(hint, value))
     except draccus.utils.DecodingError as error:
-        names = ", ".join(f"--{name}={value}" for name, value in data.items())
-        raise UsageError(f"one of {names} does not fit: {' '.join(str(error).split())}") from error
+        if name == "rename_map":
+            raise UsageError(
+                f"--rename_map={value} must map the environment's names to the policy's: "
+                """'{"observation.image": "observation.images.top"}'"""
+            ) from error
+        raise UsageError(f"--{name}={value} does not fit: {' '.join(str(error).split())}") from error
 
 
 def _fitting(hint: Any, value: Any) -> Any:

@@ -20,7 +20,12 @@ def fix_batching(policy: Policy, *, exact: bool, stored: Mapping[str, Any] | Non
     """
     if not hasattr(policy, "batching"):
         return None
-    if stored is not None and stored["exact"] == exact:
+    if stored is not None:
+        if stored["exact"] != exact:
+            raise UsageError(
+                f"this run was begun with --eval.exact={str(stored['exact']).lower()}, and cannot go on otherwise: "
+                "give that, or another --output_dir"
+            )
         batching = Batching(stored["rows"], stored["threads"])
     else:
         chosen = _choose(policy)

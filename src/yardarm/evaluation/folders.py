@@ -58,7 +58,7 @@ def _newest_of(plan: Plan) -> Path | None:
 def _policy_name(policy: PolicySpec | Policy) -> str:
     """A word for the policy: its type, or of a checkpoint's path the last part that says something."""
     if not isinstance(policy, PolicySpec):
-        return type(policy).__name__
+        return str(getattr(policy, "name", type(policy).__name__))
     if policy.type != "pretrained":
         return policy.type.rpartition(":")[2]
     parts = [part for part in Path(str(policy.options["path"])).parts if part not in ("/", ".", "..")]

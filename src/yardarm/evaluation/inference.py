@@ -80,6 +80,8 @@ class Inference:
         started = time.perf_counter()
         try:
             chunks = list(self._policy.infer(requests))
+        except PolicyFault as fault:  # it says itself what is wrong
+            return Answer(error=str(fault))
         except BaseException:  # even `sys.exit`: in a thread it would end the thread, and the run would wait forever
             return Answer(error=f"the policy raised:\n{traceback.format_exc()}")
         if len(chunks) != len(requests):

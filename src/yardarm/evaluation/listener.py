@@ -18,6 +18,9 @@ __all__ = ["Listener"]
 class Listener:
     """Override what you want to hear."""
 
+    def preparing(self, what: str) -> None:
+        """Something that takes a moment comes before the first episode."""
+
     def started(self, path: Path, plan: Plan, missing: int, workers: int) -> None:
         """The first episode is about to start."""
 

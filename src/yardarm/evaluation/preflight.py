@@ -45,8 +45,7 @@ def _check_shapes(policy: Policy, task: TaskSpec) -> None:
         if wanted is None or tuple(wanted) == feature.shape or name in policy.wants.resizable:
             continue
         hint = (
-            "give the environment that size if it has flags for it (it then renders anew), "
-            "or let images be resized with --policy.resize_images=true"
+            f"{_size_flags(task.env, wanted)}or let images be resized with --policy.resize_images=true"
             if feature.is_image
             else "the policy was trained on other data"
         )
@@ -56,10 +55,18 @@ def _check_shapes(policy: Policy, task: TaskSpec) -> None:
         )
 
 
+def _size_flags(env: EnvSpec, wanted: Sequence[int]) -> str:
+    """The flags for images of a size, where an environment renders what it is asked for."""
+    if not {"height", "width"} <= set(env.options):
+        return ""
+    return f"add --env.observation_height={wanted[0]} --env.observation_width={wanted[1]}, which renders that size, "
+
+
 def _advice(policy: Policy, env: EnvSpec, missing: Sequence[str]) -> str:
     """The renaming that would fit, if there is one: free inputs of the environment, of the same kind and shape."""
     free = [name for name in env.features if name not in policy.wants.inputs]
-    renaming = {}
+    own_names = policy.wants.own_names
+    renaming = {name: own for name, own in own_names.items() if name != own and name not in missing}
     for name in missing:
         shape = policy.wants.shapes.get(name)
         match = next((other for other in free if shape is not None and _alike(env.features[other].shape, shape)), None)
@@ -67,8 +74,9 @@ def _advice(policy: Policy, env: EnvSpec, missing: Sequence[str]) -> str:
             lacking = "" if shape is None else f" of shape {_size(shape)}"
             return f"nothing there can be '{name}'{lacking}: change the policy's inputs, or the --env. flags"
         free.remove(match)
-        renaming[match] = name
-    return f"if they are the same, add --rename_map='{json.dumps(renaming)}'"
+        renaming[match] = own_names.get(name, name)
+    useful = {name: own for name, own in renaming.items() if name != own}
+    return f"if they are the same, add --rename_map='{json.dumps(useful)}'"
 
 
 def _alike(offered: tuple[int, ...], wanted: Sequence[int]) -> bool:

@@ -38,14 +38,16 @@ __all__ = ["evaluate"]
 
 def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     """Run what is missing of an evaluation, and return the results of all of it."""
+    listener = listener or Listener()
     tasks = config.env.tasks()
+    listener.preparing("loading the policy")
     policy = resolve_policy(config.policy, config.rename_map)
     check_policy_fits(policy.policy, tasks)
     plan = Plan(policy.id, tasks, config.eval.n_episodes, config.seed)
     config.env.check_requirements()
     folder = open_folder(config, plan)
     with Journal(folder.journal) as journal:
-        run = _Run(config, policy, plan, journal, Manifest(folder, plan.to_json()), listener or Listener())
+        run = _Run(config, policy, plan, journal, Manifest(folder, plan.to_json()), listener)
         try:
             run.play_missing_episodes()
             if config.eval.videos:
@@ -78,10 +80,12 @@ class _Run:
             self.listener.started(self.folder.path, self.plan, 0, 0)
             return
         options = self.config.eval
+        self.listener.preparing("trying the policy")
         inference = fix_batching(self.policy.policy, exact=options.exact, stored=self.manifest.inference)
         size = how_many_workers(options, self.policy, len(missing))
         tasks = list({episode.task.key(): episode.task for episode in missing}.values())
         _write_config(self.folder, self.config, self.policy)
+        self.listener.preparing("starting simulators")
         with open_pool(options, tasks, self.policy, self.folder, size) as (pool, renderer):
             setting = {"batch_size": size, "renderer": renderer, "inference": inference}
             self.manifest.begin_session({**setting, "policy": self.policy.describe()})

@@ -103,10 +103,9 @@ class PolicyConfig:
         known = {known.name for known in dataclasses.fields(cls)}
         for name in overrides:
             if name not in known:
-                raise UsageError(
-                    f"--policy.{name}: policies of type '{cls.type}' have no such option{nearest(name, known)} "
-                    f"they have {', '.join(sorted(known))}"
-                )
+                hint = nearest(name, known)
+                others = f" they have {', '.join(sorted(known))}" if hint == ";" else ""
+                raise UsageError(f"--policy.{name}: policies of type '{cls.type}' have no such option{hint}{others}")
         for name in set(data) - known - {"type"}:
             logger.debug("%s: unknown field '%s' is ignored", source, name)
         fields = {name: value for name, value in {**data, **overrides}.items() if name in known}

@@ -33,8 +33,8 @@ class FunctionPolicy(BatchedPolicy):
         self._function = function
         self.wants = ObservationSpec(tuple(inputs), shapes={name: features[name].shape for name in inputs})
         # What a function reads besides its source is unknown: its results are its own, unless it has a name for them.
-        name = getattr(function, "__name__", type(function).__name__).strip("<>")
-        self.id = str(getattr(function, "id", None) or f"{name}-{uuid.uuid4().hex[:12]}")
+        self.name = getattr(function, "__name__", type(function).__name__).strip("<>")
+        self.id = str(getattr(function, "id", None) or f"{self.name}-{uuid.uuid4().hex[:12]}")
 
     def predict(self, observations: Observations) -> np.ndarray:
         """Ask the function."""
@@ -50,10 +50,9 @@ def as_policy(
     """
     if isinstance(given, PolicySpec) or hasattr(given, "infer"):
         return given
-    if isinstance(given, Path) or (isinstance(given, str) and "/" in given and ":" not in given):
-        return PolicySpec("pretrained", {"path": str(given)})
-    if isinstance(given, str):
-        return PolicySpec(given)
+    if isinstance(given, str | Path):
+        is_path = isinstance(given, Path) or Path(given).expanduser().is_dir() or ("/" in given and ":" not in given)
+        return PolicySpec("pretrained", {"path": str(given)}) if is_path else PolicySpec(str(given))
     if not callable(given):
         raise UsageError(
             f"{type(given).__name__} is no policy: give a name, a checkpoint, a function or a torch module"

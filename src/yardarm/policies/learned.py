@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,6 +36,7 @@ NO_MATTER = {
     "pretrained_path",
     "pretrained_revision",
 }
+DEVICES = ("cpu", "cuda", "mps", "xpu")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -77,24 +78,26 @@ class LearnedPolicy(BatchedPolicy):
         self.placement = placement or Placement(choose_device("auto"))
         network = network.to(self.placement.device, self.placement.dtype, memory_format=torch.channels_last)
         self.network = network.eval()
-        to_device = replace(preprocessor.step(ToDevice) or ToDevice(), device=str(self.placement.device))
-        self.preprocessor = preprocessor.having(to_device).to(self.placement.device)
-        self.postprocessor = postprocessor.to(self.placement.device)
+        self.preprocessor = preprocessor.ending_on(str(self.placement.device)).to(self.placement.device)
+        self.postprocessor = postprocessor.ending_on("cpu").to(self.placement.device)
         self.source = Source()
         renamed = self.preprocessor.step(Rename) or Rename()
+        renamed.check(config.input_features)
         self.cameras = tuple(renamed.before(name) for name in config.images)
         self.wants = self._observation_spec(renamed)
         self.action_size = config.action_size
 
     def _observation_spec(self, renamed: Rename) -> ObservationSpec:
         """What the environment must offer, by its own names and with channels last, as it gives them."""
-        shapes = {renamed.before(name): feature.shape for name, feature in self.config.input_features.items()}
+        own_names = {renamed.before(name): name for name in self.config.input_features}
+        shapes = {name: self.config.input_features[own].shape for name, own in own_names.items()}
         shapes |= {name: (*shapes[name][1:], shapes[name][0]) for name in self.cameras}
         return ObservationSpec(
             inputs=tuple(shapes),
             steps=min(self.config.n_obs_steps, self.config.n_action_steps),
             shapes=shapes,
             resizable=self.cameras if self.placement.resize_images else (),
+            own_names=own_names,
         )
 
     @abstractmethod
@@ -103,6 +106,7 @@ class LearnedPolicy(BatchedPolicy):
 
     def predict(self, observations: Observations) -> np.ndarray:
         """Chunks (batch, time, action) in the environment's units for raw observations (batch, …)."""
+        self._check(observations)
         with torch.inference_mode(), self.batching.fixed_threads(), self._autocast():
             seen = {name: as_tensor(value, self.placement.device) for name, value in observations.items()}
             inputs = self.preprocessor(self._resized(seen))
@@ -164,6 +168,18 @@ class LearnedPolicy(BatchedPolicy):
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self.placement.device.type, enabled=self.config.use_amp)
 
+    def _check(self, observations: Observations) -> None:
+        """Refuse what the network would misread, or fail on somewhere deep inside."""
+        for name, shape in self.row_shapes().items():
+            if name not in observations:
+                raise UsageError(f"predict: '{name}' is missing; the policy reads {', '.join(self.row_shapes())}")
+            value = observations[name]
+            if not isinstance(value, np.ndarray) or (name in self.cameras and value.dtype != np.uint8):
+                wanted = "an array of bytes (height, width, channel)" if name in self.cameras else "a numpy array"
+                raise UsageError(f"predict: '{name}' must be {wanted}, not {type(value).__name__} of {value.dtype}")
+            if value.shape[1:] != shape and name not in self.wants.resizable:
+                raise UsageError(f"predict: '{name}' must have the shape {('batch', *shape)}, not {value.shape}")
+
     def _resized(self, seen: Batch) -> Batch:
         """Images in the size that the policy was trained with; most have it already."""
         resized = {}
@@ -179,6 +195,8 @@ def choose_device(name: str) -> torch.device:
     """The device of this name; "auto" is the fastest kind that is there."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if name.partition(":")[0] not in DEVICES:
+        raise UsageError(f"--policy.device={name} is unknown; auto, or one of {', '.join(DEVICES)}")
     try:
         device = torch.device(name)
         torch.zeros(1, device=device)

@@ -26,7 +26,7 @@ class ModulePolicy(FunctionPolicy):
     def __init__(self, module: nn.Module, features: Mapping[str, Feature], inputs: Sequence[str]) -> None:
         super().__init__(module, features, inputs)
         self._module = module
-        self.id = f"{type(module).__name__}-{_content(module)}"
+        self.id = f"{self.name}-{_content(module)}"
         some = next(module.parameters(), None)
         self._device = torch.device("cpu") if some is None else some.device
         self._cameras = tuple(name for name in inputs if features[name].is_image)

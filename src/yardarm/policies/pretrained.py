@@ -58,12 +58,14 @@ def load_policy(
     folder = find_checkpoint(str(path), revision or overrides.pop("pretrained_revision", None))
     stored = folder.read_json(CONFIG)
     architecture = _architecture(stored, folder, type)
-    config = architecture.config_class.from_json(stored, overrides, str(folder.path / CONFIG))
+    changed = "".join(f" with --policy.{name}={value}" for name, value in overrides.items())
+    config = architecture.config_class.from_json(stored, overrides, f"{folder.path / CONFIG}{changed}")
     split = split_old_statistics(folder.read_tensors(WEIGHTS), config)
     preprocessor, postprocessor = _pipelines(folder, config, split)
     if rename_map:
-        preprocessor = preprocessor.having(Rename(dict(rename_map)))
-    network = _network(architecture, config, split.weights, str(folder.path / WEIGHTS))
+        preprocessor = preprocessor.having(_renaming(rename_map, config))
+    misfit = f"{folder.path / WEIGHTS} does not fit its {CONFIG}{changed}"
+    network = _network(architecture, config, split.weights, misfit)
     policy = architecture(config, network, preprocessor, postprocessor, placement)
     policy.source = replace(policy.source, path=str(path), commit=folder.commit)
     return policy
@@ -88,6 +90,17 @@ def _pipelines(folder: CheckpointFolder, config: PolicyConfig, split: SplitWeigh
     return _pipeline(folder, PREPROCESSOR), _pipeline(folder, POSTPROCESSOR)
 
 
+def _renaming(rename_map: Mapping[str, str], config: PolicyConfig) -> Rename:
+    """What a user asks for must be of use; a checkpoint may hold names that nobody reads."""
+    for old, new in rename_map.items():
+        if new not in config.input_features:
+            raise UsageError(
+                f"rename_map renames '{old}' to '{new}', which the policy does not read; "
+                f"it reads {', '.join(config.input_features)}"
+            )
+    return Rename(dict(rename_map))
+
+
 def _pipeline(folder: CheckpointFolder, name: str) -> Pipeline:
     data = folder.read_json(f"{name}.json")
     try:
@@ -97,7 +110,7 @@ def _pipeline(folder: CheckpointFolder, name: str) -> Pipeline:
 
 
 def _network(
-    architecture: type[LearnedPolicy], config: PolicyConfig, weights: Mapping[str, Tensor], source: str
+    architecture: type[LearnedPolicy], config: PolicyConfig, weights: Mapping[str, Tensor], misfit: str
 ) -> nn.Module:
     """Lay the network out, and give it the checkpoint's tensors."""
     with _Uninitialized():
@@ -105,17 +118,16 @@ def _network(
     found = {name.replace(COMPILED, ""): value for name, value in weights.items()}
     expected = {architecture.prefix + name: value for name, value in network.state_dict().items()}
     if missing := [name for name in expected if name not in found]:
-        raise UsageError(f"{source} does not fit its {CONFIG}: it lacks {_few(missing)}")
+        raise UsageError(f"{misfit}: it lacks {_few(missing)}")
     if unknown := [name for name in found if name not in expected]:
-        raise UsageError(f"{source} does not fit its {CONFIG}: nothing there is called {_few(unknown)}")
+        raise UsageError(f"{misfit}: nothing there is called {_few(unknown)}")
     for name, value in expected.items():
         if found[name].shape != value.shape:
             raise UsageError(
-                f"{source} does not fit its {CONFIG}: '{name}' has the shape {tuple(found[name].shape)}, "
-                f"where {tuple(value.shape)} is expected"
+                f"{misfit}: '{name}' has the shape {tuple(found[name].shape)}, where {tuple(value.shape)} is expected"
             )
         if not found[name].sum().isfinite():  # NaN and infinity survive a sum, which is far quicker than a search
-            raise UsageError(f"{source} is damaged: '{name}' has values that are not finite (NaN or infinity)")
+            raise UsageError(f"{misfit}: '{name}' has values that are not finite (NaN or infinity)")
     network.load_state_dict({name.removeprefix(architecture.prefix): found[name] for name in expected}, assign=True)
     return network
 

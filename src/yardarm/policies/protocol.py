@@ -23,13 +23,15 @@ class ObservationSpec:
     """What a policy reads: the names of its inputs, and at how many steps of a chunk it looks at most.
 
     `shapes` are those that it was made for, where it knows; an environment that offers others is refused, but for
-    images in `resizable`, which the policy brings to their size itself.
+    images in `resizable`, which the policy brings to their size itself. `own_names` are what the policy calls inputs
+    that it renames.
     """
 
     inputs: tuple[str, ...] = ()
     steps: int = 1
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     resizable: tuple[str, ...] = ()
+    own_names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.inputs, str):

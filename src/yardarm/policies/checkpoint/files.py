@@ -50,7 +50,15 @@ class CheckpointFolder:
         except FileNotFoundError:
             raise self._missing(name) from None
         except (OSError, SafetensorError, ValueError) as error:
+            if self._is_lfs_pointer(name):
+                raise UsageError(
+                    f"{self.path / name} is only a pointer of Git LFS: `git lfs pull` fetches it"
+                ) from error
             raise UsageError(f"{self.path / name} is damaged: {one_line(error)}") from error
+
+    def _is_lfs_pointer(self, name: str) -> bool:
+        with open(self.path / name, "rb") as file:
+            return file.read(32).startswith(b"version https://git-lfs")
 
     def _missing(self, name: str) -> UsageError:
         there = sorted(path.name for path in self.path.iterdir())

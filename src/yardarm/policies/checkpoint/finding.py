@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,9 @@ def _inner(path: Path) -> Path:
     if not (path / CONFIG).is_file():
         for inner in INNER:
             if (path / inner / CONFIG).is_file():
-                raise UsageError(f"{path} holds no {CONFIG}; did you mean --policy.path={path / inner}?")
+                raise UsageError(
+                    f"{path} holds no {CONFIG}; did you mean --policy.path={shlex.quote(str(path / inner))}?"
+                )
     return path
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
+from yardarm.policies.batching import Observations
 from yardarm.policies.diffusion.config import DiffusionConfig
 from yardarm.policies.diffusion.network import DiffusionNetwork
 from yardarm.policies.learned import LearnedPolicy
@@ -59,6 +60,14 @@ class DiffusionPolicy(LearnedPolicy):
     @property
     def _noise_shape(self) -> tuple[int, ...]:
         return (self.network.sampler.draws, self.config.horizon, self.config.action_size)
+
+    def predict(self, observations: Observations) -> np.ndarray:
+        """Chunks for observations (batch, observation step, …); noise is drawn unless it is among them."""
+        if NOISE not in observations:
+            rows = len(next(iter(observations.values())))
+            noise = np.random.default_rng().standard_normal((rows, *self._noise_shape), dtype=np.float32)
+            observations = {**observations, NOISE: noise}
+        return super().predict(observations)
 
     def forward(self, inputs: Batch) -> Tensor:
         """Denoise; the horizon begins with the oldest observation."""

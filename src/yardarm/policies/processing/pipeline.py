@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 import torch
@@ -41,6 +41,10 @@ class Pipeline:
         if self.step(type(new)) is None:
             return type(self)(self.name, (new, *self.steps))
         return type(self)(self.name, [new if type(step) is type(new) else step for step in self.steps])
+
+    def ending_on(self, device: str) -> Self:
+        """With values delivered to a device, whatever device a checkpoint was trained on."""
+        return self.having(replace(self.step(ToDevice) or ToDevice(), device=device))
 
     def to(self, device: torch.device) -> Self:
         """With everything that its steps hold on a device."""

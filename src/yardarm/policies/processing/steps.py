@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self
 
@@ -69,6 +69,15 @@ class Rename(_Plain):
     def to_json(self) -> dict[str, Any]:
         """Write the map."""
         return {"rename_map": dict(self.names)}
+
+    def check(self, inputs: Container[str]) -> None:
+        """Refuse a map that takes away an input which is read."""
+        for old, new in self.names.items():
+            if old in inputs and old not in self.names.values():
+                raise UsageError(
+                    f"rename_map renames '{old}' to '{new}', but the policy reads '{old}'; "
+                    "it maps the environment's names to the policy's"
+                )
 
     def before(self, name: str) -> str:
         """What an input is called before it is renamed."""
