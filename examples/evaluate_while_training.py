@@ -1,6 +1,6 @@
 """Evaluates a network between epochs of its training.
 
-It imitates a rule that goes to the middle of the table, which solves few episodes: this is about the loop, not the robot.
+It imitates a rule that goes to the middle of the table, which solves few episodes: the loop is what matters here.
 """
 
 import torch

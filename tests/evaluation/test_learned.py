@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from yardarm import load_policy
 from yardarm.api import evaluate
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.evaluation.exactness import fix_batching
-from yardarm.policies import Batching
+from yardarm.policies import BatchedPolicy, Batching, Observations, ObservationSpec, as_policy
 from yardarm.policies.learned import LearnedPolicy
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -99,7 +100,6 @@ class Network(torch.nn.Module):
         self.layers = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.Dropout(0.5), torch.nn.Linear(32, 12))
 
     def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        assert not self.training
         return self.layers(batch["observation.state"]).unflatten(-1, (3, 4))
 
 
@@ -122,6 +122,45 @@ def test_a_module_is_evaluated_as_it_is_and_left_as_it_was() -> None:
         network.layers[0].weight.add_(0.1)
     with pytest.raises(UsageError, match="holds another run: policy was Network-"):
         short_run(network, "workers1", inputs=["observation.state"])
+
+
+def test_a_part_that_was_frozen_stays_so_and_what_a_module_keeps_is_of_use_in_training() -> None:
+    class Caching(Network):
+        kept = None
+
+        def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+            if self.kept is None:
+                self.kept = torch.ones(12)
+            return (self.layers(batch["observation.state"]) * self.kept).unflatten(-1, (3, 4))
+
+    network = Caching().train()
+    network.layers[1].eval()
+    short_run(network, inputs=["observation.state"])
+    assert [part.training for part in network.layers] == [True, False, True]
+    network({"observation.state": torch.rand(2, 4)}).sum().backward()
+
+
+def test_a_modules_name_is_what_it_does() -> None:
+    def name(*parts: torch.nn.Module, inputs: tuple[str, ...] = ("observation.state",)) -> str:
+        torch.manual_seed(0)
+        features = MetaworldConfig().tasks()[0].env.features
+        policy: Any = as_policy(torch.nn.Sequential(torch.nn.Linear(4, 4), *parts), lambda: features, inputs)
+        return policy.id
+
+    assert name(torch.nn.ReLU()) == name(torch.nn.ReLU())
+    both = ("observation.state", "observation.image")
+    assert len({name(torch.nn.ReLU()), name(torch.nn.Tanh()), name(torch.nn.ReLU(), inputs=both)}) == 3
+
+
+def test_a_batched_policy_of_ones_own_goes_on_with_its_run() -> None:
+    class Mine(BatchedPolicy):
+        wants = ObservationSpec(("observation.state",))
+
+        def predict(self, observations: Observations) -> np.ndarray:
+            return np.zeros((len(observations["observation.state"]), 5, 4))
+
+    policy = Mine()
+    assert short_run(policy, "mine") == short_run(policy, "mine")
 
 
 def test_a_module_that_cannot_be_asked_fails_before_anything_starts() -> None:
@@ -162,6 +201,11 @@ def test_what_is_no_policy_is_refused() -> None:
         evaluate(3, "reach-v3")
     with pytest.raises(UsageError, match=r"the environment offers no 'pixels'; it offers observation.image"):
         evaluate(lambda batch: batch, "reach-v3", inputs=["pixels"])
+    for wrong in ("observation.state", []):
+        with pytest.raises(UsageError, match="inputs must be a list of names"):
+            evaluate(lambda batch: batch, "reach-v3", inputs=wrong)
+    with pytest.raises(UsageError, match="inputs are for functions and modules"):
+        evaluate("expert", "reach-v3", inputs=["observation.state"])
     with pytest.raises(UsageError, match=r"evaluate has no option 'n_episode'; did you mean 'n_episodes'\?"):
         evaluate("expert", "reach-v3", n_episode=3)
     with pytest.raises(PolicyFault, match=r"^the policy answered 1 row\(s\) with the shape \(4,\)"):
@@ -169,6 +213,6 @@ def test_what_is_no_policy_is_refused() -> None:
 
 
 def test_a_folder_is_a_policy_whatever_it_is_called() -> None:
-    small_act(image=None).save_pretrained("zero")
+    small_act(image=None).save_pretrained("mine")
     env = MetaworldConfig(task="reach-v3", **SMALL)
-    assert evaluate("zero", env, n_episodes=1).episodes[0].key.policy.startswith("act-")
+    assert evaluate("mine", env, n_episodes=1).episodes[0].key.policy.startswith("act-")

@@ -5,15 +5,25 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from yardarm.evaluation import EvalOptions, workers
-from yardarm.policies import Batching
+from yardarm.policies import BatchedPolicy, Batching, Observations
 
 SCRIPTED = SimpleNamespace(place="worker")
-ON_A_GPU = SimpleNamespace(place="host", batching=Batching(8, threads=1))
 OF_ONES_OWN = SimpleNamespace(place="host")
-ON_ALL_CORES = SimpleNamespace(place="host", batching=Batching(1, threads=2))
+
+
+class Threaded(BatchedPolicy):
+    def __init__(self, threads: int) -> None:
+        self.batching = Batching(8, threads)
+
+    def predict(self, observations: Observations) -> np.ndarray:
+        raise AssertionError("nobody asks")
+
+
+ON_A_GPU, ON_ALL_CORES = Threaded(1), Threaded(2)
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,30 @@ def test_any_field_can_be_overridden(original: Path) -> None:
     assert load_policy(original, type="act").config.n_action_steps == 4
 
 
+def test_modes_of_normalisation_can_be_overridden(checkpoint: Path) -> None:
+    for name in ("policy_preprocessor_step_3_normalizer", "policy_postprocessor_step_0_unnormalizer"):
+        file = checkpoint / f"{name}_processor.safetensors"
+        statistics = load_file(file)
+        statistics["action.mean"] += 100
+        save_file(statistics, file)
+    plain = load_policy(checkpoint, normalization_mapping={"ACTION": "IDENTITY"})
+    np.testing.assert_allclose(answers(load_policy(checkpoint)) - answers(plain), 100, atol=1e-3)
+
+
+def test_inputs_that_a_network_does_not_read_are_not_asked_for(checkpoint: Path) -> None:
+    velocity = {"observation.velocity": {"type": "STATE", "shape": [7]}}
+    edit_json(checkpoint / "config.json", lambda data: data["input_features"].update(velocity))
+    assert set(load_policy(checkpoint).wants.inputs) == {"observation.state", "observation.environment_state"}
+
+
+def test_loading_leaves_torchs_random_numbers_alone(original: Path) -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    load_policy(original)
+    assert torch.equal(torch.rand(1), expected)
+
+
 def test_half_precision_answers_nearly_the_same(original: Path) -> None:
     full, half = (load_policy(original, dtype=dtype) for dtype in ("float32", "bfloat16"))
     difference = np.abs(answers(full) - answers(half)).max()
@@ -165,7 +189,7 @@ def test_predict_says_what_it_was_given_wrongly() -> None:
     image = seen["observation.image"]
     for wrong, message in (
         ({"observation.state": seen["observation.state"]}, "'observation.image' is missing; the policy reads"),
-        ({**seen, "observation.image": image / 255}, "must be an array of bytes"),
+        ({**seen, "observation.image": image / 255}, "must be bytes"),
         ({**seen, "observation.image": image[:, ::2]}, r"must have the shape \('batch', 32, 32, 3\), not \(2, 16"),
         ({**seen, "observation.state": torch.rand(2, 4)}, "must be a numpy array, not Tensor"),
     ):
@@ -288,6 +312,9 @@ def test_a_damaged_checkpoint_gets_one_clear_line(damage: str, checkpoint: Path)
             {"rename_map": {"observation.state": "observation.environment_state"}},
             "renames 'observation.state' to 'observation.environment_state', but the policy reads 'observation.state'",
         ),
+        ({"output_features": {}}, "--policy.output_features cannot be changed: it is what the checkpoint was trained"),
+        ({"resize_images": "flase"}, "--policy.resize_images must be true or false, not flase"),
+        ({"n_heads": 0}, "has a value that cannot work: ZeroDivisionError"),
         ({"chunk_size": 12}, "does not fit its config.json with --policy.chunk_size=12: 'model."),
     ],
 )

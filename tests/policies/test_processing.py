@@ -59,6 +59,12 @@ def test_what_has_no_statistics_or_is_not_named_passes_as_it_is() -> None:
         assert torch.equal(normalize(value)["observation.state"], value["observation.state"])
 
 
+def test_actions_are_treated_even_if_a_file_does_not_list_them() -> None:
+    known = {"action": {"mean": torch.full((2,), 100.0), "std": torch.ones(2)}}
+    unnormalize = Unnormalize({}, {FeatureType.ACTION: NormalizationMode.MEAN_STD}, known)
+    assert unnormalize({"action": torch.zeros(1, 2)})["action"].tolist() == [[100.0, 100.0]]
+
+
 def test_statistics_that_a_mode_needs_must_be_there_and_fit() -> None:
     modes = {FeatureType.STATE: NormalizationMode.QUANTILES}
     with pytest.raises(UsageError, match=r"the statistics of 'observation.state' lack 'q01'; they have mean, std"):

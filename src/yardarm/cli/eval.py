@@ -83,8 +83,10 @@ def _show(result: RunResult, console: Console) -> int:
 def _short(fault: PolicyFault, path: Path | None) -> PolicyFault:
     """One line for the terminal; a traceback goes to a file beside the results."""
     lines = str(fault).strip().splitlines()
-    if len(lines) == 1 or path is None:
+    if len(lines) == 1:
         return fault
+    if path is None:  # nothing has started yet
+        return PolicyFault(f"{lines[0].rstrip(':')}: {lines[-1]}")
     log = path / "policy_error.txt"
     log.write_text(str(fault))
     return PolicyFault(f"{lines[0].rstrip(':')} {lines[-1]}; the traceback is in {log}, finished episodes are kept")

@@ -81,8 +81,9 @@ def _env(data: Mapping[str, Any]) -> BenchmarkConfig:
 def _policy(data: Mapping[str, Any]) -> PolicySpec:
     options = {str(name): _plain(value) for name, value in data.items() if name != "type"}
     kind = str(data.get("type") or "")
-    if "path" in data:
-        return _checkpoint(kind, {**options, "path": str(data["path"])})
+    if data.get("path") is not None:
+        texts = {name: str(data[name]) for name in ("path", "revision", "device", "dtype") if name in data}
+        return _checkpoint(kind, {**options, **texts})
     if kind in CHECKPOINT_TYPES:
         raise UsageError(f"--policy.type={kind} needs trained weights: give --policy.path=FOLDER_OR_HUB_ID instead")
     if not kind or kind == "pretrained":
@@ -94,6 +95,8 @@ def _policy(data: Mapping[str, Any]) -> PolicySpec:
 
 def _checkpoint(kind: str, options: dict[str, Any]) -> PolicySpec:
     """A checkpoint says itself what it is of; LeRobot's users may say it, too."""
+    if (folder := Path(options["path"]).expanduser()).is_dir() and options["path"]:
+        options["path"] = str(folder.absolute())  # so that a run's config.yaml works from anywhere
     if kind in CHECKPOINT_TYPES:
         options["type"] = kind
     elif kind not in ("", "pretrained"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from yardarm.errors import PolicyFault, UsageError, YardarmError
 from yardarm.machine import usable_cores
-from yardarm.policies import Batching, Policy
+from yardarm.policies import BatchedPolicy, Batching, Policy
 
 __all__ = ["fix_batching"]
 
@@ -16,9 +16,9 @@ __all__ = ["fix_batching"]
 def fix_batching(policy: Policy, *, exact: bool, stored: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Set the policy's batching as the run began with it, or choose one; return what the manifest shall say.
 
-    A policy without `batching` answers requests in its own way, and is taken to be exact.
+    A policy that is no `BatchedPolicy` answers requests in its own way, and is taken to be exact.
     """
-    if not hasattr(policy, "batching"):
+    if not isinstance(policy, BatchedPolicy):
         return None
     if stored is not None:
         if stored["exact"] != exact:
@@ -26,15 +26,19 @@ def fix_batching(policy: Policy, *, exact: bool, stored: Mapping[str, Any] | Non
                 f"this run was begun with --eval.exact={str(stored['exact']).lower()}, and cannot go on otherwise: "
                 "give that, or another --output_dir"
             )
+        if stored["device"] != policy.device_type:
+            raise UsageError(
+                f"this run was begun with --policy.device={stored['device']}, and cannot go on with "
+                f"{policy.device_type}, which rounds differently; give that device, or another --output_dir"
+            )
         batching = Batching(stored["rows"], stored["threads"])
     else:
-        chosen = _choose(policy)
-        batching = chosen if exact else Batching(None, chosen.threads)
+        batching = _choose(policy) if exact else Batching(rows=None)
     policy.batching = batching
-    return {"exact": exact, "rows": batching.rows, "threads": batching.threads, **_where(policy, stored)}
+    return {"exact": exact, "rows": batching.rows, "threads": batching.threads, "device": policy.device_type}
 
 
-def _choose(policy: Any) -> Batching:
+def _choose(policy: BatchedPolicy) -> Batching:
     try:
         return policy.choose_batching(usable_cores())
     except YardarmError:
@@ -42,17 +46,3 @@ def _choose(policy: Any) -> Batching:
     except Exception as error:
         trace = traceback.format_exc()
         raise PolicyFault(f"the policy raised when it was tried on made-up observations:\n{trace}") from error
-
-
-def _where(policy: Policy, stored: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Another device rounds differently: half a run on each would be neither's result."""
-    placement = getattr(policy, "placement", None)
-    if placement is None:
-        return {}
-    device = placement.device.type
-    if stored is not None and stored.get("device", device) != device:
-        raise UsageError(
-            f"this run was begun with --policy.device={stored['device']}, and cannot go on with {device}; "
-            "give that device, or another --output_dir"
-        )
-    return {"device": device}

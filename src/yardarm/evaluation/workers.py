@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from yardarm.envs import LocalPool, Pool, ProcessPool
 from yardarm.evaluation.config import MOST_WORKERS, EvalOptions
 from yardarm.machine import usable_cores
-from yardarm.policies import LoadedPolicy
+from yardarm.policies import BatchedPolicy, LoadedPolicy
 from yardarm.results import RunFolder
 from yardarm.tasks import TaskSpec
 
@@ -29,9 +29,9 @@ def how_many_workers(options: EvalOptions, policy: LoadedPolicy, episodes: int) 
         return 1
     if options.batch_size:
         return min(options.batch_size, episodes, MOST_WORKERS)
-    batching = getattr(policy.policy, "batching", None)
-    threaded = batching is not None and (batching.threads or 1) > 1
-    waits = policy.policy.place == "host" and not threaded
+    own = policy.policy
+    threaded = isinstance(own, BatchedPolicy) and (own.batching.threads or 1) > 1
+    waits = own.place == "host" and not threaded
     most = min(usable_cores() + (1 if waits else 0), MOST_WORKERS)
     rounds = math.ceil(episodes / most)
     return math.ceil(episodes / rounds)

@@ -66,6 +66,8 @@ class BatchedPolicy(ABC):
     place: Literal["host", "worker"] = "host"
     wants: ObservationSpec
     batching: Batching = Batching()
+    device_type: str = "cpu"
+    """Where it computes; another kind of device rounds differently."""
 
     @abstractmethod
     def predict(self, observations: Observations) -> np.ndarray:
@@ -92,6 +94,10 @@ class BatchedPolicy(ABC):
             predicted = self.predict(self.batching.filled(batch))
             chunks += [self.answer(request.state, chunk) for request, chunk in zip(group, predicted, strict=False)]
         return chunks
+
+    def describe(self) -> dict[str, Any]:
+        """What a manifest shall say of it, besides its id."""
+        return {}
 
     def choose_batching(self, cores: int) -> Batching:
         """The batching for a run on so many cores; one row at a time is always exact."""

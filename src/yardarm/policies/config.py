@@ -88,6 +88,15 @@ class PolicyConfig:
         return self.input_features.get(ENVIRONMENT_STATE)
 
     @property
+    def read_features(self) -> dict[str, PolicyFeature]:
+        """The inputs that the network reads; a dataset may have had others, which LeRobot lists too."""
+        return {
+            name: feature
+            for name, feature in self.input_features.items()
+            if name in self.images or name in (STATE, ENVIRONMENT_STATE)
+        }
+
+    @property
     def action_size(self) -> int:
         """How many numbers an action has."""
         return self.output_features[ACTION].shape[0]
@@ -117,6 +126,8 @@ class PolicyConfig:
             config.check()
         except UsageError as error:
             raise UsageError(f"{source}: {error}") from None
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # a nothing or a zero somewhere
+            raise UsageError(f"{source} has a value that cannot work: {one_line(error)}") from error
         return config
 
     def to_json(self) -> dict[str, Any]:
@@ -135,11 +146,10 @@ class PolicyConfig:
             if feature.type is FeatureType.VISUAL:
                 fits = len(feature.shape) == 3 and feature.shape[0] == 3
                 require(fits, f"'{name}' must have the shape (3, height, width), not {feature.shape}")
-            else:
-                require(
-                    name in (STATE, ENVIRONMENT_STATE), f"input '{name}' is not read by policies of type '{self.type}'"
-                )
+            elif name in self.read_features:
                 require(len(feature.shape) == 1, f"'{name}' must be a flat vector, not of shape {feature.shape}")
+            else:
+                logger.debug("input '%s' is not read by policies of type '%s'", name, self.type)
         require(not self.use_peft, "use_peft=true: adapters cannot be loaded yet; merge them into the weights first")
 
 

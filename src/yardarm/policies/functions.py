@@ -12,7 +12,7 @@ import numpy as np
 
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.policies.batching import BatchedPolicy, Observations
-from yardarm.policies.loading import PolicySpec
+from yardarm.policies.loading import POLICIES, PolicySpec
 from yardarm.policies.protocol import ObservationSpec, Policy
 from yardarm.tasks import Feature
 
@@ -48,16 +48,18 @@ def as_policy(
 
     Modules and functions read `inputs`, or all of an environment's features.
     """
-    if isinstance(given, PolicySpec) or hasattr(given, "infer"):
-        return given
-    if isinstance(given, str | Path):
-        is_path = isinstance(given, Path) or Path(given).expanduser().is_dir() or ("/" in given and ":" not in given)
-        return PolicySpec("pretrained", {"path": str(given)}) if is_path else PolicySpec(str(given))
+    is_policy = isinstance(given, str | Path | PolicySpec) or (hasattr(given, "infer") and hasattr(given, "wants"))
+    if is_policy:
+        if inputs is not None:
+            raise UsageError("inputs are for functions and modules: this policy says itself what it reads")
+        return _by_name(given) if isinstance(given, str | Path) else given
     if not callable(given):
         raise UsageError(
             f"{type(given).__name__} is no policy: give a name, a checkpoint, a function or a torch module"
         )
     offered = features()
+    if isinstance(inputs, str) or (inputs is not None and not inputs):
+        raise UsageError(f"inputs must be a list of names, such as ['observation.state'], not {inputs!r}")
     names = tuple(offered) if inputs is None else tuple(inputs)
     torch = sys.modules.get("torch")  # its modules cannot be here without it
     if torch is not None and isinstance(given, torch.nn.Module):
@@ -65,6 +67,16 @@ def as_policy(
 
         return ModulePolicy(given, offered, names)
     return FunctionPolicy(given, offered, names)
+
+
+def _by_name(given: str | Path) -> PolicySpec:
+    """A registered name, or ``package.module:Name``; but a folder, or what looks like a Hub id, is a checkpoint."""
+    name = str(given)
+    if name not in POLICIES.names():
+        looks_like_a_path = isinstance(given, Path) or ("/" in name and ":" not in name)
+        if looks_like_a_path or Path(name).expanduser().is_dir():
+            return PolicySpec("pretrained", {"path": name})
+    return PolicySpec(name)
 
 
 def as_chunks(actions: np.ndarray, observations: Observations) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -80,17 +81,18 @@ class LearnedPolicy(BatchedPolicy):
         self.network = network.eval()
         self.preprocessor = preprocessor.ending_on(str(self.placement.device)).to(self.placement.device)
         self.postprocessor = postprocessor.ending_on("cpu").to(self.placement.device)
+        self.device_type = self.placement.device.type
         self.source = Source()
         renamed = self.preprocessor.step(Rename) or Rename()
-        renamed.check(config.input_features)
+        renamed.check(config.read_features)
         self.cameras = tuple(renamed.before(name) for name in config.images)
         self.wants = self._observation_spec(renamed)
         self.action_size = config.action_size
 
     def _observation_spec(self, renamed: Rename) -> ObservationSpec:
         """What the environment must offer, by its own names and with channels last, as it gives them."""
-        own_names = {renamed.before(name): name for name in self.config.input_features}
-        shapes = {name: self.config.input_features[own].shape for name, own in own_names.items()}
+        own_names = {renamed.before(name): name for name in self.config.read_features}
+        shapes = {name: self.config.read_features[own].shape for name, own in own_names.items()}
         shapes |= {name: (*shapes[name][1:], shapes[name][0]) for name in self.cameras}
         return ObservationSpec(
             inputs=tuple(shapes),
@@ -165,8 +167,8 @@ class LearnedPolicy(BatchedPolicy):
         steps = [*self.preprocessor.steps, *self.postprocessor.steps]
         return [step for step in steps if not isinstance(step, ToDevice)]
 
-    def _autocast(self) -> torch.autocast:
-        return torch.autocast(self.placement.device.type, enabled=self.config.use_amp)
+    def _autocast(self) -> AbstractContextManager[Any]:
+        return torch.autocast(self.placement.device.type) if self.config.use_amp else nullcontext()
 
     def _check(self, observations: Observations) -> None:
         """Refuse what the network would misread, or fail on somewhere deep inside."""
@@ -174,9 +176,10 @@ class LearnedPolicy(BatchedPolicy):
             if name not in observations:
                 raise UsageError(f"predict: '{name}' is missing; the policy reads {', '.join(self.row_shapes())}")
             value = observations[name]
-            if not isinstance(value, np.ndarray) or (name in self.cameras and value.dtype != np.uint8):
-                wanted = "an array of bytes (height, width, channel)" if name in self.cameras else "a numpy array"
-                raise UsageError(f"predict: '{name}' must be {wanted}, not {type(value).__name__} of {value.dtype}")
+            if not isinstance(value, np.ndarray):
+                raise UsageError(f"predict: '{name}' must be a numpy array, not {type(value).__name__}")
+            if name in self.cameras and value.dtype != np.uint8:
+                raise UsageError(f"predict: '{name}' must be bytes (height, width, channel), not {value.dtype}")
             if value.shape[1:] != shape and name not in self.wants.resizable:
                 raise UsageError(f"predict: '{name}' must have the shape {('batch', *shape)}, not {value.shape}")
 

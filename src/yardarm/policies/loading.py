@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError, nearest, one_line
+from yardarm.policies.batching import BatchedPolicy
 from yardarm.policies.protocol import ObservationSpec, Policy
 from yardarm.registry import Registry, import_object
 
@@ -62,9 +63,9 @@ class LoadedPolicy:
     id: str
 
     def describe(self) -> dict[str, Any]:
-        """What a manifest says of it; a policy may tell more of itself."""
-        more = getattr(self.policy, "describe", dict)
-        return {"id": self.id, "type": self.spec.type, **more()}
+        """What a manifest says of it."""
+        more = self.policy.describe() if isinstance(self.policy, BatchedPolicy) else {}
+        return {"id": self.id, "type": self.spec.type, **more}
 
 
 def resolve_policy(source: PolicySpec | Policy, rename_map: Mapping[str, str] | None = None) -> LoadedPolicy:
@@ -72,7 +73,7 @@ def resolve_policy(source: PolicySpec | Policy, rename_map: Mapping[str, str] | 
 
     `rename_map` becomes an option of a policy that is made here.
     """
-    if rename_map:
+    if rename_map is not None:
         if not isinstance(source, PolicySpec):
             raise UsageError("a policy that is an object has its names already: rename_map is for policies by name")
         source = replace(source, options={**source.options, "rename_map": dict(rename_map)})
@@ -143,7 +144,8 @@ def _source(kind: type) -> bytes:
 def _content(policy: Policy) -> bytes:
     """What an object holds, such as weights; one that cannot be pickled is like no other, and never resumed."""
     try:
-        return pickle.dumps(vars(policy))
+        # How a run puts batches together is no part of what a policy is.
+        return pickle.dumps({name: value for name, value in vars(policy).items() if name != "batching"})
     except Exception:
         return uuid.uuid4().bytes
 

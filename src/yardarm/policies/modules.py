@@ -26,20 +26,23 @@ class ModulePolicy(FunctionPolicy):
     def __init__(self, module: nn.Module, features: Mapping[str, Feature], inputs: Sequence[str]) -> None:
         super().__init__(module, features, inputs)
         self._module = module
-        self.id = f"{self.name}-{_content(module)}"
+        self.id = f"{self.name}-{_content(module, inputs)}"
         some = next(module.parameters(), None)
         self._device = torch.device("cpu") if some is None else some.device
+        self.device_type = self._device.type
         self._cameras = tuple(name for name in inputs if features[name].is_image)
 
     def predict(self, observations: Observations) -> np.ndarray:
         """Ask the module, and leave it as it was."""
-        was_training = self._module.training
+        modes = {part: part.training for part in self._module.modules()}  # some may be frozen in evaluation mode
         self._module.eval()
         try:
-            with torch.inference_mode(), self.batching.fixed_threads():
+            # No inference mode: what a module keeps for later, such as positions, must be of use in training.
+            with torch.no_grad(), self.batching.fixed_threads():
                 answer = self._module({name: as_tensor(value, self._device) for name, value in observations.items()})
         finally:
-            self._module.train(was_training)
+            for part, training in modes.items():
+                part.training = training
         if not isinstance(answer, torch.Tensor):
             raise PolicyFault(f"the module answered with {type(answer).__name__} instead of a tensor of actions")
         return as_chunks(answer.float().numpy(force=True), observations)
@@ -49,12 +52,12 @@ class ModulePolicy(FunctionPolicy):
         return choose_batching(self, lambda rows: made_up(self.wants.shapes, self._cameras, rows), self._device, cores)
 
 
-def _content(module: nn.Module) -> str:
-    """Equal for equal weights and source, so that a run can go on with the same module."""
+def _content(module: nn.Module, inputs: Sequence[str]) -> str:
+    """Equal for equal weights, source, parts and inputs, so that a run can go on with the same module."""
     try:
         source = inspect.getsource(type(module))
     except (OSError, TypeError):  # defined at a prompt
         source = type(module).__qualname__
-    digest = hashlib.sha256(source.encode())
+    digest = hashlib.sha256(repr([source, repr(module), *inputs]).encode())
     add_to_digest(digest, module.state_dict())
     return digest.hexdigest()[:12]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
@@ -29,11 +30,13 @@ from yardarm.policies.processing import (
     Rename,
     make_postprocessor,
     make_preprocessor,
+    modes_of,
 )
 from yardarm.registry import import_object
 
 __all__ = ["load_policy"]
 
+FIXED = {"input_features", "output_features", "pretrained_path"}
 # What torch.compile puts into the names of a compiled module's parameters.
 COMPILED = "_orig_mod."
 
@@ -54,15 +57,21 @@ def load_policy(
     `rename_map` maps the environment's input names to the policy's. `resize_images` lets images of another size than
     the policy was trained with be resized. Any field of the checkpoint's ``config.json`` can be overridden by its name.
     """
+    if not isinstance(resize_images, bool):
+        raise UsageError(f"--policy.resize_images must be true or false, not {resize_images}")
     placement = Placement(choose_device(device), choose_dtype(dtype), resize_images)
     folder = find_checkpoint(str(path), revision or overrides.pop("pretrained_revision", None))
     stored = folder.read_json(CONFIG)
     architecture = _architecture(stored, folder, type)
+    if fixed := FIXED & overrides.keys():
+        raise UsageError(f"--policy.{min(fixed)} cannot be changed: it is what the checkpoint was trained with")
     changed = "".join(f" with --policy.{name}={value}" for name, value in overrides.items())
     config = architecture.config_class.from_json(stored, overrides, f"{folder.path / CONFIG}{changed}")
     split = split_old_statistics(folder.read_tensors(WEIGHTS), config)
     preprocessor, postprocessor = _pipelines(folder, config, split)
-    if rename_map:
+    if "normalization_mapping" in overrides:
+        preprocessor, postprocessor = (part.normalizing(modes_of(config)) for part in (preprocessor, postprocessor))
+    if rename_map is not None:
         preprocessor = preprocessor.having(_renaming(rename_map, config))
     misfit = f"{folder.path / WEIGHTS} does not fit its {CONFIG}{changed}"
     network = _network(architecture, config, split.weights, misfit)
@@ -93,10 +102,10 @@ def _pipelines(folder: CheckpointFolder, config: PolicyConfig, split: SplitWeigh
 def _renaming(rename_map: Mapping[str, str], config: PolicyConfig) -> Rename:
     """What a user asks for must be of use; a checkpoint may hold names that nobody reads."""
     for old, new in rename_map.items():
-        if new not in config.input_features:
+        if new not in config.read_features:
             raise UsageError(
                 f"rename_map renames '{old}' to '{new}', which the policy does not read; "
-                f"it reads {', '.join(config.input_features)}"
+                f"it reads {', '.join(config.read_features)}"
             )
     return Rename(dict(rename_map))
 
@@ -113,7 +122,7 @@ def _network(
     architecture: type[LearnedPolicy], config: PolicyConfig, weights: Mapping[str, Tensor], misfit: str
 ) -> nn.Module:
     """Lay the network out, and give it the checkpoint's tensors."""
-    with _Uninitialized():
+    with _Uninitialized(), torch.random.fork_rng(devices=[]):
         network = architecture.network_class(config)
     found = {name.replace(COMPILED, ""): value for name, value in weights.items()}
     expected = {architecture.prefix + name: value for name, value in network.state_dict().items()}
@@ -126,8 +135,10 @@ def _network(
             raise UsageError(
                 f"{misfit}: '{name}' has the shape {tuple(found[name].shape)}, where {tuple(value.shape)} is expected"
             )
-        if not found[name].sum().isfinite():  # NaN and infinity survive a sum, which is far quicker than a search
-            raise UsageError(f"{misfit}: '{name}' has values that are not finite (NaN or infinity)")
+        # NaN and infinity survive a sum, which is far quicker than a search.
+        if not found[name].sum(dtype=torch.float64).isfinite():
+            source = misfit.partition(" does not fit")[0]
+            raise UsageError(f"{source} is damaged: '{name}' has values that are not finite (NaN or infinity)")
     network.load_state_dict({name.removeprefix(architecture.prefix): found[name] for name in expected}, assign=True)
     return network
 

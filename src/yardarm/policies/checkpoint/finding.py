@@ -19,6 +19,8 @@ INNER = ("pretrained_model", "last/pretrained_model", "checkpoints/last/pretrain
 
 def find_checkpoint(path_or_id: str | Path, revision: str | None = None) -> CheckpointFolder:
     """A local folder, or the files of a repository on the Hub, downloaded unless they are in the cache."""
+    if not str(path_or_id).strip():
+        raise UsageError("--policy.path is empty; give a folder with a checkpoint, or a Hub id (owner/name)")
     path = Path(path_or_id).expanduser()
     if path.is_dir():
         if revision is not None:

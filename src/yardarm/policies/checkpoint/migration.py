@@ -34,7 +34,7 @@ def split_old_statistics(weights: Mapping[str, Tensor], config: PolicyConfig) ->
         if not key.startswith(OLD_MODULES):
             own[key] = value
             continue
-        _, buffer, statistic = key.rsplit(".", 2)
+        buffer, _, statistic = key.partition(".")[2].partition(".")
         if buffer in by_buffer:
             statistics.setdefault(by_buffer[buffer], {})[statistic] = value
     return SplitWeights(own, statistics)

@@ -12,6 +12,7 @@ from safetensors.torch import save
 
 from yardarm.errors import UsageError, one_line
 from yardarm.policies.checkpoint.files import CONFIG, WEIGHTS
+from yardarm.policies.processing import POSTPROCESSOR, PREPROCESSOR
 
 if TYPE_CHECKING:
     from yardarm.policies.learned import LearnedPolicy
@@ -21,15 +22,15 @@ __all__ = ["push_checkpoint", "save_checkpoint"]
 
 def save_checkpoint(policy: LearnedPolicy, folder: str | Path) -> None:
     """Write configuration, pipelines and, last, the weights; each file is complete or not there."""
-    path = Path(folder)
+    path = Path(folder).expanduser()
     try:
         path.mkdir(parents=True, exist_ok=True)
         _write(path / CONFIG, json.dumps(policy.config.to_json(), indent=4).encode())
-        for pipeline in (policy.preprocessor, policy.postprocessor):
+        for name, pipeline in ((PREPROCESSOR, policy.preprocessor), (POSTPROCESSOR, policy.postprocessor)):
             data, files = pipeline.to_json()
-            for name, tensors in files.items():
-                _write(path / name, save({key: value.contiguous() for key, value in tensors.items()}))
-            _write(path / f"{pipeline.name}.json", json.dumps(data, indent=2).encode())
+            for file, tensors in files.items():
+                _write(path / file, save({key: value.contiguous() for key, value in tensors.items()}))
+            _write(path / f"{name}.json", json.dumps(data, indent=2).encode())
         _write(path / WEIGHTS, save(policy.weights(), metadata={"format": "pt"}))
     except OSError as error:
         raise UsageError(f"a checkpoint cannot be written to {path}: {error.strerror}") from error

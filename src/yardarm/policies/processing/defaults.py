@@ -7,7 +7,7 @@ from yardarm.policies.processing.normalization import Normalize, Statistics, Unn
 from yardarm.policies.processing.pipeline import Pipeline
 from yardarm.policies.processing.steps import Rename, ToBatch, ToDevice
 
-__all__ = ["POSTPROCESSOR", "PREPROCESSOR", "make_postprocessor", "make_preprocessor"]
+__all__ = ["POSTPROCESSOR", "PREPROCESSOR", "make_postprocessor", "make_preprocessor", "modes_of"]
 
 # Their names are the names of their files, too.
 PREPROCESSOR = "policy_preprocessor"
@@ -17,15 +17,16 @@ POSTPROCESSOR = "policy_postprocessor"
 def make_preprocessor(config: PolicyConfig, statistics: Statistics) -> Pipeline:
     """What LeRobot puts before a network by default."""
     features = {**config.input_features, **config.output_features}
-    normalize = Normalize(features, _modes(config), statistics)
+    normalize = Normalize(features, modes_of(config), statistics)
     return Pipeline(PREPROCESSOR, [Rename(), ToBatch(), ToDevice(), normalize])
 
 
 def make_postprocessor(config: PolicyConfig, statistics: Statistics) -> Pipeline:
     """What LeRobot puts after a network by default."""
-    unnormalize = Unnormalize(config.output_features, _modes(config), statistics)
+    unnormalize = Unnormalize(config.output_features, modes_of(config), statistics)
     return Pipeline(POSTPROCESSOR, [unnormalize, ToDevice()])
 
 
-def _modes(config: PolicyConfig) -> dict[FeatureType, NormalizationMode]:
+def modes_of(config: PolicyConfig) -> dict[FeatureType, NormalizationMode]:
+    """How a configuration says that features are normalised."""
     return {FeatureType(kind): mode for kind, mode in config.normalization_mapping.items()}

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from yardarm.errors import UsageError
-from yardarm.policies.config import FeatureType, NormalizationMode, PolicyFeature
+from yardarm.policies.config import ACTION, FeatureType, NormalizationMode, PolicyFeature
 from yardarm.policies.processing.steps import Batch
 
 __all__ = ["Normalize", "Statistics", "Unnormalize"]
@@ -36,12 +36,12 @@ class _Scale:
     is_range: bool
 
     def normalized(self, value: Tensor, eps: float) -> Tensor:
-        if self.is_range:
-            return 2 * (value - self.offset) / self.width - 1
-        return (value - self.offset) / (self.width + eps)
+        offset, width = self.offset.to(value.device), self.width.to(value.device)
+        return 2 * (value - offset) / width - 1 if self.is_range else (value - offset) / (width + eps)
 
     def unnormalized(self, value: Tensor) -> Tensor:
-        return ((value + 1) / 2 if self.is_range else value) * self.width + self.offset
+        offset, width = self.offset.to(value.device), self.width.to(value.device)
+        return ((value + 1) / 2 if self.is_range else value) * width + offset
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,18 @@ class _Normalization:
     scales: dict[str, _Scale] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name, feature in self.features.items():
+        for name, feature in self._treated().items():
             mode = self.modes.get(feature.type, NormalizationMode.IDENTITY)
             treated = self.only is None or name in self.only or feature.type is FeatureType.ACTION
             if treated and mode is not NormalizationMode.IDENTITY and name in self.statistics:
                 self.scales[name] = self._scale(name, feature, mode)
+
+    def _treated(self) -> dict[str, PolicyFeature]:
+        """The features by name; actions always, even where a file forgets to list them, as in LeRobot."""
+        if ACTION in self.features or ACTION not in self.statistics:
+            return dict(self.features)
+        longest = max(self.statistics[ACTION].values(), key=torch.numel)  # beside a count, which is a single number
+        return {**self.features, ACTION: PolicyFeature(FeatureType.ACTION, tuple(longest.shape))}
 
     def _scale(self, name: str, feature: PolicyFeature, mode: NormalizationMode) -> _Scale:
         first, second = (self._statistic(name, feature, statistic) for statistic in READS[mode])

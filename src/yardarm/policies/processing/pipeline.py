@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from yardarm.errors import UsageError, one_line
+from yardarm.policies.config import FeatureType, NormalizationMode
 from yardarm.policies.processing.normalization import Normalize, Unnormalize
 from yardarm.policies.processing.steps import Batch, Rename, Step, ToBatch, ToDevice
 
@@ -44,7 +45,15 @@ class Pipeline:
 
     def ending_on(self, device: str) -> Self:
         """With values delivered to a device, whatever device a checkpoint was trained on."""
-        return self.having(replace(self.step(ToDevice) or ToDevice(), device=device))
+        step = self.step(ToDevice)
+        return self if step is None else self.having(replace(step, device=device))
+
+    def normalizing(self, modes: Mapping[FeatureType, NormalizationMode]) -> Self:
+        """With other modes of normalisation."""
+        steps = [
+            replace(step, modes=modes) if isinstance(step, Normalize | Unnormalize) else step for step in self.steps
+        ]
+        return type(self)(self.name, steps)
 
     def to(self, device: torch.device) -> Self:
         """With everything that its steps hold on a device."""
