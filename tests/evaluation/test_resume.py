@@ -76,7 +76,7 @@ def test_ctrl_c_and_sigterm_stop_cleanly_and_say_how_to_go_on(stop: signal.Signa
     _, errors = process.communicate(timeout=20)
     assert process.returncode == code
     assert "Traceback" not in errors
-    assert "which are kept; go on with" in errors
+    assert "are finished and kept; go on with" in errors
     assert f"--output_dir={folder}" in errors
     assert_all_gone(children)
     assert json.loads((folder / "manifest.json").read_text())["status"] == "interrupted"
