@@ -50,7 +50,10 @@ def test_the_training_path_has_a_gradient_everywhere() -> None:
     [
         ({"n_action_steps": 11}, "n_action_steps must be between 1 and chunk_size=10, not 11"),
         ({"n_obs_steps": 2}, "n_obs_steps must be 1 for ACT, not 2"),
-        ({"temporal_ensemble_coeff": 0.1}, "temporal_ensemble_coeff predicts every step anew: set n_action_steps=1, too"),
+        (
+            {"temporal_ensemble_coeff": 0.1},
+            "temporal_ensemble_coeff predicts every step anew: set n_action_steps=1, too",
+        ),
         ({"vision_backbone": "resnet101"}, "vision_backbone 'resnet101' is unknown; did you mean 'resnet50'"),
         ({"feedforward_activation": "glu"}, "feedforward_activation 'glu' is unknown"),
         ({"replace_final_stride_with_dilation": True}, "works with resnet50 only, not with resnet18"),
