@@ -73,8 +73,7 @@ def load_policy(
         preprocessor, postprocessor = (part.normalizing(modes_of(config)) for part in (preprocessor, postprocessor))
     if rename_map is not None:
         preprocessor = preprocessor.having(_renaming(rename_map, config))
-    misfit = f"{folder.path / WEIGHTS} does not fit its {CONFIG}{changed}"
-    network = _network(architecture, config, split.weights, misfit)
+    network = _network(architecture, config, split.weights, f"{folder.path / WEIGHTS}", f"{CONFIG}{changed}")
     policy = architecture(config, network, preprocessor, postprocessor, placement)
     policy.source = replace(policy.source, path=str(path), commit=folder.commit)
     return policy
@@ -119,13 +118,14 @@ def _pipeline(folder: CheckpointFolder, name: str) -> Pipeline:
 
 
 def _network(
-    architecture: type[LearnedPolicy], config: PolicyConfig, weights: Mapping[str, Tensor], misfit: str
+    architecture: type[LearnedPolicy], config: PolicyConfig, weights: Mapping[str, Tensor], source: str, settings: str
 ) -> nn.Module:
-    """Lay the network out, and give it the checkpoint's tensors."""
+    """Lay the network out as the settings say, and give it the tensors of the source."""
     with _Uninitialized(), torch.random.fork_rng(devices=[]):
         network = architecture.network_class(config)
     found = {name.replace(COMPILED, ""): value for name, value in weights.items()}
     expected = {architecture.prefix + name: value for name, value in network.state_dict().items()}
+    misfit = f"{source} does not fit its {settings}"
     if missing := [name for name in expected if name not in found]:
         raise UsageError(f"{misfit}: it lacks {_few(missing)}")
     if unknown := [name for name in found if name not in expected]:
@@ -137,7 +137,6 @@ def _network(
             )
         # NaN and infinity survive a sum, which is far quicker than a search.
         if not found[name].sum(dtype=torch.float64).isfinite():
-            source = misfit.partition(" does not fit")[0]
             raise UsageError(f"{source} is damaged: '{name}' has values that are not finite (NaN or infinity)")
     network.load_state_dict({name.removeprefix(architecture.prefix): found[name] for name in expected}, assign=True)
     return network
