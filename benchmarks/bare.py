@@ -101,7 +101,7 @@ def measure_experts(tasks: Sequence[TaskSpec], seeds: Sequence[int], processes: 
 
 def _play_experts(barrier: Barrier, tasks: Sequence[TaskSpec], seeds: Sequence[int]) -> ExpertCosts:
     experts = import_object("metaworld.policies:ENV_POLICY_MAP")
-    import_object("yardarm.envs.metaworld:MetaworldSimulator")  # imported once, by the engine's launcher too
+    import_object("yardarm.simulators.metaworld:MetaworldSimulator")  # imported once, by the engine's launcher too
     costs, clock = ExpertCosts(), time.process_time
     barrier.wait()
     for task in tasks:

@@ -11,7 +11,7 @@ import pickle
 import resource
 import time
 
-from yardarm.envs.metaworld import MetaworldSimulator
+from yardarm.simulators.metaworld import MetaworldSimulator
 from yardarm.tasks import TaskSpec
 from yardarm.tasks.metaworld import MetaworldConfig
 

@@ -72,7 +72,7 @@ class CostedSimulator:
 
     def __init__(self, task: TaskSpec) -> None:
         # By name: this module is imported in the main process too, which loads no simulator.
-        self._simulator = import_object("yardarm.envs.metaworld:MetaworldSimulator")(task)
+        self._simulator = import_object("yardarm.simulators.metaworld:MetaworldSimulator")(task)
         self._limit = task.max_steps
         self._has_looked = False
 

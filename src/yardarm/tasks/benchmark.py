@@ -16,7 +16,18 @@ from yardarm.tasks.spec import TaskSpec
 
 __all__ = ["BENCHMARKS", "BenchmarkConfig", "option", "positive"]
 
-BENCHMARKS = Registry("benchmark", "yardarm.benchmarks", {"metaworld": "yardarm.tasks.metaworld:MetaworldConfig"})
+BENCHMARKS = Registry(
+    "benchmark",
+    "yardarm.benchmarks",
+    {
+        "aloha": "yardarm.tasks.aloha:AlohaConfig",
+        "gym": "yardarm.tasks.gym:GymConfig",
+        "hub": "yardarm.tasks.hub:HubConfig",
+        "libero": "yardarm.tasks.libero:LiberoConfig",
+        "metaworld": "yardarm.tasks.metaworld:MetaworldConfig",
+        "pusht": "yardarm.tasks.pusht:PushtConfig",
+    },
+)
 
 
 def option(default: Any, help: str) -> Any:

@@ -114,7 +114,7 @@ class MetaworldConfig(BenchmarkConfig):
         state = {"observation.state": Feature((4,), "float64")}
         offered = {"pixels": image, "pixels_agent_pos": {**image, **state}, "state": state}[self.obs_type]
         return EnvSpec(
-            simulator="yardarm.envs.metaworld:MetaworldSimulator",
+            simulator="yardarm.simulators.metaworld:MetaworldSimulator",
             # All 39 raw values are always there: Meta-World's scripted experts read them.
             features={**offered, "observation.environment_state": Feature((39,), "float64")},
             action=ActionSpec(size=4, low=-1.0, high=1.0),
@@ -125,7 +125,7 @@ class MetaworldConfig(BenchmarkConfig):
                 "width": self.observation_width,
                 "episode_length": self._max_steps,
             },
-            preload=("yardarm.envs.metaworld", "metaworld.policies"),
+            preload=("yardarm.simulators.metaworld", "metaworld.policies"),
             renderer="mujoco",
         )
 

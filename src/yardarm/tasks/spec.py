@@ -26,11 +26,11 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """A flat float32 action and its bounds."""
+    """A flat float32 action and its bounds: one for all of its numbers, or one each."""
 
     size: int
-    low: float
-    high: float
+    low: float | tuple[float, ...]
+    high: float | tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)

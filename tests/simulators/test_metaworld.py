@@ -8,47 +8,11 @@ import numpy as np
 import pytest
 
 from tests.helpers import GOLDEN
-from yardarm.envs import ProcessPool
-from yardarm.envs.messages import Begin, Finished, Play, Rollout, Seen
-from yardarm.envs.processes import ProcessWorker
-from yardarm.envs.shared_memory import MemoryLayout
-from yardarm.policies.chunks import PlayableChunk
-from yardarm.tasks import EpisodeSpec, TaskSpec
+from tests.simulators.acting import Actor, assert_same_picture
 from yardarm.tasks.metaworld import MetaworldConfig
 
-EVERYTHING = ("observation.image", "observation.state", "observation.environment_state")
 # The goal marker of push-v3's first frame, which LeRobot draws where the last episode left it.
 MARKER = (slice(100, 300), slice(150, 400))
-
-
-class Actor:
-    """Drives one worker by hand."""
-
-    def __init__(self, task: TaskSpec) -> None:
-        self.task = task
-        self.pool = ProcessPool(1, time_limit_s=120)
-        self.pool.choose_renderer([task])
-        features = {name: task.env.features[name] for name in EVERYTHING}
-        self.worker: ProcessWorker = self.pool.hire(task, MemoryLayout(features))
-
-    def begin(self, seed: int, wanted: tuple[str, ...] = EVERYTHING) -> dict[str, np.ndarray]:
-        self.worker.order(Begin(EpisodeSpec(self.task, 0, seed), wanted))
-        return self._seen()
-
-    def play(self, actions: np.ndarray, wanted: tuple[str, ...] = EVERYTHING) -> dict[str, np.ndarray]:
-        self.worker.order(Play.of(PlayableChunk(actions, {len(actions): wanted})))
-        return self._seen()
-
-    def play_to_the_end(self, actions: np.ndarray) -> Rollout:
-        self.worker.order(Play.of(PlayableChunk(actions, {len(actions): ()})))
-        ((_, report),) = self.pool.wait()
-        assert isinstance(report, Finished), report
-        return report.rollout
-
-    def _seen(self) -> dict[str, np.ndarray]:
-        ((_, report),) = self.pool.wait()
-        assert isinstance(report, Seen), report
-        return {name: value.copy() for name, value in self.worker.looks[0].items()}
 
 
 @pytest.fixture
@@ -57,13 +21,6 @@ def actor(request: pytest.FixtureRequest) -> Iterator[Actor]:
     actor = Actor(task)
     yield actor
     actor.pool.close()
-
-
-def assert_same_picture(seen: np.ndarray, expected: np.ndarray) -> None:
-    difference = np.abs(seen.astype(int) - expected.astype(int))
-    assert difference.mean() < 0.05
-    blocks = difference[:480, :480].reshape(30, 16, 30, 16, 3).mean(axis=(1, 3, 4))
-    assert blocks.max() < 2
 
 
 def assert_same_raw_values(seen: dict[str, np.ndarray], expected: np.ndarray) -> None:

@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 from metaworld.env_dict import ALL_V3_ENVIRONMENTS
 
-from yardarm.envs.mujoco_camera import MujocoCamera
-from yardarm.envs.simulator import Observation, Step
+from yardarm.envs import Observation, Step
+from yardarm.simulators.mujoco_camera import MujocoCamera
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["MetaworldSimulator"]
