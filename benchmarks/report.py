@@ -14,7 +14,7 @@ from pathlib import Path
 
 from yardarm.envs.rendering import gpu_ids
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores
-from yardarm.results import versions
+from yardarm.machine import versions
 
 HEAD = """| figure | measured | against | arithmetic allows | to reach | reached |
 |---|---|---|---|---|---|"""

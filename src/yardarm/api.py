@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener
+from yardarm.evaluation import EvalConfig, EvalOptions, Listener, select_tasks
 from yardarm.evaluation import evaluate as run_evaluation
 from yardarm.policies import Policy, PolicySpec, as_policy
 from yardarm.results import RunResult
@@ -19,12 +19,13 @@ __all__ = ["evaluate"]
 
 def evaluate(
     policy: str | PolicySpec | Policy | Callable[[Any], Any],
-    tasks: str | Sequence[str] | BenchmarkConfig,
+    tasks: str | Sequence[str] | BenchmarkConfig | Sequence[BenchmarkConfig],
     *,
     benchmark: str = "metaworld",
     inputs: Sequence[str] | None = None,
     seed: int = 1000,
     output_dir: str | Path | None = None,
+    trust_remote_code: bool = False,
     resume: bool = False,
     listener: Listener | None = None,
     **options: Any,
@@ -36,23 +37,34 @@ def evaluate(
     actions; such a one reads `inputs`, or all that the tasks offer.
 
     `tasks` selects tasks as ``--env.task`` does ("medium", ["reach-v3", "easy"]), or is a whole benchmark
-    configuration. Further options are those below ``--eval.``: `n_episodes`, `batch_size`, `videos`, …
+    configuration, or a list of those. Further options are those below ``--eval.``: `n_episodes`, `batch_size`, …
 
     Workers are started by a process of their own, so a script that calls this needs no ``__main__`` guard.
     """
-    if isinstance(tasks, BenchmarkConfig):
-        env = tasks
-    else:
-        env = BENCHMARKS.load(benchmark)(task=tasks if isinstance(tasks, str) else ",".join(tasks))
+    envs = _benchmarks(tasks, benchmark)
     config = EvalConfig(
-        env=env,
-        policy=as_policy(policy, lambda: env.tasks()[0].env.features, inputs),
+        env=envs,
+        policy=as_policy(policy, lambda: select_tasks(envs, trust_remote_code)[0].env.features, inputs),
         eval=_eval_options(options),
         seed=seed,
         output_dir=Path(output_dir) if output_dir else None,
+        trust_remote_code=trust_remote_code,
         resume=resume,
     )
     return run_evaluation(config, listener)
+
+
+def _benchmarks(
+    tasks: str | Sequence[str] | BenchmarkConfig | Sequence[BenchmarkConfig], benchmark: str
+) -> list[BenchmarkConfig]:
+    given = [tasks] if isinstance(tasks, str | BenchmarkConfig) else list(tasks)
+    configs = [item for item in given if isinstance(item, BenchmarkConfig)]
+    names = [item for item in given if isinstance(item, str)]
+    if configs and len(configs) == len(given):
+        return configs
+    if len(names) != len(given):
+        raise UsageError("tasks must be names of tasks, or benchmark configurations, not some of each")
+    return [BENCHMARKS.load(benchmark)(task=",".join(names))]
 
 
 def _eval_options(options: dict[str, Any]) -> EvalOptions:

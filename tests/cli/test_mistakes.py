@@ -22,7 +22,7 @@ def with_flag(flag: str) -> list[str]:
     ("words", "message"),
     [
         (["evil"], "unknown command 'evil'; did you mean 'eval'?"),
-        (["eval"], "--env.type is missing; installed: metaworld, toy"),
+        (["eval"], "--env.type is missing; one of aloha, gym, hub, libero, metaworld, pusht, toy"),
         (["eval", "--env.type=metaworld"], "--policy.type is missing"),
         (["eval", "reach-v3"], "yardarm eval takes flags only, not 'reach-v3'"),
         (["eval", "-x"], "'-x' is not a flag"),

@@ -36,7 +36,7 @@ def run(words: Sequence[str]) -> int:
         raise UsageError(f"yardarm eval takes flags only, not '{plain[0]}'")
     config = read_config(flags)
     console = Console(highlight=False, markup=False, emoji=False)
-    for note in config.env.notes():
+    for note in [note for env in config.envs for note in env.notes()]:
         print(f"yardarm: warning: {note}", file=sys.stderr)
     try:
         with open_display(console) as display:

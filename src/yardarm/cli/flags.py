@@ -46,6 +46,8 @@ def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
             data[section] = FlagText(text)
             continue
         inner = data.setdefault(section, {})
+        if isinstance(inner, list):
+            raise UsageError(f"--{name}: the configuration file lists several under '{section}'; change it there")
         if not isinstance(inner, dict):
             raise UsageError(f"--{name}: '{section}' already has the value '{inner}'")
         inner[key] = FlagText(text)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from yardarm.envs import ProcessPool
 from yardarm.errors import UsageError
-from yardarm.machine import cpu_model, total_memory_gb, usable_cores
+from yardarm.machine import cpu_model, total_memory_gb, usable_cores, versions
 from yardarm.policies import CHECKPOINT_TYPES, POLICIES
-from yardarm.results import versions
 from yardarm.tasks import BENCHMARKS
 
 __all__ = ["run"]

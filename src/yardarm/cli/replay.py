@@ -35,12 +35,12 @@ fingerprints that were recorded.
 usage: yardarm replay RUN [--task=…] [--episode=…] [--camera=…] [--size=…] [--fps=…] [--output=…]
 
   RUN        a run's folder
-  --task     the task's name; not needed when the run has one task
+  --task     the task's name (BENCHMARK/TASK if two have it); not needed when the run has one task
   --episode  the episode's index [0]
   --camera   the camera [the one that the policy saw]
   --size     the video's size [{VIDEO_SIZE[0]}x{VIDEO_SIZE[1]}]
   --fps      frames a second of real time; without a GPU a frame takes about 0.2 s to render [{VIDEO_FPS}]
-  --output   where the video goes [RUN/videos/TASK/episode_NNNNN_CAMERA.mp4]"""
+  --output   where the video goes [RUN/videos/BENCHMARK/TASK/episode_NNNNN_CAMERA.mp4]"""
 
 
 def run(words: Sequence[str]) -> int:
@@ -75,10 +75,11 @@ def _prepare(stored: StoredRun, flags: dict[str, str]) -> Replay:
         raise UsageError(f"unknown camera '{camera}'{nearest(camera, cameras)} one of {', '.join(cameras)}")
     if not episode.task.env.replayable:
         raise UsageError(f"'{episode.task.name}' cannot be replayed; film it while it runs with --eval.videos=N")
-    film, fps = film_of(episode.task, camera, _size(flags.get("size")), _integer(flags, "fps", VIDEO_FPS, least=1))
-    path = (
-        Path(flags["output"]) if "output" in flags else stored.folder.video(record.key.task, record.key.index, camera)
-    )
+    size, only = _size(flags.get("size")), episode.task.env.frame_size
+    if size and only and size != only:
+        raise UsageError(f"--size={flags['size']}: '{episode.task.name}' draws {only[0]}x{only[1]} only")
+    film, fps = film_of(episode.task, camera, size, _integer(flags, "fps", VIDEO_FPS, least=1))
+    path = Path(flags["output"]) if "output" in flags else stored.folder.video(record.key, camera)
     if path.suffix != ".mp4":
         raise UsageError(f"--output must end in .mp4, got '{path}'")
     stored.folder.load_played(record.key)  # what is missing or damaged is said before anything starts
@@ -105,9 +106,9 @@ def _integer(flags: dict[str, str], name: str, default: int, least: int = 0) -> 
     return int(text)
 
 
-def _size(text: str | None) -> tuple[int, int]:
+def _size(text: str | None) -> tuple[int, int] | None:
     if text is None:
-        return VIDEO_SIZE
+        return None
     parts = text.lower().split("x")
     sides = parts * 2 if len(parts) == 1 else parts
     if len(sides) != 2 or not all(side.isdecimal() and 16 <= int(side) <= 4096 for side in sides):

@@ -4,6 +4,7 @@
 """
 
 from yardarm.envs.pool import LocalPool, Pool, Worker
+from yardarm.envs.probing import find_tasks, installed_for
 from yardarm.envs.processes import ProcessPool
 from yardarm.envs.shared_memory import MemoryLayout
 from yardarm.envs.simulator import Observation, Simulator, Step, fingerprint
@@ -17,5 +18,7 @@ __all__ = [
     "Simulator",
     "Step",
     "Worker",
+    "find_tasks",
     "fingerprint",
+    "installed_for",
 ]

@@ -2,8 +2,8 @@
 
 Its standard input is a socket. After a setup it serves requests, each one JSON object:
 
-    {"op": "fork", "environment": {…}}   with two descriptors: the worker's socket and its memory → {"pid": …}
-    {"op": "kill", "pid": …}                                                                    → {}
+    {"op": "fork", "environment": {…}}   with descriptors: the worker's socket, and memory to play episodes → {"pid": …}
+    {"op": "kill", "pid": …}                                                                              → {}
 
 An answer may be {"error": …}.
 
@@ -107,8 +107,8 @@ def _fork(control: socket.socket, environment: dict[str, str], descriptors: list
         os.environ.update(environment)
         if backend := environment.get("MUJOCO_GL"):
             use_backend(backend)
-        worker_socket, memory = descriptors
-        serve(Channel(socket.socket(fileno=worker_socket)), memory)
+        worker_socket, *memory = descriptors
+        serve(Channel(socket.socket(fileno=worker_socket)), *memory)
         status = 0
     finally:
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""The main process's end of a launcher."""
+"""The main process's end of launchers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yardarm
 from yardarm.envs.channel import Channel
-from yardarm.errors import EnvironmentFault, SetupError
+from yardarm.envs.interpreters import check_interpreter, paths_for
+from yardarm.envs.messages import Answered, Ask, Failed, Refused, Report
+from yardarm.envs.rendering import backends, missing_renderer_hint
+from yardarm.errors import EnvironmentFault, SetupError, UsageError
+from yardarm.tasks import Home
 
-__all__ = ["SINGLE_THREADED", "Launcher"]
+__all__ = ["SINGLE_THREADED", "Launcher", "Launchers"]
 
 # One thread a worker: the workers are the parallelism, and more threads only fight for the same cores.
 SINGLE_THREADED = {
@@ -24,6 +29,18 @@ SINGLE_THREADED = {
     "MKL_NUM_THREADS": "1",
     "LP_NUM_THREADS": "1",
 }
+# What a launcher runs. A file in the current directory must not stand in for a module of the standard library, and
+# Yardarm comes from where it is, even to an interpreter that has none: a worker needs numpy beside it.
+PROGRAM = """
+import sys
+sys.path[:] = [entry for entry in sys.path if entry]
+import importlib.util
+spec = importlib.util.spec_from_file_location("yardarm", sys.argv[1])
+sys.modules["yardarm"] = module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+from yardarm.envs.launcher import main
+main()
+"""
 PRELOAD_LIMIT_S = 300.0
 FAREWELL_LIMIT_S = 10.0
 
@@ -31,13 +48,15 @@ FAREWELL_LIMIT_S = 10.0
 class Launcher:
     """Starts a launcher process, has it fork and kill workers, and sees it off."""
 
-    def __init__(self, modules: Sequence[str], log: Path | None = None) -> None:
+    def __init__(self, home: Home, log: Path | None = None) -> None:
+        python = home.python or sys.executable
+        if home.python:
+            check_interpreter(home.python)
         self._control, theirs = socket.socketpair()
         with theirs, contextlib.ExitStack() as stack:
             output: Any = stack.enter_context(log.open("ab")) if log else subprocess.DEVNULL
             self._process = subprocess.Popen(
-                # -P: a file in the current directory must not stand in for a module of the standard library.
-                [sys.executable, "-P", "-c", "from yardarm.envs.launcher import main; main()"],
+                [python, "-c", PROGRAM, str(yardarm.__file__)],
                 stdin=theirs.fileno(),
                 stdout=output,
                 stderr=output,
@@ -48,15 +67,17 @@ class Launcher:
         self._control.settimeout(PRELOAD_LIMIT_S)
         self._answers = Channel(self._control)
         try:
-            complaint = self._preload(modules)
+            complaint = self._preload(home)
         except BaseException:  # interrupted: it is still importing, and does not listen yet
             self._process.kill()
             self._process.wait()
             raise
         if complaint:
             self.close()
+            by = f" of {home.python}" if home.python else ""
             raise SetupError(
-                f"cannot import {', '.join(modules)} in a worker: {complaint}; `yardarm info` shows what is installed"
+                f"cannot import {', '.join(home.preload)} in a worker{by}: {complaint}; "
+                "`yardarm info` shows what is installed"
             )
 
     def fork(self, environment: Mapping[str, str], descriptors: Sequence[int]) -> int:
@@ -82,11 +103,11 @@ class Launcher:
             self._process.kill()
             self._process.wait()
 
-    def _preload(self, modules: Sequence[str]) -> str | None:
+    def _preload(self, home: Home) -> str | None:
         """Have the launcher import modules; return what went wrong, if anything did."""
         try:
-            path = [str(entry) for entry in sys.path]
-            self._answers.send({"modules": list(modules), "path": path, "parent": os.getpid()})
+            setup = {"modules": list(home.preload), "path": paths_for(home.python), "parent": os.getpid()}
+            self._answers.send(setup)
             return self._answers.receive().get("error")
         except TimeoutError:
             return f"it takes more than {PRELOAD_LIMIT_S:g} s"
@@ -98,3 +119,72 @@ class Launcher:
             return self._answers.receive()
         except EOFError:
             raise ConnectionError("the launcher has gone") from None
+
+
+class Launchers:
+    """One launcher for each home, started when it is first needed."""
+
+    def __init__(self, log: Path | None = None) -> None:
+        self._log = log
+        self._launchers: dict[Home, Launcher] = {}
+
+    def start(self, home: Home) -> Launcher:
+        """The home's launcher, which has imported what it should."""
+        if home not in self._launchers:
+            self._launchers[home] = Launcher(home, self._log)
+        return self._launchers[home]
+
+    def fork(self, home: Home, environment: Mapping[str, str], descriptors: Sequence[int]) -> tuple[Launcher, int]:
+        """Start a worker; return who started it, and its process id."""
+        for _ in range(2):
+            launcher = self.start(home)
+            try:
+                return launcher, launcher.fork(environment, descriptors)
+            except OSError:  # the launcher was killed: its workers died with it; start another
+                self._launchers.pop(home).close()
+        raise EnvironmentFault(f"cannot start workers that import {', '.join(home.preload)}: the launcher keeps dying")
+
+    def ask(
+        self, home: Home, question: Ask, *, environment: Mapping[str, str] | None = None, time_limit_s: float = 300.0
+    ) -> Any:
+        """Have a fresh worker answer a question; what the user can mend is raised as such."""
+        ours, theirs = socket.socketpair()
+        ours.settimeout(time_limit_s)
+        channel = Channel(ours)
+        with contextlib.closing(channel):
+            with theirs:
+                launcher, pid = self.fork(home, environment or {}, [theirs.fileno()])
+            try:
+                channel.send(question)
+                report: Report = channel.receive()
+            except (EOFError, OSError) as error:
+                reason = f"no answer within {time_limit_s:g} s" if isinstance(error, TimeoutError) else "it crashed"
+                raise EnvironmentFault(f"{question.function} failed in a worker: {reason}") from error
+            finally:
+                with contextlib.suppress(OSError):
+                    launcher.kill(pid)
+        match report:
+            case Answered(value):
+                return value
+            case Refused(reason):
+                raise UsageError(reason)
+            case Failed(traceback):
+                raise EnvironmentFault(traceback.strip().splitlines()[-1])
+        raise AssertionError(f"{report!r} is no answer")
+
+    def find_renderer(self, home: Home) -> tuple[str, str]:
+        """An OpenGL that works in the home's workers: its backend, and who renders."""
+        complaints = []
+        for backend in backends():
+            try:
+                question = Ask("yardarm.envs.rendering:renderer_name")
+                return backend, self.ask(home, question, environment={"MUJOCO_GL": backend})
+            except EnvironmentFault as fault:
+                complaints.append(f"{backend}: {fault}")
+        raise SetupError(f"nothing here can render ({'; '.join(complaints)}); {missing_renderer_hint()}")
+
+    def close(self) -> None:
+        """Wait until all launchers are gone, and their workers with them."""
+        for launcher in self._launchers.values():
+            launcher.close()
+        self._launchers.clear()

@@ -2,8 +2,9 @@
 
 Enter    → (nothing)                 Begin → Seen
 Play     → Seen | Finished           Run   → Alive … Finished
-Finish   → Finished                  Probe → Probed
-any      → Failed
+Finish   → Finished                  any   → Failed
+
+Ask      → Answered | Refused | Failed; the only order before Enter.
 
 Filmed: the worker has put a film's frame into shared memory and waits for Proceed; the pool sees to it.
 Died: said by the pool of a worker that cannot speak any more.
@@ -11,8 +12,9 @@ Died: said by the pool of a worker that cannot speak any more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,8 @@ from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = [
     "Alive",
+    "Answered",
+    "Ask",
     "Begin",
     "Died",
     "Enter",
@@ -32,9 +36,8 @@ __all__ = [
     "Finished",
     "Order",
     "Play",
-    "Probe",
-    "Probed",
     "Proceed",
+    "Refused",
     "Report",
     "Rollout",
     "Run",
@@ -54,8 +57,17 @@ class Film:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """Call a function of plain values that can be answered in a worker only: what renders there, what a task offers."""
+
+    function: str
+    """``"module:name"``."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Enter:
-    """The first order: the task whose simulator this worker will hold, and how its memory is laid out."""
+    """The first order but for questions: the task whose simulator this worker will hold, and its memory's layout."""
 
     task: TaskSpec
     layout: MemoryLayout
@@ -106,16 +118,11 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """Try to open a rendering context."""
-
-
-@dataclass(frozen=True, slots=True)
 class Proceed:
     """The frame has been taken."""
 
 
-Order = Enter | Begin | Play | Run | Finish | Probe | Proceed
+Order = Ask | Enter | Begin | Play | Run | Finish | Proceed
 
 
 @dataclass(slots=True)
@@ -169,10 +176,17 @@ class Filmed:
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
-    """What renders here."""
+class Answered:
+    """What the function returned."""
 
-    renderer: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The function says what the user can mend."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,4 +204,4 @@ class Died:
     reason: str
 
 
-Report = Seen | Finished | Alive | Filmed | Probed | Failed | Died
+Report = Seen | Finished | Alive | Filmed | Answered | Refused | Failed | Died

@@ -14,12 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from yardarm.envs.channel import Channel
-from yardarm.envs.launching import Launcher
-from yardarm.envs.messages import Alive, Died, Enter, Failed, Filmed, Order, Probe, Probed, Proceed, Report
-from yardarm.envs.rendering import backends, gpu_ids, missing_renderer_hint
+from yardarm.envs.launching import Launcher, Launchers
+from yardarm.envs.messages import Alive, Died, Enter, Filmed, Order, Proceed, Report
+from yardarm.envs.rendering import gpu_ids
 from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
-from yardarm.errors import EnvironmentFault, SetupError
-from yardarm.tasks import TaskSpec
+from yardarm.tasks import Home, TaskSpec
 
 __all__ = ["ProcessPool", "ProcessWorker"]
 
@@ -96,10 +95,9 @@ class ProcessPool:
     def __init__(self, size: int, *, time_limit_s: float = float("inf"), log: Path | None = None) -> None:
         self.size = size
         self._time_limit_s = time_limit_s
-        self._renderer = ""  # nothing is rendered until `choose_renderer` was called
-        self._log = log
+        self._renderers: dict[Home, str] = {}  # nothing is rendered until `choose_renderer` was called
         self._gpus = gpu_ids()
-        self._launchers: dict[tuple[str, ...], Launcher] = {}
+        self._launchers = Launchers(log)
         self._workers: dict[int, ProcessWorker] = {}
         self._memories: dict[int, tuple[MemoryLayout, SharedMemory]] = {}
         self._selector = selectors.DefaultSelector()
@@ -115,7 +113,9 @@ class ProcessPool:
             ours.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", STALL_LIMIT_S, 0))
         worker = ProcessWorker(task, place, Channel(ours), memory)
         with theirs:
-            worker.launcher, worker.pid = self._fork(task, place, [theirs.fileno(), memory.descriptor])
+            descriptors = [theirs.fileno(), memory.descriptor]
+            environment = self._environment(task, place)
+            worker.launcher, worker.pid = self._launchers.fork(task.env.home, environment, descriptors)
         worker.time_limit_s = self._time_limit_s
         self._workers[place] = worker
         self._selector.register(worker, selectors.EVENT_READ)
@@ -153,26 +153,15 @@ class ProcessPool:
     def prepare(self, tasks: Iterable[TaskSpec]) -> None:
         """Import what the tasks' simulators need, so that what is missing is known before the first episode."""
         for task in tasks:
-            self._launcher(task.env.preload)
+            self._launchers.start(task.env.home)
 
     def choose_renderer(self, tasks: Iterable[TaskSpec]) -> str | None:
-        """Find an OpenGL that works in a worker, use it from now on, and name it; None if no task needs one."""
-        task = next((task for task in tasks if task.env.renderer), None)
-        if task is None:
-            return None
-        complaints = []
-        for backend in backends():
-            self._renderer = backend
-            worker = self.hire(task, MemoryLayout({}))
-            worker.order(Probe())
-            ((_, report),) = self.wait()
-            self.dismiss(worker)
-            match report:
-                case Probed(renderer):
-                    return renderer
-                case Failed(reason) | Died(reason):
-                    complaints.append(f"{backend}: {reason.strip().splitlines()[-1]}")
-        raise SetupError(f"nothing here can render ({'; '.join(complaints)}); {missing_renderer_hint()}")
+        """Find an OpenGL that works in workers, use it from now on, and name it; None if no task needs one."""
+        names = []
+        for home in dict.fromkeys(task.env.home for task in tasks if task.env.renderer):
+            self._renderers[home], name = self._launchers.find_renderer(home)
+            names.append(name)
+        return "; ".join(dict.fromkeys(names)) or None
 
     def close(self) -> None:
         """Kill all workers, and wait until their launchers are gone."""
@@ -180,9 +169,7 @@ class ProcessPool:
             self._selector.unregister(worker)
             worker.close()
         self._workers.clear()
-        for launcher in self._launchers.values():
-            launcher.close()
-        self._launchers.clear()
+        self._launchers.close()
         for _, memory in self._memories.values():
             memory.close()
         self._memories.clear()
@@ -208,22 +195,12 @@ class ProcessPool:
         self._memories[place] = (layout, memory)
         return memory
 
-    def _launcher(self, modules: tuple[str, ...]) -> Launcher:
-        if modules not in self._launchers:
-            self._launchers[modules] = Launcher(modules, self._log)
-        return self._launchers[modules]
-
-    def _fork(self, task: TaskSpec, place: int, descriptors: Sequence[int]) -> tuple[Launcher, int]:
-        environment = {}
-        if self._renderer and task.env.renderer:
-            environment["MUJOCO_GL"] = self._renderer
-            if len(self._gpus) > 1 and "MUJOCO_EGL_DEVICE_ID" not in os.environ:
-                environment["MUJOCO_EGL_DEVICE_ID"] = self._gpus[place % len(self._gpus)]
-        modules = task.env.preload
-        for _ in range(2):
-            launcher = self._launcher(modules)
-            try:
-                return launcher, launcher.fork(environment, descriptors)
-            except OSError:  # the launcher was killed: its workers died with it; start another
-                self._launchers.pop(modules).close()
-        raise EnvironmentFault(f"cannot start workers that import {', '.join(modules)}: the launcher keeps dying")
+    def _environment(self, task: TaskSpec, place: int) -> dict[str, str]:
+        """What a worker must know before anything renders."""
+        backend = self._renderers.get(task.env.home)
+        if not backend or not task.env.renderer:
+            return {}
+        environment = {"MUJOCO_GL": backend}
+        if len(self._gpus) > 1 and "MUJOCO_EGL_DEVICE_ID" not in os.environ:
+            environment["MUJOCO_EGL_DEVICE_ID"] = self._gpus[place % len(self._gpus)]
+        return environment

@@ -12,6 +12,8 @@ import numpy as np
 from yardarm.envs.channel import Channel
 from yardarm.envs.messages import (
     Alive,
+    Answered,
+    Ask,
     Begin,
     Enter,
     Failed,
@@ -20,17 +22,16 @@ from yardarm.envs.messages import (
     Finished,
     Order,
     Play,
-    Probe,
-    Probed,
+    Refused,
     Report,
     Run,
     Seen,
 )
 from yardarm.envs.player import Player
-from yardarm.envs.rendering import renderer_name
 from yardarm.envs.shared_memory import SharedMemory
 from yardarm.errors import EnvironmentFault, PolicyFault, UsageError
 from yardarm.policies import Look, Policy, PolicySpec, make_policy
+from yardarm.registry import import_object
 
 __all__ = ["WorkerCore", "serve"]
 
@@ -76,8 +77,6 @@ class WorkerCore:
                 return Finished(self._player.rollout())
             case Finish():
                 return Finished(self._player.rollout())
-            case Probe():
-                return Probed(renderer_name())
         raise AssertionError(f"a worker does not understand {order!r}")
 
     def _show(self, looks: list[Look]) -> Seen:
@@ -111,9 +110,22 @@ class WorkerCore:
             self._send(Alive(steps))
 
 
-def serve(channel: Channel, memory_descriptor: int) -> None:
-    """Obey orders until the other side hangs up."""
+def answer(question: Ask) -> Report:
+    """Call the function, and say what came of it."""
+    try:
+        return Answered(import_object(question.function)(**question.arguments))
+    except UsageError as error:
+        return Refused(str(error))
+    except Exception:
+        return Failed(traceback.format_exc())
+
+
+def serve(channel: Channel, memory_descriptor: int = -1) -> None:
+    """Answer a question, or play episodes until the other side hangs up."""
     enter = channel.receive()
+    if isinstance(enter, Ask):
+        channel.send(answer(enter))
+        return
     memory = SharedMemory(enter.layout, memory_descriptor)
 
     def take_frame(frame: np.ndarray) -> None:

@@ -7,6 +7,7 @@ from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.replay import Replay, ReplayResult, replay_all
 from yardarm.evaluation.run import evaluate
+from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.stored_run import StoredRun
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "film_of",
     "read_config_file",
     "replay_all",
+    "select_tasks",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,18 +42,26 @@ class EvalOptions:
 
 @dataclass
 class EvalConfig:
-    """One evaluation: a policy, a benchmark's tasks, and how to run them."""
+    """One evaluation: a policy, one or more benchmarks' tasks, and how to run them."""
 
-    env: BenchmarkConfig
+    env: BenchmarkConfig | Sequence[BenchmarkConfig]
     policy: PolicySpec | Policy
     eval: EvalOptions = field(default_factory=EvalOptions)
     seed: int = option(1000, "episode k of a task has the seed --seed + k")
     output_dir: Path | None = option(None, "the run's folder; one that exists is continued")
     job_name: str | None = option(None, "a name for the run, used in its folder's name")
     rename_map: dict[str, str] | None = option(None, '{"the environment\'s name of an input": "the policy\'s", …}')
+    trust_remote_code: bool = option(False, "run an environment's code that comes from elsewhere (--env.type=hub)")
     resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
 
+    @property
+    def envs(self) -> tuple[BenchmarkConfig, ...]:
+        """The benchmarks, of which there is mostly one."""
+        return (self.env,) if isinstance(self.env, BenchmarkConfig) else tuple(self.env)
+
     def __post_init__(self) -> None:
+        if not self.envs:
+            raise UsageError("env is an empty list: name at least one benchmark")
         if self.seed is None:
             raise UsageError("--seed must be a number: an episode without a seed could not be repeated")
         self.seed = int(self.seed)

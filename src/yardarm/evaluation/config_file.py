@@ -53,27 +53,36 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
     """Check names and types, and build the configuration."""
     _check_names("", data, {field.name for field in dataclasses.fields(EvalConfig)})
     for name in SECTIONS:
-        if not isinstance(data.get(name, {}), Mapping):
+        if not isinstance(data.get(name, {}), Mapping) and not (name == "env" and isinstance(data[name], list)):
             raise UsageError(f"'{name}' must be a section of its own: --{name}.…=…")
     plain = _decode_plain({name: value for name, value in data.items() if name not in SECTIONS})
     options = _decode(EvalOptions, "eval", data.get("eval", {}))
-    return EvalConfig(env=_env(data.get("env", {})), policy=_policy(data.get("policy", {})), eval=options, **plain)
+    return EvalConfig(env=_envs(data.get("env", {})), policy=_policy(data.get("policy", {})), eval=options, **plain)
 
 
 def config_to_data(config: EvalConfig) -> dict[str, Any]:
     """The configuration as plain data, all defaults written out."""
     assert isinstance(config.policy, PolicySpec)
-    data = {name: getattr(config, name) for name in ("seed", "job_name", "rename_map", "resume")}
+    plain = ("seed", "job_name", "rename_map", "trust_remote_code", "resume")
+    data = {name: getattr(config, name) for name in plain}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None
     data["policy"] = {"type": config.policy.type, **config.policy.options}
-    data["env"] = {"type": type(config.env).name, **dataclasses.asdict(config.env)}
+    envs = [{"type": env.name, **dataclasses.asdict(env)} for env in config.envs]
+    data["env"] = envs[0] if len(envs) == 1 else envs
     data["eval"] = dataclasses.asdict(config.eval)
     return data
 
 
-def _env(data: Mapping[str, Any]) -> BenchmarkConfig:
+def _envs(data: Mapping[str, Any] | list[Any]) -> BenchmarkConfig | list[BenchmarkConfig]:
+    """One benchmark, or a list of them, which only a file can hold."""
+    return _env(data) if isinstance(data, Mapping) else [_env(item) for item in data]
+
+
+def _env(data: Any) -> BenchmarkConfig:
+    if not isinstance(data, Mapping):
+        raise UsageError(f"env: each benchmark of the list must be a section with its type, not '{data}'")
     if not data.get("type"):
-        raise UsageError(f"--env.type is missing; installed: {', '.join(BENCHMARKS.names())}")
+        raise UsageError(f"--env.type is missing; one of {', '.join(BENCHMARKS.names())}")
     benchmark = BENCHMARKS.load(str(data["type"]))
     return _decode(benchmark, "env", {name: value for name, value in data.items() if name != "type"})
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from yardarm.envs import Worker
 from yardarm.envs.messages import Film
+from yardarm.evaluation.plan import Plan
 from yardarm.results import RunFolder, VideoWriter
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
@@ -17,19 +18,20 @@ VIDEO_SIZE = (480, 480)
 
 
 def film_of(
-    task: TaskSpec, camera: str = "", size: tuple[int, int] = VIDEO_SIZE, fps: int = VIDEO_FPS
+    task: TaskSpec, camera: str = "", size: tuple[int, int] | None = None, fps: int = VIDEO_FPS
 ) -> tuple[Film, Fraction]:
     """What to film, and the video's exact rate: frames are whole steps apart and play in real time."""
     every = max(1, round(task.fps / fps))
-    height, width = size
+    height, width = size or task.env.frame_size or VIDEO_SIZE
     return Film(camera or task.env.cameras[0], height, width, every), Fraction(task.fps, every)
 
 
 class Filming:
     """Decides which episodes are filmed as they run, and keeps their videos."""
 
-    def __init__(self, folder: RunFolder, videos: int) -> None:
+    def __init__(self, folder: RunFolder, plan: Plan, videos: int) -> None:
         self._folder = folder
+        self._plan = plan
         self._videos = videos
         self._writers: dict[tuple[str | int, ...], VideoWriter] = {}
 
@@ -39,7 +41,7 @@ class Filming:
 
     def frame_size(self, task: TaskSpec) -> tuple[int, int]:
         """The room that a worker needs for a frame."""
-        return VIDEO_SIZE if self.films(task) else (0, 0)
+        return (task.env.frame_size or VIDEO_SIZE) if self.films(task) else (0, 0)
 
     def begin(self, episode: EpisodeSpec, worker: Worker) -> Film | None:
         """Start a video of the episode, or of its second attempt."""
@@ -48,7 +50,7 @@ class Filming:
             return None
         film, fps = film_of(episode.task)
         self.drop(episode)
-        writer = VideoWriter(self._folder.video(episode.task.name, episode.index, film.camera), fps)
+        writer = VideoWriter(self._folder.video(self._plan.key(episode), film.camera), fps)
         self._writers[episode.key()] = writer
         worker.on_frame = writer.add
         return film

@@ -69,7 +69,8 @@ def _policy_name(policy: PolicySpec | Policy) -> str:
 
 def _new_folder(config: EvalConfig) -> Path:
     """Make a folder that is nobody else's, even if another run starts in the same second."""
-    name = config.job_name or f"{type(config.env).name}_{_policy_name(config.policy)}"
+    benchmarks = "+".join(dict.fromkeys(env.name for env in config.envs))
+    name = config.job_name or f"{benchmarks}_{_policy_name(config.policy)}"[:LONGEST_NAME]
     now, copies = dt.datetime.now(), 1
     while True:
         copy = f"-{copies}" if copies > 1 else ""

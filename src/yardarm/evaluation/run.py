@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import yaml
 
+from yardarm.envs import installed_for
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
 from yardarm.evaluation.exactness import fix_batching
@@ -17,6 +18,7 @@ from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.preflight import check_policy_fits
 from yardarm.evaluation.queue import EpisodeQueue
 from yardarm.evaluation.scheduler import EpisodeResult, Scheduler
+from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.evaluation.workers import how_many_workers, open_pool
 from yardarm.policies import LoadedPolicy, resolve_policy
@@ -39,12 +41,15 @@ __all__ = ["evaluate"]
 def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     """Run what is missing of an evaluation, and return the results of all of it."""
     listener = listener or Listener()
-    tasks = config.env.tasks()
+    listener.preparing("finding the tasks")
+    tasks = select_tasks(config.envs, config.trust_remote_code)
     listener.preparing("loading the policy")
     policy = resolve_policy(config.policy, config.rename_map)
     check_policy_fits(policy.policy, tasks)
     plan = Plan(policy.id, tasks, config.eval.n_episodes, config.seed)
-    config.env.check_requirements()
+    for env in config.envs:
+        if not env.python:  # another interpreter's packages are tried when its workers are started
+            env.check_requirements()
     folder = open_folder(config, plan)
     with Journal(folder.journal) as journal:
         run = _Run(config, policy, plan, journal, Manifest(folder, plan.to_json()), listener)
@@ -88,10 +93,11 @@ class _Run:
         self.listener.preparing("starting simulators")
         with open_pool(options, tasks, self.policy, self.folder, size) as (pool, renderer):
             setting = {"batch_size": size, "renderer": renderer, "inference": inference}
-            self.manifest.begin_session({**setting, "policy": self.policy.describe()})
+            others = {python: installed_for(python) for python in {task.env.python for task in tasks} if python}
+            self.manifest.begin_session({**setting, "policy": self.policy.describe(), "other_interpreters": others})
             self.listener.started(self.folder.path, self.plan, len(missing), size)
-            queue = EpisodeQueue(missing, self.config.env.max_parallel_tasks)
-            with contextlib.closing(Filming(self.folder, options.videos)) as filming:
+            queue = EpisodeQueue(missing, _max_parallel_tasks(self.config))
+            with contextlib.closing(Filming(self.folder, self.plan, options.videos)) as filming:
                 scheduler = Scheduler(queue, pool, self.policy, filming, options.max_retries)
                 with contextlib.closing(iter(scheduler)) as results:
                     for result in results:  # in the order in which episodes finish
@@ -108,6 +114,11 @@ class _Run:
         if self.folder.manifest.exists():
             write_json(self.folder.eval_info, eval_info(result, self.folder.videos()))
         return result
+
+
+def _max_parallel_tasks(config: EvalConfig) -> int:
+    """The strictest of the benchmarks' limits; 0 if there is none."""
+    return min((env.max_parallel_tasks for env in config.envs if env.max_parallel_tasks), default=0)
 
 
 def _keep(result: EpisodeResult, plan: Plan, folder: RunFolder, filming: Filming) -> EpisodeRecord:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.config_file import config_from_data, read_config_file
+from yardarm.evaluation.selection import select_tasks
 from yardarm.results import EpisodeRecord, RunFolder, read_journal
 from yardarm.tasks import EpisodeSpec
 
@@ -21,17 +24,18 @@ class StoredRun:
 
     def find(self, task: str | None, index: int) -> EpisodeRecord:
         """The finished episode of a task with this index."""
-        names = sorted({key.task for key in self.records})
+        names = self._names()
         if task is None:
             if len(names) != 1:
                 raise UsageError(f"--task is missing; this run has {', '.join(names) or 'no finished episode yet'}")
-            task = names[0]
+            task = next(iter(names))
         if task not in names:
             raise UsageError(
                 f"{self.folder.path} has no finished episode of '{task}'{nearest(task, names)} "
                 f"it has {', '.join(names)}"
             )
-        records = {record.key.index: record for record in self.records.values() if record.key.task == task}
+        own = names[task]
+        records = {key.index: record for key, record in self.records.items() if (key.benchmark, key.task) == own}
         if index not in records:
             have = ", ".join(str(number) for number in sorted(records)[:20])
             raise UsageError(f"'{task}' has no finished episode {index}; it has {have}")
@@ -39,9 +43,15 @@ class StoredRun:
             raise UsageError(f"episode {index} of '{task}' ended in an error, so there is nothing to replay")
         return records[index]
 
+    def _names(self) -> dict[str, tuple[str, str]]:
+        """Tasks by the names that a user may call them: with their benchmark, where two have the same."""
+        tasks = sorted({(key.benchmark, key.task) for key in self.records})
+        counts = Counter(task for _, task in tasks)
+        return {task if counts[task] == 1 else f"{benchmark}/{task}": (benchmark, task) for benchmark, task in tasks}
+
     def episode(self, record: EpisodeRecord) -> EpisodeSpec:
         """What was run."""
-        for task in self.config.env.tasks():
+        for task in select_tasks(self.config.envs, self.config.trust_remote_code):
             if task.key() == (record.key.benchmark, record.key.env, record.key.task):
                 return EpisodeSpec(task, record.key.index, record.key.seed)
         raise UsageError(f"{self.folder.config} does not describe the task '{record.key.task}' any more")

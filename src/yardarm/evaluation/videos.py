@@ -37,6 +37,6 @@ def _replays(folder: RunFolder, plan: Plan, journal: Journal, videos: int) -> li
         for episode in plan.episodes_of(task)[:videos]:
             record = journal.records.get(plan.key(episode))
             if record is not None and record.status != "error":
-                path = folder.video(task.name, episode.index, film.camera)
+                path = folder.video(record.key, film.camera)
                 replays.append(Replay(folder, episode, record, path, film, fps))
     return replays

@@ -3,7 +3,7 @@
 from yardarm.results.eval_info import eval_info
 from yardarm.results.files import PlayedEpisode, RunFolder, write_atomically, write_json
 from yardarm.results.journal import Journal, read_journal
-from yardarm.results.manifest import Manifest, versions
+from yardarm.results.manifest import Manifest
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
 from yardarm.results.summary import Counts, RunResult, TaskResult, summarise
 from yardarm.results.video import VideoWriter
@@ -23,7 +23,6 @@ __all__ = [
     "eval_info",
     "read_journal",
     "summarise",
-    "versions",
     "write_atomically",
     "write_json",
 ]

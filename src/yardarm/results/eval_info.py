@@ -6,16 +6,16 @@ listed under ``errors``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from yardarm.results.record import EpisodeRecord
+from yardarm.results.record import EpisodeKey, EpisodeRecord
 from yardarm.results.summary import Counts, RunResult, TaskResult
 
 __all__ = ["eval_info"]
 
-Videos = Mapping[tuple[str, int], Sequence[str]]
-"""Paths by task and episode."""
+Videos = Callable[[EpisodeKey], Sequence[str]]
+"""Gives the paths of an episode's videos."""
 
 
 def eval_info(result: RunResult, videos: Videos) -> dict[str, Any]:
@@ -96,4 +96,4 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 def _paths(records: Iterable[EpisodeRecord], videos: Videos) -> list[str]:
-    return [path for record in records for path in videos.get((record.key.task, record.key.index), ())]
+    return [path for record in records for path in videos(record.key)]

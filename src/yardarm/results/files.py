@@ -93,20 +93,20 @@ class RunFolder:
 
     def actions(self, key: EpisodeKey) -> Path:
         """What was played in an episode."""
-        return self.path / "actions" / key.task / f"{key.index:05d}.npz"
+        return self.path / "actions" / _place(key) / f"{key.index:05d}.npz"
 
-    def video(self, task: str, index: int, camera: str) -> Path:
+    def video(self, key: EpisodeKey, camera: str) -> Path:
         """An episode's video."""
-        return self.path / "videos" / task / f"episode_{index:05d}_{camera}.mp4"
+        return self.path / "videos" / _place(key) / f"episode_{key.index:05d}_{_safe(camera)}.mp4"
 
-    def videos(self) -> dict[tuple[str, int], list[str]]:
-        """The videos that there are, from any camera, by task and episode."""
-        found: dict[tuple[str, int], list[str]] = {}
+    def videos(self) -> Callable[[EpisodeKey], list[str]]:
+        """Look up the videos that there are, from any camera, by episode."""
+        found: dict[tuple[Path, int], list[str]] = {}
         for path in sorted((self.path / "videos").rglob("episode_*.mp4")):
             if match := re.fullmatch(r"episode_(\d{5,})_.*", path.stem):
-                task = str(path.parent.relative_to(self.path / "videos"))
-                found.setdefault((task, int(match[1])), []).append(str(path))
-        return found
+                place = path.parent.relative_to(self.path / "videos")
+                found.setdefault((place, int(match[1])), []).append(str(path))
+        return lambda key: found.get((_place(key), key.index), [])
 
     def save_played(self, key: EpisodeKey, played: PlayedEpisode) -> None:
         """Store what was played."""
@@ -139,3 +139,13 @@ class RunFolder:
         if not isinstance(content, dict) or not isinstance(content.get("plan"), dict):
             raise UsageError(f"{self.manifest} is damaged: it says nothing of the plan")
         return content
+
+
+def _place(key: EpisodeKey) -> Path:
+    """The folder of a task's episodes, inside that of its benchmark."""
+    return Path(_safe(key.benchmark), *(_safe(part) for part in key.task.split("/") if part))
+
+
+def _safe(name: str) -> str:
+    """A name that leads nowhere else: an environment from elsewhere may call its tasks what it likes."""
+    return re.sub(r"[^\w.+-]|^\.+", "_", name) or "_"

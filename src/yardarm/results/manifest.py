@@ -9,15 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import yardarm
-from yardarm.machine import cpu_model, total_memory_gb, usable_cores
+from yardarm.machine import cpu_model, total_memory_gb, usable_cores, versions
 from yardarm.results.files import RunFolder, write_json
 
-__all__ = ["Manifest", "versions"]
+__all__ = ["Manifest"]
 
 FORMAT = 1
 WRITE_EVERY_S = 10.0
@@ -30,20 +28,8 @@ SESSION = (
     "command",
     "batch_size",
     "renderer",
+    "other_interpreters",
     "inference",
-)
-PACKAGES = (
-    "numpy",
-    "scipy",
-    "mujoco",
-    "metaworld",
-    "gymnasium",
-    "torch",
-    "safetensors",
-    "huggingface_hub",
-    "av",
-    "draccus",
-    "rich",
 )
 
 
@@ -97,17 +83,6 @@ class Manifest:
         self._content.update(status=status, updated=_now(), wall_s=self.wall_s)
         self._written = time.monotonic()
         write_json(self.folder.manifest, self._content)
-
-
-def versions() -> dict[str, str | None]:
-    """Installed versions, without importing anything; None for what is missing."""
-    found: dict[str, str | None] = {"yardarm": yardarm.__version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = None
-    return found
 
 
 def _provenance() -> dict[str, Any]:

@@ -74,10 +74,12 @@ class RunResult:
         return Counts.of(self.episodes)
 
     def groups(self) -> dict[str, list[TaskResult]]:
-        """The tasks by the selector that they came by."""
+        """The tasks by the selector that they came by; with the benchmark's name, where there are several."""
+        several = len({result.task.benchmark for result in self.tasks}) > 1
         groups: dict[str, list[TaskResult]] = {}
-        for task in self.tasks:
-            groups.setdefault(task.task.group, []).append(task)
+        for result in self.tasks:
+            task = result.task
+            groups.setdefault(f"{task.benchmark}/{task.group}" if several else task.group, []).append(result)
         return groups
 
 

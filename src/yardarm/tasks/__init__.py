@@ -1,7 +1,7 @@
 """What can be evaluated: benchmarks, their tasks, and how a selector becomes a list of tasks."""
 
-from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig, option, positive
-from yardarm.tasks.spec import ActionSpec, EnvSpec, EpisodeSpec, Feature, TaskSpec
+from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig, ProbedBenchmark, option, positive
+from yardarm.tasks.spec import ActionSpec, EnvSpec, EpisodeSpec, Feature, Home, TaskSpec
 
 __all__ = [
     "BENCHMARKS",
@@ -10,6 +10,8 @@ __all__ = [
     "EnvSpec",
     "EpisodeSpec",
     "Feature",
+    "Home",
+    "ProbedBenchmark",
     "TaskSpec",
     "option",
     "positive",

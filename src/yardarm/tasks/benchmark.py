@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, ClassVar
 
 from yardarm.errors import SetupError, UsageError
 from yardarm.registry import Registry
 from yardarm.tasks.spec import TaskSpec
 
-__all__ = ["BENCHMARKS", "BenchmarkConfig", "option", "positive"]
+__all__ = ["BENCHMARKS", "BenchmarkConfig", "ProbedBenchmark", "option", "positive"]
 
 BENCHMARKS = Registry(
     "benchmark",
@@ -52,10 +53,14 @@ class BenchmarkConfig:
 
     task: str = option("", "tasks and groups, separated by commas")
     max_parallel_tasks: int = option(0, "at most so many different tasks at once; 0: no limit")
+    python: str = option("", "another Python interpreter for the workers, e.g. other_venv/bin/python")
 
     def __post_init__(self) -> None:
         if self.max_parallel_tasks < 0:
             raise UsageError(f"--env.max_parallel_tasks must not be negative, got {self.max_parallel_tasks}")
+        if self.python:
+            # Not resolved: a virtual environment's interpreter is a link, and known by its place.
+            self.python = str(Path(self.python).expanduser().absolute())
 
     def tasks(self) -> tuple[TaskSpec, ...]:
         """The selected tasks, in order; a task selected twice is listed twice."""
@@ -65,6 +70,10 @@ class BenchmarkConfig:
     def catalogue(cls) -> tuple[TaskSpec, ...]:
         """All tasks of all groups, for ``yardarm tasks``."""
         raise NotImplementedError
+
+    def foreign_code(self) -> str | None:
+        """What code from elsewhere the workers would run, which the user must have agreed to."""
+        return None
 
     def notes(self) -> Sequence[str]:
         """Warnings about flags that were given but mean little or something else than they seem to."""
@@ -89,3 +98,27 @@ class BenchmarkConfig:
                     f"benchmark '{cls.name}' needs {text}, but {requirement.name} {found} is installed; "
                     f"run: {cls.install_hint}"
                 )
+
+
+class ProbedBenchmark(BenchmarkConfig):
+    """A benchmark whose tasks nobody knows before its simulator was built: a worker is asked for them."""
+
+    probe: ClassVar[str]
+    """``"module:function"``, called in a worker."""
+
+    def probe_arguments(self) -> dict[str, Any]:
+        """What the function is called with: plain values."""
+        raise NotImplementedError
+
+    def tasks_from(self, answer: Any) -> tuple[TaskSpec, ...]:
+        """The selected tasks, by what the function answered."""
+        raise NotImplementedError
+
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """Only a worker knows: see `yardarm.envs.find_tasks`."""
+        raise AssertionError(f"the tasks of '{self.name}' are found by asking a worker")
+
+    @classmethod
+    def catalogue(cls) -> tuple[TaskSpec, ...]:
+        """There is no list of all that could be."""
+        return ()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["ActionSpec", "EnvSpec", "EpisodeSpec", "Feature", "TaskSpec"]
+__all__ = ["ActionSpec", "EnvSpec", "EpisodeSpec", "Feature", "Home", "TaskSpec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,15 @@ class ActionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Home:
+    """Where workers come from: an interpreter, and what it has imported before they are forked."""
+
+    preload: tuple[str, ...] = ()
+    python: str = ""
+    """Path of another Python than this one."""
+
+
+@dataclass(frozen=True, slots=True)
 class EnvSpec:
     """How to build a task's simulator, and what it offers."""
 
@@ -47,8 +56,12 @@ class EnvSpec:
     """Plain values that change the physics or the pixels; they are part of an episode's identity."""
     preload: tuple[str, ...] = ()
     """Modules that are imported once, before workers are forked."""
+    python: str = ""
+    """Path of the interpreter that the workers need, if it is another than this one."""
     renderer: str | None = None
     """``"mujoco"`` where pixels need an OpenGL context."""
+    frame_size: tuple[int, int] | None = None
+    """Height and width of a video's frames, where the simulator can draw them in one size only."""
     replayable: bool = True
     """Whether the same seed and actions give the same episode again."""
 
@@ -58,6 +71,11 @@ class EnvSpec:
     def __post_init__(self) -> None:
         text = json.dumps([self.simulator, dict(self.options)], sort_keys=True)
         object.__setattr__(self, "options_hash", hashlib.sha256(text.encode()).hexdigest()[:12])
+
+    @property
+    def home(self) -> Home:
+        """Where its workers come from."""
+        return Home(self.preload, self.python)
 
 
 @dataclass(frozen=True, slots=True)

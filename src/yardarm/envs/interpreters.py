@@ -1,0 +1,41 @@
+"""Other Python interpreters than this one, for simulators that cannot share an environment with the rest."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from yardarm.errors import SetupError, UsageError
+
+__all__ = ["check_interpreter", "paths_for"]
+
+OLDEST = (3, 11)
+CHECK = "import sys, numpy; print(*sys.version_info[:2])"
+
+
+def check_interpreter(python: str) -> None:
+    """Raise if a path is no Python that can run workers; they need numpy, and Yardarm comes with them."""
+    try:
+        answer = subprocess.run([python, "-c", CHECK], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"--env.python={python} cannot be run: {getattr(error, 'strerror', None) or error}") from error
+    if answer.returncode:
+        reason = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise SetupError(f"--env.python={python} cannot run workers: {reason}; it needs numpy and the simulator")
+    version = tuple(map(int, answer.stdout.split()))
+    if version < OLDEST:
+        raise SetupError(f"--env.python={python} is Python {version[0]}.{version[1]}; workers need 3.11 or newer")
+
+
+def paths_for(python: str) -> list[str]:
+    """Where a launcher finds modules besides its own: for this interpreter, wherever this process does.
+
+    Another interpreter is told of the user's own folders only: what is installed for this one is not for it.
+    """
+    entries = [os.path.abspath(entry) for entry in sys.path]
+    if not python:
+        return entries
+    installed = {Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
+    return [entry for entry in entries if not any(Path(entry).resolve().is_relative_to(root) for root in installed)]

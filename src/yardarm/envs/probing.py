@@ -1,0 +1,42 @@
+"""A benchmark's tasks, found by asking a worker where only the simulator knows them."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import Any
+
+from yardarm.envs.launching import Launchers
+from yardarm.envs.messages import Ask
+from yardarm.errors import EnvironmentFault, SetupError
+from yardarm.tasks import BenchmarkConfig, Home, ProbedBenchmark, TaskSpec
+
+__all__ = ["find_tasks", "installed_for"]
+
+
+def find_tasks(config: BenchmarkConfig) -> tuple[TaskSpec, ...]:
+    """The selected tasks, in order, for workers of the interpreter that the benchmark names."""
+    tasks = config.tasks_from(_probe(config)) if isinstance(config, ProbedBenchmark) else config.tasks()
+    if not config.python:
+        return tasks
+    return tuple(replace(task, env=replace(task.env, python=config.python)) for task in tasks)
+
+
+def installed_for(python: str) -> dict[str, str | None]:
+    """The versions of packages that another interpreter's workers have."""
+    with contextlib.closing(Launchers()) as launchers:
+        return launchers.ask(Home(python=python), Ask("yardarm.machine:versions"))
+
+
+def _probe(config: ProbedBenchmark) -> Any:
+    home = Home(python=config.python)
+    question = Ask(config.probe, config.probe_arguments())
+    with contextlib.closing(Launchers()) as launchers:
+        environment = {}
+        # Whether it renders with MuJoCo is not known yet; if nothing does, it may draw by other means.
+        with contextlib.suppress(SetupError):
+            environment["MUJOCO_GL"] = launchers.find_renderer(home)[0]
+        try:
+            return launchers.ask(home, question, environment=environment)
+        except EnvironmentFault as fault:
+            raise SetupError(f"--env.type={config.name} cannot be used as asked: {fault}") from fault

@@ -1,0 +1,90 @@
+"""ALOHA's simulator: gym_aloha's environment, which renders only when it is looked at."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+
+import mujoco
+import numpy as np
+
+from yardarm.envs import Observation, Step
+from yardarm.simulators.mujoco_camera import MujocoCamera
+from yardarm.tasks import EpisodeSpec, TaskSpec
+
+
+@contextlib.contextmanager
+def _without_rendering() -> Iterator[None]:
+    asked = os.environ.get("MUJOCO_GL")
+    os.environ["MUJOCO_GL"] = "off"
+    try:
+        yield
+    finally:
+        del os.environ["MUJOCO_GL"]
+        if asked is not None:
+            os.environ["MUJOCO_GL"] = asked
+
+
+with _without_rendering():
+    # dm_control looks for a display when it is imported, and complains if there is none. Here MuJoCo itself renders.
+    from gym_aloha.env import AlohaEnv
+
+__all__ = ["AlohaSimulator"]
+
+# What gym_aloha calls the tasks inside.
+TASKS = {"AlohaInsertion-v0": "insertion", "AlohaTransferCube-v0": "transfer_cube"}
+
+
+class AlohaSimulator:
+    """One of the two tasks. The reward counts its stages; the fourth is success, and ends the episode."""
+
+    def __init__(self, task: TaskSpec) -> None:
+        self._options = task.env.options
+        self._env = _build(TASKS[task.name])
+        physics = self._env._env.physics
+        self._model, self._data = physics.model.ptr, physics.data.ptr
+        self._camera = MujocoCamera(self._model, self._data)
+        self._joints = np.zeros(14)
+
+    def reset(self, episode: EpisodeSpec) -> None:
+        """Draw the objects' places from the episode's seed."""
+        self._joints, _ = self._env.reset(seed=episode.seed)
+
+    def step(self, action: np.ndarray) -> Step:
+        """Play one action; a success terminates."""
+        self._joints, reward, terminated, truncated, info = self._env.step(action)
+        return Step(float(reward), bool(info["is_success"]), bool(terminated), bool(truncated))
+
+    def observe(self, wanted: Iterable[str]) -> Observation:
+        """Only ``observation.images.top`` costs anything."""
+        return {name: self._input(name) for name in wanted}
+
+    def frame(self, camera: str, height: int, width: int) -> np.ndarray:
+        """Render from any of the model's cameras."""
+        return self._camera.render(camera, height, width)
+
+    def state(self) -> np.ndarray:
+        """All that MuJoCo integrates. The environment keeps nothing beside it once the objects are placed."""
+        kind = mujoco.mjtState.mjSTATE_INTEGRATION
+        integrated = np.empty(mujoco.mj_stateSize(self._model, kind))
+        mujoco.mj_getState(self._model, self._data, integrated, kind)
+        return integrated
+
+    def close(self) -> None:
+        """Free the rendering context."""
+        self._camera.close()
+
+    def _input(self, name: str) -> np.ndarray:
+        if name == "observation.images.top":
+            return self.frame("top", self._options["height"], self._options["width"])
+        return self._joints.copy()
+
+
+def _build(task_name: str):  # type: ignore[no-untyped-def]  # gym_aloha is not typed
+    """Build the task's environment without what it does at every step for nobody: three pictures of 480 × 640."""
+    env = AlohaEnv(task_name)
+    inner = env._env.task
+    inner.get_observation = inner.get_qpos
+    env._format_raw_obs = lambda joints: joints
+    return env

@@ -1,0 +1,82 @@
+"""PushT's simulator: gym_pusht's environment, which draws only when it is looked at."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from yardarm.envs import Observation, Step
+from yardarm.tasks import EpisodeSpec, TaskSpec
+
+with warnings.catch_warnings():
+    # pygame warns of what it imports itself.
+    warnings.simplefilter("ignore")
+    from gym_pusht.envs import PushTEnv
+
+__all__ = ["PushtSimulator"]
+
+# Below this size, gym_pusht's cross at the agent's target has lines of no width, which OpenCV refuses to draw.
+SMALLEST_FRAME_WITH_TARGET = 96
+
+
+class PushtSimulator:
+    """The one task. An episode ends when the block covers 95 % of the target."""
+
+    def __init__(self, task: TaskSpec) -> None:
+        options = task.env.options
+        self._shows_poses = options["obs_type"] == "state"
+        # With "state" its steps draw nothing, whatever the policy is going to look at.
+        self._env = PushTEnv(obs_type="state", observation_height=options["height"], observation_width=options["width"])
+
+    def reset(self, episode: EpisodeSpec) -> None:
+        """Draw the episode's places from its seed; all bodies are made anew."""
+        self._env.reset(seed=episode.seed)
+        self._env._last_action = None  # or the first frame would show the last episode's target
+
+    def step(self, action: np.ndarray) -> Step:
+        """Play one action; the reward is how much of the target is covered."""
+        _, reward, terminated, truncated, info = self._env.step(action)
+        return Step(float(reward), bool(info["is_success"]), bool(terminated), bool(truncated))
+
+    def observe(self, wanted: Iterable[str]) -> Observation:
+        """Only ``observation.image`` costs anything."""
+        return {name: self._input(name) for name in wanted}
+
+    def frame(self, camera: str, height: int, width: int) -> np.ndarray:
+        """Draw the square world, and where the agent is told to go, into the middle of a white picture."""
+        side = min(height, width)
+        top, left = (height - side) // 2, (width - side) // 2
+        picture = np.full((height, width, 3), 255, np.uint8)
+        picture[top : top + side, left : left + side] = self._env._get_img(
+            self._env._draw(), side, side, render_action=side >= SMALLEST_FRAME_WITH_TARGET
+        )
+        return picture
+
+    def state(self) -> np.ndarray:
+        """Agent, block and target, and the contacts' impulses, from which the solver starts in the next step."""
+        agent, block = self._env.agent, self._env.block
+        moving = [[*body.position, body.angle, *body.velocity, body.angular_velocity] for body in (agent, block)]
+        return np.concatenate([*moving, self._env.goal_pose, self._impulses().ravel()])
+
+    def close(self) -> None:
+        """It holds nothing but memory."""
+
+    def _input(self, name: str) -> np.ndarray:
+        if name == "observation.image":
+            return self._env._render()
+        if name == "observation.environment_state":
+            return self._env.get_keypoints(self._env._block_shapes).flatten()
+        return self._env.get_obs() if self._shows_poses else np.array(self._env.agent.position)
+
+    def _impulses(self) -> np.ndarray:
+        # Of each pair of a wall or the agent with one of the block's two halves, which touch in up to two points.
+        shapes = [shape._shape for shape in self._env.space.shapes]
+        halves = [shape._shape for shape in self._env._block_shapes]
+        impulses = np.zeros((len(shapes), len(halves), 2))
+        for contact in self._env.space._get_arbiters():
+            if contact.b in halves:
+                points = [contact.contacts[point].jnAcc for point in range(contact.count)]
+                impulses[shapes.index(contact.a), halves.index(contact.b), : len(points)] = points
+        return impulses

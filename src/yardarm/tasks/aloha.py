@@ -1,0 +1,121 @@
+"""ALOHA in simulation as LeRobot evaluates it: gym_aloha's two tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from yardarm.errors import UsageError, nearest
+from yardarm.tasks.benchmark import BenchmarkConfig, option, positive
+from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
+
+__all__ = ["AlohaConfig"]
+
+# gym_aloha has no instructions; these are the public datasets', to the letter.
+INSTRUCTIONS = {
+    "AlohaInsertion-v0": "Insert the peg into the socket.",
+    "AlohaTransferCube-v0": "Pick up the cube with the right arm and transfer it to the left arm.",
+}
+CAMERAS = ("top", "angle", "front_close", "left_pillar", "right_pillar", "left_wrist", "right_wrist")
+OBSERVATION_TYPES = ("pixels_agent_pos", "pixels", "state")
+CONTROL_RATE = 50
+IMAGE_SIZE = (480, 640)
+
+
+@dataclass
+class AlohaConfig(BenchmarkConfig):
+    """Flags of ``--env.type=aloha``."""
+
+    name: ClassVar[str] = "aloha"
+    requirements: ClassVar[tuple[str, ...]] = ("gym-aloha>=0.1.5", "gymnasium>=1.1,<2")
+    install_hint: ClassVar[str] = "pip install 'yardarm[aloha]' (or: pip install 'gym-aloha>=0.1.5')"
+
+    task: str = option("AlohaInsertion-v0", f"tasks, separated by commas: {', '.join(INSTRUCTIONS)}")
+    obs_type: str = option("pixels_agent_pos", f"what the policy may see: {', '.join(OBSERVATION_TYPES)}")
+    observation_height: int = option(IMAGE_SIZE[0], "height of observation.images.top; LeRobot always shows 480")
+    observation_width: int = option(IMAGE_SIZE[1], "width of observation.images.top; LeRobot always shows 640")
+    episode_length: int = option(400, "step limit of an episode")
+    fps: int = option(CONTROL_RATE, "accepted for LeRobot's sake; the simulator's rate is 50")
+    render_mode: str = option("rgb_array", "accepted for LeRobot's sake; pixels are rendered when a policy looks")
+    disable_env_checker: bool = option(True, "accepted for LeRobot's sake; no checker runs")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.obs_type not in OBSERVATION_TYPES:
+            raise UsageError(
+                f"--env.obs_type '{self.obs_type}' is unknown{nearest(self.obs_type, OBSERVATION_TYPES)} "
+                f"one of {', '.join(OBSERVATION_TYPES)}"
+            )
+        positive("--env.observation_height", self.observation_height)
+        positive("--env.observation_width", self.observation_width)
+        positive("--env.episode_length", self.episode_length)
+
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """The selected tasks; a task that is selected alone has LeRobot's id for it, 0."""
+        names = [_checked(word.strip()) for word in self.task.split(",") if word.strip()]
+        if not names:
+            raise UsageError("--env.task is empty; give tasks, e.g. --env.task=AlohaInsertion-v0")
+        env = self._env_spec()
+        return tuple(
+            TaskSpec(
+                benchmark=self.name,
+                group=self.name,
+                index=index,
+                name=name,
+                instruction=INSTRUCTIONS[name],
+                max_steps=self.episode_length,
+                fps=CONTROL_RATE,
+                env=env,
+            )
+            for index, name in enumerate(dict.fromkeys(names))
+        )
+
+    @classmethod
+    def catalogue(cls) -> tuple[TaskSpec, ...]:
+        """Both tasks."""
+        return cls(task=",".join(INSTRUCTIONS)).tasks()
+
+    def notes(self) -> Sequence[str]:
+        """What LeRobot's users should know about the flags they gave."""
+        defaults, notes = type(self)(), []
+        size = (self.observation_height, self.observation_width)
+        if "pixels" in self.obs_type and size != IMAGE_SIZE:
+            notes.append(
+                f"--env.observation_height and --env.observation_width show the policy {size[0]}×{size[1]} here; "
+                "LeRobot ignores them for ALOHA and always shows 480×640"
+            )
+        if self.obs_type == "pixels":
+            notes.append(
+                "--env.obs_type=pixels offers 'observation.images.top' as always; "
+                "LeRobot hands it over as 'observation.top', with values up to 255"
+            )
+        if self.fps != defaults.fps:
+            notes.append(f"--env.fps={self.fps} changes nothing: ALOHA runs at {CONTROL_RATE} steps a second")
+        if self.render_mode != defaults.render_mode:
+            notes.append(f"--env.render_mode={self.render_mode} changes nothing: policies always see RGB arrays")
+        return notes
+
+    def _env_spec(self) -> EnvSpec:
+        image = {"observation.images.top": Feature((self.observation_height, self.observation_width, 3), "uint8")}
+        state = {"observation.state": Feature((14,), "float64")}
+        return EnvSpec(
+            simulator="yardarm.simulators.aloha:AlohaSimulator",
+            features={"pixels": image, "pixels_agent_pos": {**image, **state}, "state": state}[self.obs_type],
+            # gym_aloha's own bounds. It does not hold actions to them, and its joints go further.
+            action=ActionSpec(size=14, low=-1.0, high=1.0),
+            cameras=CAMERAS,
+            options={
+                "height": self.observation_height,
+                "width": self.observation_width,
+                "episode_length": self.episode_length,
+            },
+            preload=("yardarm.simulators.aloha",),
+            renderer="mujoco",
+        )
+
+
+def _checked(name: str) -> str:
+    if name not in INSTRUCTIONS:
+        raise UsageError(f"unknown task '{name}'{nearest(name, INSTRUCTIONS)} aloha has {' and '.join(INSTRUCTIONS)}")
+    return name

@@ -1,0 +1,121 @@
+"""PushT as LeRobot evaluates it: gym_pusht's one task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from yardarm.errors import UsageError, nearest
+from yardarm.tasks.benchmark import BenchmarkConfig, option, positive
+from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
+
+__all__ = ["PushtConfig"]
+
+TASK = "PushT-v0"
+# gym_pusht has none; this is the public dataset's, to the letter.
+INSTRUCTION = "Push the T-shaped block onto the T-shaped target."
+OBSERVATION_TYPES = ("pixels_agent_pos", "pixels", "environment_state_agent_pos", "state")
+CONTROL_RATE = 10
+# What LeRobot's policies were trained on, and see: its own flags say 384, but never reach the simulator.
+IMAGE_SIDE = 96
+
+
+@dataclass
+class PushtConfig(BenchmarkConfig):
+    """Flags of ``--env.type=pusht``."""
+
+    name: ClassVar[str] = "pusht"
+    requirements: ClassVar[tuple[str, ...]] = ("gym-pusht>=0.1.8", "pymunk<7", "gymnasium>=1.1,<2")
+    install_hint: ClassVar[str] = "pip install 'yardarm[pusht]' (or: pip install 'gym-pusht>=0.1.8' 'pymunk<7')"
+
+    task: str = option(TASK, f"the task: {TASK}")
+    obs_type: str = option("pixels_agent_pos", f"what the policy may see: {', '.join(OBSERVATION_TYPES)}")
+    observation_height: int = option(IMAGE_SIDE, "height of observation.image; LeRobot always shows 96")
+    observation_width: int = option(IMAGE_SIDE, "width of observation.image; LeRobot always shows 96")
+    episode_length: int = option(300, "step limit of an episode")
+    fps: int = option(CONTROL_RATE, "accepted for LeRobot's sake; the simulator's rate is 10")
+    render_mode: str = option("rgb_array", "accepted for LeRobot's sake; pixels are drawn when a policy looks")
+    visualization_height: int = option(384, "accepted for LeRobot's sake; videos have a size of their own")
+    visualization_width: int = option(384, "accepted for LeRobot's sake; videos have a size of their own")
+    disable_env_checker: bool = option(True, "accepted for LeRobot's sake; no checker runs")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.obs_type not in OBSERVATION_TYPES:
+            raise UsageError(
+                f"--env.obs_type '{self.obs_type}' is unknown{nearest(self.obs_type, OBSERVATION_TYPES)} "
+                f"one of {', '.join(OBSERVATION_TYPES)}"
+            )
+        positive("--env.observation_height", self.observation_height)
+        positive("--env.observation_width", self.observation_width)
+        positive("--env.episode_length", self.episode_length)
+
+    def tasks(self) -> tuple[TaskSpec, ...]:
+        """The one task, however often it was named."""
+        words = [word.strip() for word in self.task.split(",") if word.strip()]
+        if not words:
+            raise UsageError(f"--env.task is empty; give --env.task={TASK}")
+        for word in words:
+            if word != TASK:
+                raise UsageError(f"unknown task '{word}'{nearest(word, [TASK])} pusht has one task, {TASK}")
+        task = TaskSpec(
+            benchmark=self.name,
+            group=self.name,
+            index=0,
+            name=TASK,
+            instruction=INSTRUCTION,
+            max_steps=self.episode_length,
+            fps=CONTROL_RATE,
+            env=self._env_spec(),
+        )
+        return (task,)
+
+    @classmethod
+    def catalogue(cls) -> tuple[TaskSpec, ...]:
+        """There is one task."""
+        return cls().tasks()
+
+    def notes(self) -> Sequence[str]:
+        """What LeRobot's users should know about the flags they gave."""
+        defaults, notes = type(self)(), []
+        size = (self.observation_height, self.observation_width)
+        if "pixels" in self.obs_type and size != (IMAGE_SIDE, IMAGE_SIDE):
+            notes.append(
+                f"--env.observation_height and --env.observation_width show the policy {size[0]}×{size[1]} here; "
+                f"LeRobot ignores them for PushT and always shows {IMAGE_SIDE}×{IMAGE_SIDE}"
+            )
+        if self.fps != defaults.fps:
+            notes.append(f"--env.fps={self.fps} changes nothing: PushT runs at {CONTROL_RATE} steps a second")
+        if self.render_mode != defaults.render_mode:
+            notes.append(f"--env.render_mode={self.render_mode} changes nothing: policies always see RGB arrays")
+        for name in ("visualization_height", "visualization_width"):
+            if (side := getattr(self, name)) != getattr(defaults, name):
+                notes.append(f"--env.{name}={side} changes nothing: `yardarm replay` films in any size")
+        return notes
+
+    def _env_spec(self) -> EnvSpec:
+        image = {"observation.image": Feature((self.observation_height, self.observation_width, 3), "uint8")}
+        agent = {"observation.state": Feature((2,), "float64")}
+        corners = {"observation.environment_state": Feature((16,), "float64")}
+        # gym_pusht's "state": the agent's place, the block's place, and its angle.
+        poses = {"observation.state": Feature((5,), "float64")}
+        return EnvSpec(
+            simulator="yardarm.simulators.pusht:PushtSimulator",
+            features={
+                "pixels_agent_pos": {**image, **agent},
+                "pixels": image,
+                "environment_state_agent_pos": {**corners, **agent},
+                "state": poses,
+            }[self.obs_type],
+            action=ActionSpec(size=2, low=0.0, high=512.0),
+            cameras=("top",),
+            options={
+                # It decides what "observation.state" is.
+                "obs_type": self.obs_type,
+                "height": self.observation_height,
+                "width": self.observation_width,
+                "episode_length": self.episode_length,
+            },
+            preload=("yardarm.simulators.pusht",),
+        )
