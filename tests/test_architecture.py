@@ -18,20 +18,21 @@ SOURCE = Path(yardarm.__file__).parent
 # Each room, and the rooms that it may look into.
 DOORS = {
     "errors": set(),
+    "hub": {"errors"},
     "machine": set(),
     "registry": {"errors"},
     "stats": set(),
-    "tasks": {"errors", "registry"},
-    "policies": {"errors", "registry", "tasks"},
+    "tasks": {"errors", "hub", "registry"},
+    "policies": {"errors", "hub", "registry", "tasks"},
     "envs": {"errors", "registry", "tasks", "policies"},
     "simulators": {"errors", "envs", "tasks"},
     "results": {"errors", "machine", "stats", "tasks"},
     "evaluation": {"errors", "machine", "envs", "policies", "results", "stats", "tasks"},
     "report": {"results", "stats"},
-    "api": {"errors", "evaluation", "policies", "results", "tasks"},
+    "api": {"errors", "envs", "evaluation", "policies", "results", "tasks"},
     "cli": {"errors", "machine", "envs", "evaluation", "policies", "report", "results", "tasks"},
 }
-PUBLIC_MODULES = {"yardarm.envs.messages"}
+PUBLIC_MODULES = {"yardarm.envs.messages", "yardarm.envs.vector"}
 
 
 def rooms_imported_by(room: str) -> set[str]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "evaluate", "load_policy"]
+__all__ = ["__version__", "evaluate", "load_policy", "make_env"]
 
 if TYPE_CHECKING:
-    from yardarm.api import evaluate
+    from yardarm.api import evaluate, make_env
     from yardarm.policies.pretrained import load_policy
 
 
 def __getattr__(name: str) -> Any:
     # Workers import this package too: what they do not need is imported on first use.
-    if name == "evaluate":
-        from yardarm.api import evaluate
+    if name in ("evaluate", "make_env"):
+        from yardarm import api
 
-        return evaluate
+        return getattr(api, name)
     if name == "load_policy":
         from yardarm.policies.pretrained import load_policy
 

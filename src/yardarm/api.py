@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from yardarm.errors import UsageError, nearest
+from yardarm.errors import SetupError, UsageError, nearest
 from yardarm.evaluation import EvalConfig, EvalOptions, Listener, select_tasks
 from yardarm.evaluation import evaluate as run_evaluation
 from yardarm.policies import Policy, PolicySpec, as_policy
 from yardarm.results import RunResult
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "make_env"]
 
 
 def evaluate(
@@ -52,6 +52,33 @@ def evaluate(
         resume=resume,
     )
     return run_evaluation(config, listener)
+
+
+def make_env(
+    config: BenchmarkConfig | str, n_envs: int = 1, use_async_envs: bool = False, trust_remote_code: bool = False
+) -> dict[str, dict[int, Any]]:
+    """Gymnasium's vector environments of a benchmark's tasks, ``{suite: {task_id: VectorEnv}}``, as in LeRobot.
+
+    `config` is a benchmark's configuration, its name ("metaworld"), or the Hub id or path of an environment's folder.
+    Nothing is built before its first use, and `close` frees it between tasks. With `use_async_envs` each of several
+    environments has a process of its own; a script needs a ``__main__`` guard then.
+    """
+    if n_envs < 1:
+        raise UsageError(f"n_envs must be at least 1, got {n_envs}")
+    env = _benchmark(config) if isinstance(config, str) else config
+    if env.python:
+        raise UsageError(f"make_env builds simulators in this interpreter; python={env.python} is for `evaluate`")
+    env.check_requirements()
+    tasks = select_tasks([env], trust_remote_code)
+    try:
+        from yardarm.envs.vector import vector_envs
+    except ModuleNotFoundError as error:
+        raise SetupError(f"make_env needs gymnasium: pip install 'gymnasium>=1.1,<2' ({error})") from error
+    return vector_envs(tasks, n_envs, use_async_envs)
+
+
+def _benchmark(name: str) -> BenchmarkConfig:
+    return BENCHMARKS.load("hub")(path=name) if "/" in name else BENCHMARKS.load(name)()
 
 
 def _benchmarks(

@@ -3,6 +3,7 @@
 `yardarm.envs.messages`, what is said to a worker and by it, is public too.
 """
 
+from yardarm.envs.names import environment_names, policy_names
 from yardarm.envs.pool import LocalPool, Pool, Worker
 from yardarm.envs.probing import find_tasks, installed_for
 from yardarm.envs.processes import ProcessPool
@@ -18,7 +19,9 @@ __all__ = [
     "Simulator",
     "Step",
     "Worker",
+    "environment_names",
     "find_tasks",
     "fingerprint",
     "installed_for",
+    "policy_names",
 ]

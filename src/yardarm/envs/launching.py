@@ -29,6 +29,8 @@ SINGLE_THREADED = {
     "MKL_NUM_THREADS": "1",
     "LP_NUM_THREADS": "1",
 }
+# Simulators that draw with pygame would look for a display, and introduce themselves.
+WITHOUT_DISPLAY = {"SDL_VIDEODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
 # What a launcher runs. A file in the current directory must not stand in for a module of the standard library, and
 # Yardarm comes from where it is, even to an interpreter that has none: a worker needs numpy beside it.
 PROGRAM = """
@@ -60,7 +62,7 @@ class Launcher:
                 stdin=theirs.fileno(),
                 stdout=output,
                 stderr=output,
-                env={**os.environ, **SINGLE_THREADED},
+                env={**os.environ, **SINGLE_THREADED, **WITHOUT_DISPLAY},
                 # A session of its own: Ctrl-C is for the main process, which ends the workers in its own time.
                 start_new_session=True,
             )

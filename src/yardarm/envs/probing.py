@@ -29,6 +29,8 @@ def installed_for(python: str) -> dict[str, str | None]:
 
 
 def _probe(config: ProbedBenchmark) -> Any:
+    if not config.python:
+        config.check_requirements()
     home = Home(python=config.python)
     question = Ask(config.probe, config.probe_arguments())
     with contextlib.closing(Launchers()) as launchers:

@@ -15,6 +15,8 @@ __all__ = ["ExpertPolicy", "RandomPolicy", "ZeroPolicy"]
 
 # Long enough to cost nothing per action, short enough that an early success wastes little.
 CHUNK = 50
+# How far a random action goes where nothing bounds it.
+UNBOUNDED = 1.0
 
 
 class ZeroPolicy:
@@ -48,7 +50,9 @@ class RandomPolicy:
         chunks = []
         for request in requests:
             action = request.episode.task.env.action
-            chunks.append(ActionChunk(request.state.uniform(action.low, action.high, (CHUNK, action.size))))
+            low = np.nan_to_num(action.low, neginf=-UNBOUNDED)
+            high = np.nan_to_num(action.high, posinf=UNBOUNDED)
+            chunks.append(ActionChunk(request.state.uniform(low, high, (CHUNK, action.size))))
         return chunks
 
 

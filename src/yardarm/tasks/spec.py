@@ -58,6 +58,8 @@ class EnvSpec:
     """Modules that are imported once, before workers are forked."""
     python: str = ""
     """Path of the interpreter that the workers need, if it is another than this one."""
+    folder: str = ""
+    """Where the simulator finds code or data that lies outside of packages."""
     renderer: str | None = None
     """``"mujoco"`` where pixels need an OpenGL context."""
     frame_size: tuple[int, int] | None = None

@@ -1,0 +1,50 @@
+"""What Gymnasium environments call their observations, and what policies call the same: LeRobot's table, both ways.
+
+pixels                → observation.image           agent_pos → observation.state
+pixels: {top: …}      → observation.images.top      anything  → observation.anything
+robot: {arm: …}       → observation.robot.arm
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["environment_names", "policy_names"]
+
+PREFIX = "observation."
+IMAGE, IMAGES, STATE = "observation.image", "observation.images.", "observation.state"
+
+
+def policy_names(observation: Any, *, is_image: bool = False) -> dict[str, Any]:
+    """Flatten an observation, or its space, into a policy's inputs; `is_image` tells of one that is no mapping."""
+    if not isinstance(observation, Mapping):
+        return {IMAGE if is_image else STATE: observation}
+    flat: dict[str, Any] = {}
+    for key, value in observation.items():
+        if key == "pixels" and isinstance(value, Mapping):
+            flat.update({f"{IMAGES}{camera}": image for camera, image in value.items()})
+        elif isinstance(value, Mapping):
+            flat.update(_branches(f"{PREFIX}{key}", value))
+        else:
+            flat[{"pixels": IMAGE, "agent_pos": STATE}.get(key, f"{PREFIX}{key}")] = value
+    return flat
+
+
+def environment_names(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Bring a policy's inputs, or their spaces, into the form that `policy_names` flattens."""
+    observation: dict[str, Any] = {}
+    for name, value in inputs.items():
+        if name.startswith(IMAGES):
+            observation.setdefault("pixels", {})[name.removeprefix(IMAGES)] = value
+        else:
+            observation[{IMAGE: "pixels", STATE: "agent_pos"}.get(name, name.removeprefix(PREFIX))] = value
+    return observation
+
+
+def _branches(prefix: str, tree: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = f"{prefix}.{key}"
+        flat.update(_branches(name, value) if isinstance(value, Mapping) else {name: value})
+    return flat

@@ -1,0 +1,116 @@
+"""Files of repositories on the Hugging Face Hub, downloaded unless they are in its cache."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yardarm.errors import UsageError, one_line
+
+__all__ = ["HUB_ID", "HubFiles", "download"]
+
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class HubFiles:
+    """What is wanted of a repository."""
+
+    repo_id: str
+    revision: str | None
+    kind: str
+    """What it should be, for messages: a checkpoint, an environment."""
+    must_have: str
+    """The file without which it is none."""
+    allow: tuple[str, ...]
+    ignore: tuple[str, ...] = ()
+
+
+def download(files: HubFiles) -> Path:
+    """A folder with what the Hub has, or what is in its cache if the Hub cannot be asked; its name is the commit."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, HTTPError, LocalEntryNotFoundError
+    from huggingface_hub.utils import tqdm
+
+    class BarOnTerminals(tqdm):  # the client's own bar of files is drawn into log files too
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **{"disable": None, **options})
+
+    refusal = None
+    try:
+        refusal = _refusal(files)
+        path = snapshot_download(
+            files.repo_id,
+            revision=files.revision,
+            local_files_only=refusal is not None,
+            allow_patterns=list(files.allow),
+            ignore_patterns=list(files.ignore),
+            tqdm_class=BarOnTerminals,
+        )
+    except HFValidationError as error:
+        missing = "there is no such folder, and it is no Hub id (owner/name) either"
+        raise UsageError(f"'{files.repo_id}': {missing}") from error
+    except LocalEntryNotFoundError as error:
+        raise _explained(refusal or error.__cause__ or error, files) from error
+    except (HTTPError, OSError, RuntimeError, ValueError) as error:
+        raise _explained(error, files) from error
+    return Path(path)
+
+
+def _refusal(files: HubFiles) -> BaseException | None:
+    """Why the Hub does not answer for this repository, or None.
+
+    Asked first and once, with a time limit: `snapshot_download` would wait for a silent server without end, and ask an
+    unreachable one for a given commit again and again for half a minute.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.constants import HF_HUB_ETAG_TIMEOUT
+    from huggingface_hub.errors import HTTPError, RevisionNotFoundError
+
+    try:
+        info = HfApi().model_info(files.repo_id, revision=files.revision, timeout=HF_HUB_ETAG_TIMEOUT)
+    except RevisionNotFoundError:  # the cache may have what was deleted since
+        raise
+    except (HTTPError, OSError) as error:
+        return error
+    there = [file.rfilename for file in info.siblings or ()]
+    if files.must_have not in there:
+        listed = ", ".join(there[:12]) + (", …" if len(there) > 12 else "")
+        raise UsageError(
+            f"{files.repo_id} on the Hub has no {files.must_have}, so it is no {files.kind}; "
+            f"it has {listed or 'no files'}"
+        )
+    return None
+
+
+def _explained(error: BaseException, files: HubFiles) -> UsageError:
+    from huggingface_hub.constants import ENDPOINT
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HTTPError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    repo_id, revision = files.repo_id, files.revision
+    at = f" at revision '{revision}'" if revision else ""
+    absent = f"there is no folder '{repo_id}' here; {repo_id}{at} is not in the Hub's cache either"
+    match error:
+        case GatedRepoError():
+            return UsageError(f"{repo_id} on the Hub is gated: accept its terms there, then `hf auth login`")
+        case RepositoryNotFoundError():
+            return UsageError(
+                f"there is no folder '{repo_id}' here, and no such model on the Hub; "
+                "if it is private, log in with `hf auth login`"
+            )
+        case RevisionNotFoundError():
+            return UsageError(f"{repo_id} on the Hub has no revision '{revision or 'main'}'")
+        case OfflineModeIsEnabled():
+            return UsageError(f"{absent}, and HF_HUB_OFFLINE forbids to download it")
+        case HTTPError() if not isinstance(error, HfHubHTTPError):  # no answer at all
+            return UsageError(f"{absent}, and the Hub ({ENDPOINT}) cannot be reached: {one_line(error)}")
+    return UsageError(f"{repo_id}{at} cannot be downloaded from the Hub: {one_line(error)}")

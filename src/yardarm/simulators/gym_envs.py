@@ -1,0 +1,202 @@
+"""Gymnasium environments, single or in a vector of one, seen as one flat thing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+
+from yardarm.envs import policy_names
+from yardarm.errors import UsageError
+from yardarm.tasks import Feature
+
+__all__ = ["GymEnv", "VectorOfOne", "describe", "features_of", "flat_action", "wrapped"]
+
+DEFAULT_FPS = 30
+
+
+class GymEnv:
+    """One environment whose observations are named as policies name their inputs."""
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+
+    @property
+    def observation_space(self) -> gymnasium.Space:
+        """Of one environment."""
+        return self.env.observation_space
+
+    @property
+    def action_space(self) -> gymnasium.Space:
+        """Of one environment."""
+        return self.env.action_space
+
+    def reset(self, seed: int) -> dict[str, np.ndarray]:
+        """Start an episode."""
+        observation, _ = self.env.reset(seed=seed)
+        return self._flat(observation)
+
+    def step(self, action: np.ndarray) -> tuple[dict[str, np.ndarray], float, bool, bool, Mapping[str, Any]]:
+        """Play one action."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return self._flat(observation), float(reward), bool(terminated), bool(truncated), info
+
+    def render(self) -> np.ndarray | None:
+        """A picture, if the environment draws any."""
+        return self.env.render()
+
+    def attribute(self, name: str) -> Any:
+        """An attribute of the innermost environment that has it; None if none has."""
+        try:
+            return self.env.get_wrapper_attr(name)
+        except AttributeError:
+            return None
+
+    def close(self) -> None:
+        """Close it."""
+        self.env.close()
+
+    def _flat(self, observation: Any) -> dict[str, np.ndarray]:
+        is_image = _is_image(self.observation_space)
+        return {name: np.asarray(value) for name, value in policy_names(observation, is_image=is_image).items()}
+
+
+class VectorOfOne(GymEnv):
+    """A vector environment with one place: what LeRobot's `make_env` returns."""
+
+    @property
+    def observation_space(self) -> gymnasium.Space:
+        """Of the one environment."""
+        return self.env.single_observation_space
+
+    @property
+    def action_space(self) -> gymnasium.Space:
+        """Of the one environment."""
+        return self.env.single_action_space
+
+    def reset(self, seed: int) -> dict[str, np.ndarray]:
+        """Start an episode."""
+        observation, _ = self.env.reset(seed=[seed])
+        return self._first(observation)
+
+    def step(self, action: np.ndarray) -> tuple[dict[str, np.ndarray], float, bool, bool, Mapping[str, Any]]:
+        """Play one action."""
+        observation, reward, terminated, truncated, info = self.env.step(action[None])
+        return self._first(observation), float(reward[0]), bool(terminated[0]), bool(truncated[0]), _info_of_one(info)
+
+    def render(self) -> np.ndarray | None:
+        """A picture, if the environment draws any."""
+        pictures = self.env.call("render")
+        return pictures[0] if pictures is not None else None
+
+    def attribute(self, name: str) -> Any:
+        """An attribute of the one environment, or else of the vector; None if neither has it."""
+        try:
+            return self.env.get_attr(name)[0]
+        except Exception:  # a worker process of the vector's own may pass on anything
+            return getattr(self.env, name, None)
+
+    def _first(self, observation: Any) -> dict[str, np.ndarray]:
+        return {name: value[0] for name, value in self._flat(observation).items()}
+
+
+class Spaced(Protocol):
+    """What has the spaces of one environment."""
+
+    observation_space: gymnasium.Space
+    action_space: gymnasium.Space
+
+
+def wrapped(env: Any) -> GymEnv:
+    """See an environment, or a vector of one, as one flat thing."""
+    if isinstance(env, GymEnv):
+        return env
+    if hasattr(env, "num_envs"):
+        if env.num_envs != 1:
+            raise UsageError(f"make_env(n_envs=1) returned a vector of {env.num_envs} environments, not of one")
+        return VectorOfOne(env)
+    if not hasattr(env, "step"):
+        raise UsageError(f"{type(env).__name__} is no Gymnasium environment")
+    return GymEnv(env)
+
+
+def describe(env: GymEnv, episode_length: int | None) -> dict[str, Any]:
+    """What a task's specification needs to know of an environment, as plain values."""
+    max_steps = episode_length or _step_limit(env)
+    if not max_steps:
+        raise UsageError("the environment has no step limit of its own; give --env.episode_length=…")
+    inputs = {name: (feature.shape, feature.dtype) for name, feature in features_of(env.observation_space).items()}
+    env.reset(seed=0)
+    picture = _picture(env)
+    return {
+        "inputs": inputs,
+        "action": flat_action(env.action_space),
+        "max_steps": int(max_steps),
+        "fps": int(_metadata(env).get("render_fps") or DEFAULT_FPS),
+        "picture": None if picture is None else picture.shape[:2],
+        "mujoco": "mujoco" in sys.modules,
+        "task": _text(env.attribute("task")),
+        "instruction": _text(env.attribute("task_description")),
+    }
+
+
+def features_of(space: gymnasium.Space) -> dict[str, Feature]:
+    """The inputs that an observation space holds; what has no fixed size, such as text, is left out."""
+    flat = policy_names(space, is_image=_is_image(space))
+    fixed = {name: part for name, part in flat.items() if part.shape is not None and part.dtype is not None}
+    numbers = {name: part for name, part in fixed.items() if np.issubdtype(part.dtype, np.number)}
+    return {name: Feature(tuple(part.shape), np.dtype(part.dtype).name) for name, part in numbers.items()}
+
+
+def flat_action(space: gymnasium.Space) -> dict[str, Any]:
+    """Size and bounds of a continuous action, one bound for all of its numbers where they are equal."""
+    if not isinstance(space, gymnasium.spaces.Box):
+        raise UsageError(f"actions of the kind {space} cannot be played: they must be a Box of numbers")
+    low, high = (np.asarray(bound, np.float64).ravel().tolist() for bound in (space.low, space.high))
+    return {
+        "size": len(low),
+        "low": low[0] if len(set(low)) == 1 else tuple(low),
+        "high": high[0] if len(set(high)) == 1 else tuple(high),
+    }
+
+
+def _is_image(space: gymnasium.Space) -> bool:
+    return space.dtype == np.uint8 and space.shape is not None and len(space.shape) == 3
+
+
+def _info_of_one(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What a vector says of its one environment; where it was reset already, what was said at the end."""
+    own = {key: _first_of(value) for key, value in info.items() if not key.startswith("_")}
+    final = info.get("final_info")
+    return {**own, **_info_of_one(final)} if isinstance(final, Mapping) else own
+
+
+def _first_of(value: Any) -> Any:
+    return value[0] if isinstance(value, np.ndarray | list | tuple) and len(value) == 1 else value
+
+
+def _step_limit(env: GymEnv) -> int | None:
+    spec = getattr(env.env, "spec", None)
+    return env.attribute("_max_episode_steps") or getattr(spec, "max_episode_steps", None)
+
+
+def _metadata(env: GymEnv) -> Mapping[str, Any]:
+    return getattr(env.env, "metadata", None) or {}
+
+
+def _picture(env: GymEnv) -> np.ndarray | None:
+    """What the environment draws, if that is a picture; one that cannot draw can be evaluated all the same."""
+    try:
+        picture = env.render()
+    except Exception:
+        return None
+    if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
+        return None
+    return picture
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

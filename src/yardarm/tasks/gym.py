@@ -1,0 +1,122 @@
+"""Any environment that is registered with Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from yardarm.errors import UsageError
+from yardarm.tasks.benchmark import ProbedBenchmark, option, positive
+from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
+
+__all__ = ["GymConfig", "GymLikeConfig"]
+
+CAMERA = "render"
+
+
+@dataclass
+class GymLikeConfig(ProbedBenchmark):
+    """Flags of every environment that follows Gymnasium's interface."""
+
+    requirements: ClassVar[tuple[str, ...]] = ("gymnasium>=1.1,<2",)
+    install_hint: ClassVar[str] = "pip install 'yardarm[gym]' (or: pip install 'gymnasium>=1.1,<2')"
+    simulator: ClassVar[str]
+
+    episode_length: int | None = option(None, "step limit of an episode; none: the environment's own")
+    fps: int | None = option(None, "steps a second, for videos; none: the environment's own")
+    kwargs: dict[str, Any] = field(
+        default_factory=dict, metadata={"help": 'further arguments of the environment: {"name": value, …}'}
+    )
+    success_key: str = option("is_success", "the entry of a step's info that tells success")
+    success_reward: float | None = option(None, "instead: a reward of at least so much is a success")
+    success_ends_episode: bool = option(False, "end at the first success; otherwise it must hold when the episode ends")
+    rebuild: bool = option(True, "build anew for each episode; false is faster, where nothing carries over")
+    instruction: str = option("", "what a policy that reads language is told; default: the environment's own")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("episode_length", "fps"):
+            if getattr(self, name) is not None:
+                positive(f"--env.{name}", getattr(self, name))
+
+    def notes(self) -> Sequence[str]:
+        """What differs from the other worlds."""
+        if self.rebuild:
+            return ()
+        return ["--env.rebuild=false: that nothing carries over between episodes is the environment's promise now"]
+
+    def judgement(self) -> dict[str, Any]:
+        """The options that decide what an episode is worth."""
+        return {
+            "success_key": self.success_key,
+            "success_reward": self.success_reward,
+            "success_ends_episode": self.success_ends_episode,
+            "rebuild": self.rebuild,
+        }
+
+    def task_from(
+        self, answer: Mapping[str, Any], *, group: str, index: int, name: str, options: dict[str, Any]
+    ) -> TaskSpec:
+        """A task by what a worker found out about its environment."""
+        inputs = {name: Feature(tuple(shape), dtype) for name, (shape, dtype) in answer["inputs"].items()}
+        picture = answer["picture"]
+        drawn = {}
+        if picture is not None and not any(feature.is_image for feature in inputs.values()):
+            drawn["observation.image"] = Feature((*picture, 3), "uint8")
+        return TaskSpec(
+            benchmark=self.name,
+            group=group,
+            index=index,
+            name=name,
+            instruction=self.instruction or answer["instruction"] or name,
+            max_steps=answer["max_steps"],
+            fps=self.fps or answer["fps"],
+            env=EnvSpec(
+                simulator=self.simulator,
+                features={**inputs, **drawn},
+                action=ActionSpec(**answer["action"]),
+                cameras=(CAMERA,) if picture is not None else (),
+                options={**options, **self.judgement(), "episode_length": answer["max_steps"]},
+                preload=(self.simulator.partition(":")[0],),
+                renderer="mujoco" if answer["mujoco"] and picture is not None else None,
+                frame_size=None if picture is None else (picture[0], picture[1]),
+            ),
+        )
+
+
+@dataclass
+class GymConfig(GymLikeConfig):
+    """Flags of ``--env.type=gym``."""
+
+    name: ClassVar[str] = "gym"
+    probe: ClassVar[str] = "yardarm.simulators.gym:describe_registered"
+    simulator: ClassVar[str] = "yardarm.simulators.gym:GymSimulator"
+
+    task: str = option("", "registered ids, separated by commas: CartPole-v1, Namespace/Id-v0, …")
+    package_name: str = option("", "the package that registers them when it is imported")
+
+    def probe_arguments(self) -> dict[str, Any]:
+        """The ids, and how to make them."""
+        if not self._ids():
+            raise UsageError("--env.task is empty; give a registered id, e.g. --env.task=FetchReach-v4")
+        return {"ids": self._ids(), "options": {**self._making(), "episode_length": self.episode_length}}
+
+    def tasks_from(self, answer: Sequence[Mapping[str, Any]]) -> tuple[TaskSpec, ...]:
+        """One task for each id."""
+        return tuple(
+            self.task_from(
+                found,
+                group=self.name,
+                index=index,
+                name=name,
+                options={**self._making(), "id": name, "render_mode": found["render_mode"]},
+            )
+            for index, (name, found) in enumerate(zip(self._ids(), answer, strict=True))
+        )
+
+    def _ids(self) -> list[str]:
+        return list(dict.fromkeys(word.strip() for word in self.task.split(",") if word.strip()))
+
+    def _making(self) -> dict[str, Any]:
+        return {"package_name": self.package_name, "kwargs": self.kwargs}

@@ -1,0 +1,126 @@
+"""Environments that are shared as folders, on the Hub or on this machine: an ``env.py`` with a ``make_env``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from yardarm.errors import UsageError
+from yardarm.hub import HUB_ID, HubFiles, download
+from yardarm.tasks.benchmark import option
+from yardarm.tasks.gym import GymLikeConfig
+from yardarm.tasks.spec import TaskSpec
+
+__all__ = ["HubConfig"]
+
+DEFAULT_FILE = "env.py"
+LARGEST_FILE = 10 * 2**20
+
+
+@dataclass
+class HubConfig(GymLikeConfig):
+    """Flags of ``--env.type=hub``."""
+
+    name: ClassVar[str] = "hub"
+    probe: ClassVar[str] = "yardarm.simulators.hub:describe_folder"
+    simulator: ClassVar[str] = "yardarm.simulators.hub:FolderSimulator"
+
+    path: str = option("", "a folder, or a Hub id: owner/name[@revision][:file]; the file is env.py if none is named")
+    task: str = option("", "suites of the environment, separated by commas; default: all")
+    task_ids: list[int] | None = option(None, "ids of tasks in each suite; default: all")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.path.strip() and (source := self._source()).is_local:
+            self.path = f"{source.where}:{source.file}"  # so that a run's config.yaml works from anywhere
+
+    def foreign_code(self) -> str:
+        """The file that would be run."""
+        return str(self._source())
+
+    def probe_arguments(self) -> dict[str, Any]:
+        """Where the code is, and what to make of it."""
+        folder, _ = self._source().fetch()
+        return {
+            "folder": str(folder),
+            "file": self._source().file,
+            "kwargs": self.kwargs,
+            "suites": [word.strip() for word in self.task.split(",") if word.strip()],
+            "task_ids": self.task_ids,
+            "episode_length": self.episode_length,
+        }
+
+    def tasks_from(self, answer: Sequence[Mapping[str, Any]]) -> tuple[TaskSpec, ...]:
+        """One task for each environment that `make_env` made."""
+        folder, identity = self._source().fetch()
+        tasks = []
+        for found in answer:
+            options = {**identity, "kwargs": self.kwargs, "suite": found["suite"], "task_id": found["task_id"]}
+            task = self.task_from(
+                found, group=found["suite"], index=found["task_id"], name=found["name"], options=options
+            )
+            tasks.append(replace(task, env=replace(task.env, folder=str(folder))))
+        return tuple(tasks)
+
+    def _source(self) -> Source:
+        if not self.path.strip():
+            raise UsageError("--env.path is empty; give a folder with an env.py, or a Hub id (owner/name)")
+        return Source.of(self.path.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of code: in a folder here, or in a repository on the Hub."""
+
+    where: str
+    file: str
+    revision: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Source:
+        """Read ``folder[:file]``, ``folder/file.py`` or ``owner/name[@revision][:file]``."""
+        place, colon, file = text.partition(":")
+        local = Path(place).expanduser()
+        if local.is_file():
+            return cls(str(local.parent.absolute()), local.name)
+        if local.is_dir():
+            return cls(str(local.absolute()), file if colon else DEFAULT_FILE)
+        repo_id, _, revision = place.partition("@")
+        if not HUB_ID.fullmatch(repo_id):
+            raise UsageError(f"--env.path={text}: there is no such folder, and it is no Hub id (owner/name) either")
+        return cls(repo_id, file if colon else DEFAULT_FILE, revision or None)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a folder of this machine."""
+        return Path(self.where).is_absolute()
+
+    def fetch(self) -> tuple[Path, dict[str, Any]]:
+        """The folder, downloaded if need be, and what identifies the code in it."""
+        if not self.is_local:
+            folder = download(HubFiles(self.where, self.revision, "environment", self.file, allow=("*",)))
+            return folder, {"repository": self.where, "commit": folder.name, "file": self.file}
+        folder = Path(self.where)
+        if not (folder / self.file).is_file():
+            raise UsageError(
+                f"--env.path: {folder} has no {self.file}; name another file with --env.path={folder}:FILE"
+            )
+        return folder, {"code": _hash(folder), "file": self.file}
+
+    def __str__(self) -> str:
+        if self.is_local:
+            return f"{self.file} of the folder {self.where}"
+        at = f" at {self.revision}" if self.revision else ""
+        return f"{self.file} of {self.where}{at} from the Hub ({'pinned' if at else 'its newest revision'})"
+
+
+def _hash(folder: Path) -> str:
+    """A short name for what a folder's Python files say: other code is another environment."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        if path.stat().st_size <= LARGEST_FILE:
+            digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
