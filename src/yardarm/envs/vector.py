@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import weakref
@@ -50,6 +51,7 @@ class TaskEnv(gymnasium.Env[Any, np.ndarray]):
         self._next_episode = number
         self._count = count
         self._steps = 0
+        self._closes_at_exit = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start the episode that the seed stands for, or the next one."""
@@ -58,7 +60,13 @@ class TaskEnv(gymnasium.Env[Any, np.ndarray]):
         self._next_episode = episode + self._count
         self._steps = 0
         self._built().reset(EpisodeSpec(self.task_spec, episode, FIRST_SEED + episode))
-        return self._observation(), {"is_success": False}
+        observation = self._observation()
+        if not self._closes_at_exit:
+            # For whoever forgets to close it. OpenGL, which complains of contexts that are left, takes its leave
+            # before this, if this is registered before anything was drawn.
+            atexit.register(_close, weakref.ref(self))
+            self._closes_at_exit = True
+        return observation, {"is_success": False}
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play one action, and look at everything."""
@@ -77,7 +85,7 @@ class TaskEnv(gymnasium.Env[Any, np.ndarray]):
     def close(self) -> None:
         """Free the simulator; the next reset builds another."""
         if self._simulator is not None:
-            self._free()
+            self._simulator.close()
             self._simulator = None
 
     def _observation(self) -> dict[str, Any]:
@@ -88,8 +96,6 @@ class TaskEnv(gymnasium.Env[Any, np.ndarray]):
         if self._simulator is None:
             _prepare_to_render(self.task_spec)
             simulator: Simulator = import_object(self.task_spec.env.simulator)(self.task_spec)
-            # Whoever forgets to close it: at the interpreter's very end, OpenGL complains.
-            self._free = weakref.finalize(self, simulator.close)
             self._simulator = simulator
         return self._simulator
 
@@ -158,6 +164,12 @@ def vector_envs(tasks: Sequence[TaskSpec], n_envs: int, use_async_envs: bool) ->
     for task in tasks:
         suites.setdefault(task.group, {})[task.index] = LazyVectorEnv(task, n_envs, use_async_envs)
     return suites
+
+
+def _close(reference: weakref.ref[TaskEnv]) -> None:
+    env = reference()
+    if env is not None:
+        env.close()
 
 
 def _prepare_to_render(task: TaskSpec) -> None:

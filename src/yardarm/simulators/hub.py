@@ -85,6 +85,7 @@ def _load(folder: str, file: str) -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
+    sys.dont_write_bytecode = True  # nothing is left in the folder, and nothing older than its files is run
     try:
         spec.loader.exec_module(module)
     except ModuleNotFoundError as error:
