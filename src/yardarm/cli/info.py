@@ -14,7 +14,7 @@ __all__ = ["run"]
 
 
 def run(words: Sequence[str]) -> int:
-    """Print what this machine has; exit code 1 if a benchmark cannot run."""
+    """Print what this machine has; exit code 1 if a benchmark that is installed cannot run."""
     if words:
         if words[0] not in ("-h", "--help"):
             raise UsageError(f"yardarm info takes no arguments, got '{words[0]}'")
@@ -25,12 +25,12 @@ def run(words: Sequence[str]) -> int:
     print(f"{'processor':<16}{cpu_model()}, {usable_cores()} usable core(s), {total_memory_gb()} GB of memory")
     print(f"{'policies':<16}{', '.join(POLICIES.names())}, or package.module:Name")
     print(f"{'checkpoints':<16}{', '.join(CHECKPOINT_TYPES)}")
-    complete = True
+    broken = False
     for name in BENCHMARKS.names():
-        ready, line = _benchmark(name)
-        complete &= ready
+        works, line = _benchmark(name)
+        broken |= not works
         print(f"{name:<16}{line}")
-    return 0 if complete else 1
+    return 1 if broken else 0
 
 
 def _benchmark(name: str) -> tuple[bool, str]:
@@ -38,6 +38,8 @@ def _benchmark(name: str) -> tuple[bool, str]:
     pool = ProcessPool(1, time_limit_s=60)
     try:
         benchmark = BENCHMARKS.load(name)
+        if not benchmark.is_installed():
+            return True, f"not installed: {benchmark.install_hint}"
         benchmark.check_requirements()
         tasks = benchmark.catalogue()[:1]
         pool.prepare(tasks)

@@ -1,32 +1,55 @@
-"""``yardarm tasks``: list what can be evaluated, without starting a simulator."""
+"""``yardarm tasks``: list what can be evaluated, without starting a simulator; or draw it."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
-from yardarm.errors import UsageError
-from yardarm.tasks import BENCHMARKS
+from yardarm.cli.flags import read_flags
+from yardarm.envs import ProcessPool
+from yardarm.errors import UsageError, nearest
+from yardarm.evaluation import first_pictures
+from yardarm.machine import usable_cores
+from yardarm.report import contact_sheet
+from yardarm.tasks import BENCHMARKS, TaskSpec
 
 __all__ = ["run"]
 
 HELP = """\
 List benchmarks, or the groups, ids, names and instructions of one benchmark's tasks.
 
-usage: yardarm tasks [BENCHMARK]"""
+usage: yardarm tasks [BENCHMARK] [--images[=DIR]]
+
+  --images  draw the tasks instead: one sheet of pictures for each group, in DIR [outputs/tasks/BENCHMARK]"""
+FLAGS = ("images", "help")
+PICTURE_SIZE = (256, 256)
+TIME_LIMIT_S = 300.0
 
 
 def run(words: Sequence[str]) -> int:
-    """Print benchmarks, or one benchmark's tasks."""
-    if any(word in ("-h", "--help") for word in words):
+    """Print benchmarks, or print or draw one benchmark's tasks."""
+    plain, flags = read_flags(words)
+    if "help" in flags:
         print(HELP)
         return 0
-    if len(words) > 1:
-        raise UsageError(f"yardarm tasks takes one benchmark, got {' '.join(words)}")
-    if words:
-        _print_tasks(words[0])
+    for name in flags:
+        if name not in FLAGS:
+            raise UsageError(f"unknown option '--{name}'{nearest(name, FLAGS)} see `yardarm tasks --help`")
+    if len(plain) > 1:
+        raise UsageError(f"yardarm tasks takes one benchmark, got {' '.join(plain)}")
+    if "images" in flags:
+        if not plain:
+            raise UsageError("--images draws one benchmark's tasks: yardarm tasks BENCHMARK --images")
+        given = flags["images"]
+        _draw_tasks(plain[0], Path("outputs/tasks") / plain[0] if given == "true" else Path(given))
+    elif plain:
+        _print_tasks(plain[0])
     else:
         _print_benchmarks()
     return 0
@@ -34,15 +57,20 @@ def run(words: Sequence[str]) -> int:
 
 def _print_benchmarks() -> None:
     for name in BENCHMARKS.names():
-        catalogue = BENCHMARKS.load(name).catalogue()
+        benchmark = BENCHMARKS.load(name)
+        catalogue = benchmark.catalogue()
+        if not catalogue:
+            print(f"{name}: {benchmark.about}")
+            continue
+        about = f" ({benchmark.about})" if benchmark.about else ""
         distinct = {task.name for task in catalogue}
         groups = dict.fromkeys(task.group for task in catalogue)
-        print(f"{name}: {len(distinct)} tasks; groups {', '.join(groups)}; `yardarm tasks {name}` lists them")
+        print(f"{name}: {len(distinct)} tasks{about}; groups {', '.join(groups)}; `yardarm tasks {name}` lists them")
 
 
 def _print_tasks(name: str) -> None:
     console = Console(highlight=False)
-    tasks = BENCHMARKS.load(name).catalogue()
+    tasks = _catalogue(name)
     if not console.is_terminal:
         for task in tasks:
             print(f"{task.group}\t{task.index}\t{task.name}\t{task.instruction}")
@@ -54,3 +82,39 @@ def _print_tasks(name: str) -> None:
             table.add_row()
         table.add_row(task.group if first else "", str(task.index), task.name, task.instruction)
     console.print(table)
+
+
+def _draw_tasks(name: str, folder: Path) -> None:
+    """Draw each task once, and lay the pictures out by group; a group of tasks that others have gets no sheet."""
+    catalogue = _catalogue(name)
+    BENCHMARKS.load(name).check_requirements()
+    first: dict[str, TaskSpec] = {}
+    for task in catalogue:
+        first.setdefault(task.name, task)
+    tasks = list(first.values())
+    pictures: dict[str, np.ndarray] = {}
+    console = Console(stderr=True)
+    pool = ProcessPool(min(usable_cores(), len(tasks)), time_limit_s=TIME_LIMIT_S)
+    progress = Progress(console=console, transient=True, disable=not console.is_terminal)
+    with contextlib.closing(pool), progress:
+        pool.choose_renderer(tasks)
+        bar = progress.add_task("drawing", total=len(tasks))
+        for task, picture in first_pictures(tasks, pool, PICTURE_SIZE):
+            pictures[task.name] = picture
+            progress.advance(bar)
+    folder.mkdir(parents=True, exist_ok=True)
+    for group in dict.fromkeys(task.group for task in tasks):
+        own = [task for task in tasks if task.group == group]
+        path = folder / f"{group}.jpg"
+        captions = [f"{task.index}  {task.name.replace('_', ' ')}" for task in own]
+        sheet = contact_sheet([(pictures[task.name], caption) for task, caption in zip(own, captions, strict=True)])
+        sheet.save(path, quality=85)
+        print(f"{path}: {len(own)} task(s)")
+
+
+def _catalogue(name: str) -> tuple[TaskSpec, ...]:
+    benchmark = BENCHMARKS.load(name)
+    tasks: tuple[TaskSpec, ...] = benchmark.catalogue()
+    if not tasks:
+        raise UsageError(f"'{name}' has no list of tasks: it is {benchmark.about}")
+    return tasks

@@ -4,6 +4,7 @@ from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.evaluation.config_file import FlagText, config_from_data, config_to_data, read_config_file
 from yardarm.evaluation.filming import VIDEO_FPS, VIDEO_SIZE, film_of
 from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.pictures import first_pictures
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.replay import Replay, ReplayResult, replay_all
 from yardarm.evaluation.run import evaluate
@@ -25,6 +26,7 @@ __all__ = [
     "config_to_data",
     "evaluate",
     "film_of",
+    "first_pictures",
     "read_config_file",
     "replay_all",
     "select_tasks",

@@ -26,7 +26,10 @@ class Plan:
 
     def distinct_tasks(self) -> tuple[TaskSpec, ...]:
         """Each task once, in the order of its first selection: it runs once, and counts in each group."""
-        return tuple({task.key(): task for task in reversed(self.tasks)}.values())[::-1]
+        first: dict[tuple[str, str, str], TaskSpec] = {}
+        for task in self.tasks:
+            first.setdefault(task.key(), task)
+        return tuple(first.values())
 
     def episodes(self) -> list[EpisodeSpec]:
         """All episodes, task by task."""

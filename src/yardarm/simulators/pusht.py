@@ -13,12 +13,28 @@ from yardarm.tasks import EpisodeSpec, TaskSpec
 with warnings.catch_warnings():
     # pygame warns of what it imports itself.
     warnings.simplefilter("ignore")
-    from gym_pusht.envs import PushTEnv
+    from gym_pusht.envs.pusht import PushTEnv, pymunk_to_shapely
 
 __all__ = ["PushtSimulator"]
 
-# Below this size, gym_pusht's cross at the agent's target has lines of no width, which OpenCV refuses to draw.
-SMALLEST_FRAME_WITH_TARGET = 96
+# In smaller frames, the cross where the agent is sent has lines of no width, which OpenCV refuses to draw.
+SMALLEST_FRAME_WITH_CROSS = 96
+
+
+class OrderedPushT(PushTEnv):
+    """gym_pusht's environment, with rewards that are the same in every process.
+
+    Its own differ in the last bit: it adds the areas of the block's two halves in the order of a set, which is that of
+    their addresses in memory.
+    """
+
+    def _setup(self) -> None:
+        super()._setup()
+        self._target = pymunk_to_shapely(self.get_goal_pose_body(self.goal_pose), self._block_shapes)
+
+    def _get_coverage(self) -> float:
+        block = pymunk_to_shapely(self.block, self._block_shapes)
+        return self._target.intersection(block).area / self._target.area
 
 
 class PushtSimulator:
@@ -28,12 +44,14 @@ class PushtSimulator:
         options = task.env.options
         self._shows_poses = options["obs_type"] == "state"
         # With "state" its steps draw nothing, whatever the policy is going to look at.
-        self._env = PushTEnv(obs_type="state", observation_height=options["height"], observation_width=options["width"])
+        self._env = OrderedPushT(
+            obs_type="state", observation_height=options["height"], observation_width=options["width"]
+        )
 
     def reset(self, episode: EpisodeSpec) -> None:
         """Draw the episode's places from its seed; all bodies are made anew."""
         self._env.reset(seed=episode.seed)
-        self._env._last_action = None  # or the first frame would show the last episode's target
+        self._env._last_action = None  # or the first frame would show where the last episode's agent was sent
 
     def step(self, action: np.ndarray) -> Step:
         """Play one action; the reward is how much of the target is covered."""
@@ -45,17 +63,17 @@ class PushtSimulator:
         return {name: self._input(name) for name in wanted}
 
     def frame(self, camera: str, height: int, width: int) -> np.ndarray:
-        """Draw the square world, and where the agent is told to go, into the middle of a white picture."""
+        """Draw the square world, and a cross where the agent is sent, into the middle of a white picture."""
         side = min(height, width)
         top, left = (height - side) // 2, (width - side) // 2
         picture = np.full((height, width, 3), 255, np.uint8)
         picture[top : top + side, left : left + side] = self._env._get_img(
-            self._env._draw(), side, side, render_action=side >= SMALLEST_FRAME_WITH_TARGET
+            self._env._draw(), side, side, render_action=side >= SMALLEST_FRAME_WITH_CROSS
         )
         return picture
 
     def state(self) -> np.ndarray:
-        """Agent, block and target, and the contacts' impulses, from which the solver starts in the next step."""
+        """Agent, block and target, and the contacts' impulses, which pymunk carries over into its next step."""
         agent, block = self._env.agent, self._env.block
         moving = [[*body.position, body.angle, *body.velocity, body.angular_velocity] for body in (agent, block)]
         return np.concatenate([*moving, self._env.goal_pose, self._impulses().ravel()])
@@ -74,9 +92,10 @@ class PushtSimulator:
         # Of each pair of a wall or the agent with one of the block's two halves, which touch in up to two points.
         shapes = [shape._shape for shape in self._env.space.shapes]
         halves = [shape._shape for shape in self._env._block_shapes]
-        impulses = np.zeros((len(shapes), len(halves), 2))
-        for contact in self._env.space._get_arbiters():
-            if contact.b in halves:
-                points = [contact.contacts[point].jnAcc for point in range(contact.count)]
-                impulses[shapes.index(contact.a), halves.index(contact.b), : len(points)] = points
+        impulses = np.zeros((len(shapes), len(halves), 2, 2))
+        for touch in self._env.space._get_arbiters():
+            if touch.b in halves:
+                for point in range(touch.count):
+                    contact = touch.contacts[point]
+                    impulses[shapes.index(touch.a), halves.index(touch.b), point] = contact.jnAcc, contact.jBias
         return impulses

@@ -31,6 +31,8 @@ class AlohaConfig(BenchmarkConfig):
     requirements: ClassVar[tuple[str, ...]] = ("gym-aloha>=0.1.5", "gymnasium>=1.1,<2")
     install_hint: ClassVar[str] = "pip install 'yardarm[aloha]' (or: pip install 'gym-aloha>=0.1.5')"
 
+    about: ClassVar[str] = "two arms over a table, simulated"
+
     task: str = option("AlohaInsertion-v0", f"tasks, separated by commas: {', '.join(INSTRUCTIONS)}")
     obs_type: str = option("pixels_agent_pos", f"what the policy may see: {', '.join(OBSERVATION_TYPES)}")
     observation_height: int = option(IMAGE_SIZE[0], "height of observation.images.top; LeRobot always shows 480")

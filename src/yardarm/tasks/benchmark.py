@@ -5,6 +5,7 @@ A benchmark *is* its configuration class: the flags below ``--env.``, and the me
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -50,6 +51,8 @@ class BenchmarkConfig:
     requirements: ClassVar[tuple[str, ...]] = ()
     """Packages, with versions, that the simulator needs."""
     install_hint: ClassVar[str] = ""
+    about: ClassVar[str] = ""
+    """What it is, in a line for ``yardarm tasks``."""
 
     task: str = option("", "tasks and groups, separated by commas")
     max_parallel_tasks: int = option(0, "at most so many different tasks at once; 0: no limit")
@@ -78,6 +81,14 @@ class BenchmarkConfig:
     def notes(self) -> Sequence[str]:
         """Warnings about flags that were given but mean little or something else than they seem to."""
         return ()
+
+    @classmethod
+    def is_installed(cls) -> bool:
+        """Whether all packages are there, in whatever version; imports nothing."""
+        try:
+            return all(version(re.split(r"[^\w.-]", text, maxsplit=1)[0]) for text in cls.requirements)
+        except PackageNotFoundError:
+            return False
 
     @classmethod
     def check_requirements(cls) -> None:

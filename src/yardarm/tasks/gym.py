@@ -92,6 +92,7 @@ class GymConfig(GymLikeConfig):
     name: ClassVar[str] = "gym"
     probe: ClassVar[str] = "yardarm.simulators.gym:describe_registered"
     simulator: ClassVar[str] = "yardarm.simulators.gym:GymSimulator"
+    about: ClassVar[str] = "whatever is registered with Gymnasium: --env.task=ID [--env.package_name=…]"
 
     task: str = option("", "registered ids, separated by commas: CartPole-v1, Namespace/Id-v0, …")
     package_name: str = option("", "the package that registers them when it is imported")

@@ -27,6 +27,7 @@ class HubConfig(GymLikeConfig):
     name: ClassVar[str] = "hub"
     probe: ClassVar[str] = "yardarm.simulators.hub:describe_folder"
     simulator: ClassVar[str] = "yardarm.simulators.hub:FolderSimulator"
+    about: ClassVar[str] = "what a folder's env.py makes: --env.path=FOLDER_OR_HUB_ID"
 
     path: str = option("", "a folder, or a Hub id: owner/name[@revision][:file]; the file is env.py if none is named")
     task: str = option("", "suites of the environment, separated by commas; default: all")

@@ -30,6 +30,8 @@ class MetaworldConfig(BenchmarkConfig):
         "pip install 'yardarm[metaworld]' (or: pip install 'metaworld==3.1.1' 'gymnasium>=1.1,<2')"
     )
 
+    about: ClassVar[str] = "a robot arm at a table, with scripted experts"
+
     task: str = option("mt10", "tasks and groups, separated by commas: assembly-v3, easy, medium, mt10, mt50, …")
     obs_type: str = option("pixels_agent_pos", f"what the policy may see: {', '.join(OBSERVATION_TYPES)}")
     camera_name: str = option("corner2", f"the camera of observation.image: {', '.join(CAMERAS)}")

@@ -29,6 +29,8 @@ class PushtConfig(BenchmarkConfig):
     requirements: ClassVar[tuple[str, ...]] = ("gym-pusht>=0.1.8", "pymunk<7", "gymnasium>=1.1,<2")
     install_hint: ClassVar[str] = "pip install 'yardarm[pusht]' (or: pip install 'gym-pusht>=0.1.8' 'pymunk<7')"
 
+    about: ClassVar[str] = "a T-shaped block to push onto its outline, in the plane"
+
     task: str = option(TASK, f"the task: {TASK}")
     obs_type: str = option("pixels_agent_pos", f"what the policy may see: {', '.join(OBSERVATION_TYPES)}")
     observation_height: int = option(IMAGE_SIDE, "height of observation.image; LeRobot always shows 96")
