@@ -15,7 +15,7 @@ from yardarm.envs import ProcessPool
 from yardarm.errors import EnvironmentFault, UsageError, nearest
 from yardarm.evaluation import (
     VIDEO_FPS,
-    VIDEO_SIZE,
+    VIDEO_HEIGHT,
     EvalOptions,
     Replay,
     ReplayResult,
@@ -38,7 +38,7 @@ usage: yardarm replay RUN [--task=…] [--episode=…] [--camera=…] [--size=�
   --task     the task's name (BENCHMARK/TASK if two have it); not needed when the run has one task
   --episode  the episode's index [0]
   --camera   the camera [the one that the policy saw]
-  --size     the video's size [{VIDEO_SIZE[0]}x{VIDEO_SIZE[1]}]
+  --size     the video's size [{VIDEO_HEIGHT} high, in the proportions of the policy's image]
   --fps      frames a second of real time; without a GPU a frame takes about 0.2 s to render [{VIDEO_FPS}]
   --output   where the video goes [RUN/videos/BENCHMARK/TASK/episode_NNNNN_CAMERA.mp4]"""
 

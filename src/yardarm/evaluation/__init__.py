@@ -2,7 +2,7 @@
 
 from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.evaluation.config_file import FlagText, config_from_data, config_to_data, read_config_file
-from yardarm.evaluation.filming import VIDEO_FPS, VIDEO_SIZE, film_of
+from yardarm.evaluation.filming import VIDEO_FPS, VIDEO_HEIGHT, film_of
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.pictures import first_pictures
 from yardarm.evaluation.plan import Plan
@@ -13,7 +13,7 @@ from yardarm.evaluation.stored_run import StoredRun
 
 __all__ = [
     "VIDEO_FPS",
-    "VIDEO_SIZE",
+    "VIDEO_HEIGHT",
     "EvalConfig",
     "EvalOptions",
     "FlagText",

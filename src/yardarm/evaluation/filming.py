@@ -14,7 +14,15 @@ __all__ = ["Filming", "film_of"]
 
 # Real time at a rate that the eye accepts; a frame costs 0.2 s without a GPU.
 VIDEO_FPS = 20
-VIDEO_SIZE = (480, 480)
+VIDEO_HEIGHT = 480
+
+
+def video_size(task: TaskSpec) -> tuple[int, int]:
+    """The size that a task is drawn in, or a usual one with the proportions of what policies see."""
+    if task.env.frame_size:
+        return task.env.frame_size
+    height, width = next((feature.shape[:2] for feature in task.env.features.values() if feature.is_image), (1, 1))
+    return VIDEO_HEIGHT, 2 * round(VIDEO_HEIGHT * width / height / 2)
 
 
 def film_of(
@@ -22,7 +30,7 @@ def film_of(
 ) -> tuple[Film, Fraction]:
     """What to film, and the video's exact rate: frames are whole steps apart and play in real time."""
     every = max(1, round(task.fps / fps))
-    height, width = size or task.env.frame_size or VIDEO_SIZE
+    height, width = size or video_size(task)
     return Film(camera or task.env.cameras[0], height, width, every), Fraction(task.fps, every)
 
 
@@ -41,7 +49,7 @@ class Filming:
 
     def frame_size(self, task: TaskSpec) -> tuple[int, int]:
         """The room that a worker needs for a frame."""
-        return (task.env.frame_size or VIDEO_SIZE) if self.films(task) else (0, 0)
+        return video_size(task) if self.films(task) else (0, 0)
 
     def begin(self, episode: EpisodeSpec, worker: Worker) -> Film | None:
         """Start a video of the episode, or of its second attempt."""

@@ -55,9 +55,6 @@ class AlohaConfig(BenchmarkConfig):
 
     def tasks(self) -> tuple[TaskSpec, ...]:
         """The selected tasks; a task that is selected alone has LeRobot's id for it, 0."""
-        names = [_checked(word.strip()) for word in self.task.split(",") if word.strip()]
-        if not names:
-            raise UsageError("--env.task is empty; give tasks, e.g. --env.task=AlohaInsertion-v0")
         env = self._env_spec()
         return tuple(
             TaskSpec(
@@ -70,7 +67,7 @@ class AlohaConfig(BenchmarkConfig):
                 fps=CONTROL_RATE,
                 env=env,
             )
-            for index, name in enumerate(dict.fromkeys(names))
+            for index, name in enumerate(self.selected(INSTRUCTIONS))
         )
 
     @classmethod
@@ -115,9 +112,3 @@ class AlohaConfig(BenchmarkConfig):
             preload=("yardarm.simulators.aloha",),
             renderer="mujoco",
         )
-
-
-def _checked(name: str) -> str:
-    if name not in INSTRUCTIONS:
-        raise UsageError(f"unknown task '{name}'{nearest(name, INSTRUCTIONS)} aloha has {' and '.join(INSTRUCTIONS)}")
-    return name

@@ -6,13 +6,13 @@ A benchmark *is* its configuration class: the flags below ``--env.``, and the me
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from yardarm.errors import SetupError, UsageError
+from yardarm.errors import SetupError, UsageError, nearest
 from yardarm.registry import Registry
 from yardarm.tasks.spec import TaskSpec
 
@@ -30,6 +30,9 @@ BENCHMARKS = Registry(
         "pusht": "yardarm.tasks.pusht:PushtConfig",
     },
 )
+
+# So many names fit into a message.
+FEW = 5
 
 
 def option(default: Any, help: str) -> Any:
@@ -68,6 +71,17 @@ class BenchmarkConfig:
     def tasks(self) -> tuple[TaskSpec, ...]:
         """The selected tasks, in order; a task selected twice is listed twice."""
         raise NotImplementedError
+
+    def selected(self, known: Collection[str]) -> list[str]:
+        """The names in ``--env.task``, each once, all of them known."""
+        names = list(dict.fromkeys(word.strip() for word in self.task.split(",") if word.strip()))
+        if not names:
+            raise UsageError(f"--env.task is empty; give tasks, e.g. --env.task={next(iter(known))}")
+        for name in names:
+            if name not in known:
+                listed = f"one of {', '.join(known)}" if len(known) <= FEW else f"`yardarm tasks {self.name}` lists all"
+                raise UsageError(f"unknown task '{name}'{nearest(name, known)} {listed}")
+        return names
 
     @classmethod
     def catalogue(cls) -> tuple[TaskSpec, ...]:

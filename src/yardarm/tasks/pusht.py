@@ -55,17 +55,12 @@ class PushtConfig(BenchmarkConfig):
 
     def tasks(self) -> tuple[TaskSpec, ...]:
         """The one task, however often it was named."""
-        words = [word.strip() for word in self.task.split(",") if word.strip()]
-        if not words:
-            raise UsageError(f"--env.task is empty; give --env.task={TASK}")
-        for word in words:
-            if word != TASK:
-                raise UsageError(f"unknown task '{word}'{nearest(word, [TASK])} pusht has one task, {TASK}")
+        (name,) = self.selected([TASK])
         task = TaskSpec(
             benchmark=self.name,
             group=self.name,
             index=0,
-            name=TASK,
+            name=name,
             instruction=INSTRUCTION,
             max_steps=self.episode_length,
             fps=CONTROL_RATE,

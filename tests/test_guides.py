@@ -1,0 +1,77 @@
+"""The code in the guides works as it stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import courses, yardarm
+
+GUIDE = Path(__file__).parents[1] / "docs" / "adding-a-benchmark.md"
+LONGEST = 60
+
+
+def files_of(guide: Path) -> dict[str, str]:
+    """The code blocks that stand below a file's name."""
+    return dict(re.findall(r"^`([\w.]+)`\n\n```\w+\n(.*?)^```", guide.read_text(), re.MULTILINE | re.DOTALL))
+
+
+@pytest.fixture
+def puck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guide's package, installed as its reader would, in a folder of its own."""
+    source, target = tmp_path / "puck-world", tmp_path / "site"
+    source.mkdir()
+    for name, text in files_of(GUIDE).items():
+        (source / name).write_text(text)
+    quietly = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "pip", "install", *quietly, "--target", target, source], check=True)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(target), os.environ.get("PYTHONPATH", "")]))
+
+
+def test_a_benchmark_takes_as_few_lines_as_the_guide_says() -> None:
+    files = files_of(GUIDE)
+    assert set(files) == {"puck_world.py", "puck_simulator.py", "pyproject.toml"}
+    lines = (files["puck_world.py"] + files["puck_simulator.py"]).splitlines()
+    code = [line for line in lines if line.strip() and not line.startswith(("import", "from"))]
+    assert len(code) <= LONGEST
+
+
+@pytest.mark.usefixtures("puck")
+def test_the_guides_benchmark_runs_and_is_pure() -> None:
+    assert "far\t0\tfar\tPush the puck to the far target" in yardarm("tasks", "puck").stdout
+    words = ["eval", "--policy.type=random", "--env.type=puck", "--eval.n_episodes=4"]
+    answer = yardarm(*words, "--eval.videos=1", "--output_dir=run")
+    assert answer.returncode == 0, answer.stderr
+    assert len(list(Path("run/videos").rglob("*.mp4"))) == 2
+    assert yardarm(*words, "--eval.batch_size=1", "--output_dir=alone").returncode == 0
+    assert courses(Path("run")) == courses(Path("alone"))
+    assert len({course["fingerprints"]["0"] for course in courses(Path("run")).values()}) == 8
+    replayed = yardarm("replay", "run", "--task=far", "--episode=3")
+    assert "matches all" in replayed.stdout, replayed.stderr
+
+
+@pytest.mark.usefixtures("puck")
+def test_the_guides_benchmark_shows_what_its_features_say() -> None:
+    policy = Path("looker.py")
+    policy.write_text(
+        "import numpy as np\n"
+        "from yardarm.policies import ActionChunk, ObservationSpec\n"
+        "class Looker:\n"
+        "    wants = ObservationSpec(inputs=('observation.image', 'observation.state'))\n"
+        "    place = 'host'\n"
+        "    def start(self, episode): return None\n"
+        "    def infer(self, requests):\n"
+        "        states = [request.observation['observation.state'] for request in requests]\n"
+        "        assert all(request.observation['observation.image'].std() > 10 for request in requests)\n"
+        "        return [ActionChunk(np.tile(np.clip(5 * (s[2:] - s[:2]), -1, 1), (5, 1))) for s in states]\n"
+    )
+    answer = yardarm(
+        "eval", "--policy.type=looker:Looker", "--env.type=puck", "--eval.n_episodes=3", "--output_dir=run"
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert "6/6" in answer.stdout
