@@ -28,7 +28,6 @@ usage: yardarm tasks [BENCHMARK] [--images[=DIR]]
 
   --images  draw the tasks instead: one sheet of pictures for each group, in DIR [outputs/tasks/BENCHMARK]"""
 FLAGS = ("images", "help")
-PICTURE_SIZE = (256, 256)
 TIME_LIMIT_S = 300.0
 
 
@@ -99,7 +98,7 @@ def _draw_tasks(name: str, folder: Path) -> None:
     with contextlib.closing(pool), progress:
         pool.choose_renderer(tasks)
         bar = progress.add_task("drawing", total=len(tasks))
-        for task, picture in first_pictures(tasks, pool, PICTURE_SIZE):
+        for task, picture in first_pictures(tasks, pool):
             pictures[task.name] = picture
             progress.advance(bar)
     folder.mkdir(parents=True, exist_ok=True)

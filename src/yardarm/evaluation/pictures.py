@@ -18,15 +18,13 @@ __all__ = ["first_pictures"]
 FIRST_SEED = 1000
 
 
-def first_pictures(
-    tasks: Sequence[TaskSpec], pool: ProcessPool, size: tuple[int, int]
-) -> Iterator[tuple[TaskSpec, np.ndarray]]:
+def first_pictures(tasks: Sequence[TaskSpec], pool: ProcessPool) -> Iterator[tuple[TaskSpec, np.ndarray]]:
     """The beginning of each task's first episode, seen from its first camera; in the order in which they are ready."""
     waiting, pictures = deque(tasks), dict[Worker, np.ndarray]()
     busy = 0
     while waiting or busy:
         while waiting and busy < pool.size:
-            _draw(waiting.popleft(), pool, size, pictures)
+            _draw(waiting.popleft(), pool, pictures)
             busy += 1
         for worker, report in pool.wait():
             if isinstance(report, Failed | Died):
@@ -37,8 +35,8 @@ def first_pictures(
             busy -= 1
 
 
-def _draw(task: TaskSpec, pool: ProcessPool, size: tuple[int, int], pictures: dict[Worker, np.ndarray]) -> None:
-    film, _ = film_of(task, size=task.env.frame_size or size)
+def _draw(task: TaskSpec, pool: ProcessPool, pictures: dict[Worker, np.ndarray]) -> None:
+    film, _ = film_of(task)
     worker = pool.hire(task, MemoryLayout({}, frame=(film.height, film.width)))
 
     def keep(frame: np.ndarray) -> None:
