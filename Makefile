@@ -35,7 +35,7 @@ $(VENV)/.installed: pyproject.toml $(VENV)/.python
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.python
-	$(BIN)/python -m pip install --quiet --editable '.[metaworld,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[worlds,dev]'
 	touch $@ $(VENV)/.installed
 
 # Rendering without a display needs Mesa.

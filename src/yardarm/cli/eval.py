@@ -22,7 +22,7 @@ __all__ = ["run"]
 EXAMPLES = """\
   yardarm eval --policy.type=expert --env.type=metaworld --env.task=medium --eval.n_episodes=10
   yardarm eval --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model --env.type=metaworld --env.task=easy
-  yardarm eval --policy.type=my_package.my_module:MyPolicy --env.type=metaworld --env.task=mt10
+  yardarm eval --policy.type=my_package.my_module:MyPolicy --env.type=libero --env.task=libero_spatial,libero_goal
   yardarm eval --config_path=outputs/eval/…/config.yaml --eval.n_episodes=100   (adds what is missing)"""
 
 
@@ -102,7 +102,7 @@ def _help(benchmark: str) -> str:
         ("--policy.resize_images", "False", "of a checkpoint: resize images to the size it was trained with"),
         ("--policy.NAME", "", "of a checkpoint: any field of its config.json, e.g. --policy.n_action_steps=50"),
         ("--policy.type", "", "instead: expert, random, zero, or package.module:Name with options --policy.NAME=…"),
-        ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}"),
+        ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
         *describe(env, "env."),
         *describe(EvalOptions, "eval."),
         *describe(EvalConfig),

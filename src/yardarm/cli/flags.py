@@ -59,6 +59,6 @@ def describe(kind: type, prefix: str = "") -> list[tuple[str, str, str]]:
     rows = []
     for field in dataclasses.fields(kind):
         if "help" in field.metadata:
-            default = "" if field.default is None else str(field.default)
+            default = "" if field.default in (None, dataclasses.MISSING) else str(field.default)
             rows.append((f"--{prefix}{field.name}", default, field.metadata["help"]))
     return rows

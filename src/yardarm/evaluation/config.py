@@ -62,6 +62,10 @@ class EvalConfig:
     def __post_init__(self) -> None:
         if not self.envs:
             raise UsageError("env is an empty list: name at least one benchmark")
+        if any(env.python for env in self.envs) and not self.eval.use_async_envs:
+            raise UsageError(
+                "--env.python is for workers; --eval.use_async_envs=false keeps the simulator in this process"
+            )
         if self.seed is None:
             raise UsageError("--seed must be a number: an episode without a seed could not be repeated")
         self.seed = int(self.seed)
