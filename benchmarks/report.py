@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from yardarm.envs.rendering import gpu_ids
-from yardarm.machine import cpu_model, total_memory_gb, usable_cores
-from yardarm.machine import versions
+from yardarm.machine import cpu_model, total_memory_gb, usable_cores, versions
 
 HEAD = """| figure | measured | against | arithmetic allows | to reach | reached |
 |---|---|---|---|---|---|"""

@@ -1,6 +1,6 @@
 """What can be evaluated: benchmarks, their tasks, and how a selector becomes a list of tasks."""
 
-from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig, ProbedBenchmark, option, positive
+from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig, ProbedBenchmark, one_of, option, positive
 from yardarm.tasks.spec import ActionSpec, EnvSpec, EpisodeSpec, Feature, Home, TaskSpec
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Home",
     "ProbedBenchmark",
     "TaskSpec",
+    "one_of",
     "option",
     "positive",
 ]

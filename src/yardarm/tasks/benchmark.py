@@ -16,7 +16,7 @@ from yardarm.errors import SetupError, UsageError, nearest
 from yardarm.registry import Registry
 from yardarm.tasks.spec import TaskSpec
 
-__all__ = ["BENCHMARKS", "BenchmarkConfig", "ProbedBenchmark", "option", "positive"]
+__all__ = ["BENCHMARKS", "BenchmarkConfig", "ProbedBenchmark", "one_of", "option", "positive"]
 
 BENCHMARKS = Registry(
     "benchmark",
@@ -44,6 +44,12 @@ def positive(name: str, value: float) -> None:
     """Refuse a flag's value that is not above zero."""
     if value <= 0:
         raise UsageError(f"{name} must be positive, got {value}")
+
+
+def one_of(name: str, value: str, known: Collection[str]) -> None:
+    """Refuse a flag's value that is not among those known."""
+    if value not in known:
+        raise UsageError(f"{name} '{value}' is unknown{nearest(value, known)} one of {', '.join(known)}")
 
 
 @dataclass

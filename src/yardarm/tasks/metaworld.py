@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from yardarm.errors import UsageError, nearest
-from yardarm.tasks.benchmark import BenchmarkConfig, option, positive
+from yardarm.tasks.benchmark import BenchmarkConfig, one_of, option, positive
 from yardarm.tasks.metaworld_catalogue import GROUPS, INSTRUCTIONS
 from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 
@@ -45,16 +45,8 @@ class MetaworldConfig(BenchmarkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.obs_type not in OBSERVATION_TYPES:
-            raise UsageError(
-                f"--env.obs_type '{self.obs_type}' is unknown{nearest(self.obs_type, OBSERVATION_TYPES)} "
-                f"one of {', '.join(OBSERVATION_TYPES)}"
-            )
-        if self.camera_name not in CAMERAS:
-            raise UsageError(
-                f"--env.camera_name '{self.camera_name}' is unknown{nearest(self.camera_name, CAMERAS)} "
-                f"one of {', '.join(CAMERAS)}"
-            )
+        one_of("--env.obs_type", self.obs_type, OBSERVATION_TYPES)
+        one_of("--env.camera_name", self.camera_name, CAMERAS)
         positive("--env.observation_height", self.observation_height)
         positive("--env.observation_width", self.observation_width)
         positive("--env.episode_length", self.episode_length)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from yardarm.errors import UsageError, nearest
-from yardarm.tasks.benchmark import BenchmarkConfig, option, positive
+from yardarm.tasks.benchmark import BenchmarkConfig, one_of, option, positive
 from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 
 __all__ = ["PushtConfig"]
@@ -44,11 +43,7 @@ class PushtConfig(BenchmarkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.obs_type not in OBSERVATION_TYPES:
-            raise UsageError(
-                f"--env.obs_type '{self.obs_type}' is unknown{nearest(self.obs_type, OBSERVATION_TYPES)} "
-                f"one of {', '.join(OBSERVATION_TYPES)}"
-            )
+        one_of("--env.obs_type", self.obs_type, OBSERVATION_TYPES)
         positive("--env.observation_height", self.observation_height)
         positive("--env.observation_width", self.observation_width)
         positive("--env.episode_length", self.episode_length)
