@@ -59,7 +59,7 @@ def test_an_error_is_tried_again_when_the_run_is_resumed(tmp_path: Path) -> None
 
 
 def test_workers_killed_from_outside_lose_no_episode(tmp_path: Path) -> None:
-    undisturbed = courses(toy_run(tmp_path / "undisturbed", "random", step_s=0.005, n_episodes=4))
+    undisturbed = courses(toy_run(tmp_path / "undisturbed", "random", step_s=0.02, n_episodes=4))
     killed = []
 
     def kill_a_worker_now_and_then() -> None:
@@ -72,7 +72,7 @@ def test_workers_killed_from_outside_lose_no_episode(tmp_path: Path) -> None:
 
     thread = threading.Thread(target=kill_a_worker_now_and_then)
     thread.start()
-    run = toy_run(tmp_path / "run", "random", step_s=0.005, n_episodes=4, max_retries=5)
+    run = toy_run(tmp_path / "run", "random", step_s=0.02, n_episodes=4, max_retries=5)
     thread.join()
     assert len(killed) == 3
     assert courses(run) == undisturbed
