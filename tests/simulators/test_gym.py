@@ -108,7 +108,6 @@ def test_a_reward_can_mean_success(tmp_path: Path) -> None:
         run = yardarm.evaluate("random", GymConfig(task="Pendulum-v1", episode_length=5, **options), n_episodes=2)
         return run.counts.rate
 
-    assert rate() == 0  # it tells no success at all
     assert rate(success_reward=-100.0) == 1
     assert rate(success_reward=1.0) == 0
 
@@ -133,8 +132,14 @@ def test_a_policy_sees_the_drawing_if_there_is_no_other_picture() -> None:
         shapes.append({name: value.shape for name, value in observations.items()})
         return np.zeros((1, 1))
 
-    yardarm.evaluate(look, GymConfig(task="Pendulum-v1", episode_length=2), n_episodes=1)
+    yardarm.evaluate(look, GymConfig(task="Pendulum-v1", episode_length=2, success_reward=0.0), n_episodes=1)
     assert shapes[0] == {"observation.state": (1, 3), "observation.image": (1, 500, 500, 3)}
+
+
+def test_one_that_never_tells_success_is_an_error_and_no_failure() -> None:
+    run = yardarm.evaluate("random", GymConfig(task="Pendulum-v1"), n_episodes=1, max_retries=0)  # 200 steps
+    assert (run.counts.episodes, run.counts.errors) == (0, 1)
+    assert "does not tell 'is_success'" in str(run.episodes[0].error)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +148,7 @@ def test_a_policy_sees_the_drawing_if_there_is_no_other_picture() -> None:
         ({"task": ""}, "--env.task is empty"),
         ({"task": "Pendulm-v1"}, "no environment 'Pendulm-v1' is registered; did you mean 'Pendulum-v1'"),
         ({"task": "nowhere/Thing-v0"}, "needs the package 'nowhere', which cannot be imported"),
+        ({"task": "Pendulum-v1", "episode_length": 5}, r"does not tell 'is_success' in its info \(it tells nothing\)"),
         ({"task": "CartPole-v1"}, r"actions of the kind Discrete\(2\) cannot be played"),
         ({"task": "Pendulum-v1", "kwargs": {"gravity": 1}}, "unexpected keyword argument 'gravity'"),
         ({"task": "Pendulum-v1", "episode_length": 0}, "--env.episode_length must be positive"),

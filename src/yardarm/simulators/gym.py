@@ -14,8 +14,8 @@ import gymnasium
 import numpy as np
 
 from yardarm.envs import Observation, Step
-from yardarm.errors import UsageError, nearest
-from yardarm.simulators.gym_envs import GymEnv, describe, wrapped
+from yardarm.errors import EnvironmentFault, UsageError, nearest
+from yardarm.simulators.gym_envs import GymEnv, describe, untold, wrapped
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["GymSimulator", "describe_registered"]
@@ -50,7 +50,7 @@ class GymSimulator:
         self._seen, reward, terminated, truncated, info = env.step(shaped)
         self._steps += 1
         over = terminated or truncated or self._steps >= self._task.max_steps
-        solved = self._is_solved(reward, info)
+        solved = self._is_solved(reward, info, over)
         if self._options["success_ends_episode"]:
             return Step(reward, solved, terminated or solved, truncated)
         return Step(reward, solved and over, terminated, truncated)
@@ -97,10 +97,13 @@ class GymSimulator:
         assert picture is not None, "an environment that does not draw has no camera"
         return picture
 
-    def _is_solved(self, reward: float, info: Mapping[str, Any]) -> bool:
+    def _is_solved(self, reward: float, info: Mapping[str, Any], over: bool) -> bool:
         if self._options["success_reward"] is not None:
             return reward >= self._options["success_reward"]
-        return bool(np.all(info.get(self._options["success_key"], False)))  # some tell at the end only
+        key = self._options["success_key"]
+        if over and key not in info:
+            raise EnvironmentFault(untold(key, info))
+        return bool(np.all(info.get(key, False)))
 
 
 def make_registered(options: Mapping[str, Any]) -> GymEnv:
@@ -126,7 +129,7 @@ def _describe_one(options: Mapping[str, Any]) -> dict[str, Any]:
     except (TypeError, AssertionError, ValueError):  # it cannot draw, and says so each in its own way
         env, render_mode = make_registered({**options, "render_mode": ""}), ""
     try:
-        return {**describe(env, options["episode_length"]), "render_mode": render_mode}
+        return {**describe(env, options["episode_length"], options["success_key"]), "render_mode": render_mode}
     finally:
         env.close()
 

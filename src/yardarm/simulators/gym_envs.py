@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -13,9 +13,11 @@ from yardarm.envs import policy_names
 from yardarm.errors import UsageError
 from yardarm.tasks import Feature
 
-__all__ = ["GymEnv", "VectorOfOne", "describe", "features_of", "flat_action", "wrapped"]
+__all__ = ["GymEnv", "VectorOfOne", "describe", "untold", "wrapped"]
 
 DEFAULT_FPS = 30
+# How long to wait for an environment to say whether it is solved, when it is tried before a run.
+STEPS_TRIED = 50
 
 
 class GymEnv:
@@ -103,13 +105,6 @@ class VectorOfOne(GymEnv):
         return {name: value[0] for name, value in self._flat(observation).items()}
 
 
-class Spaced(Protocol):
-    """What has the spaces of one environment."""
-
-    observation_space: gymnasium.Space
-    action_space: gymnasium.Space
-
-
 def wrapped(env: Any) -> GymEnv:
     """See an environment, or a vector of one, as one flat thing."""
     if isinstance(env, GymEnv):
@@ -123,17 +118,23 @@ def wrapped(env: Any) -> GymEnv:
     return GymEnv(env)
 
 
-def describe(env: GymEnv, episode_length: int | None) -> dict[str, Any]:
-    """What a task's specification needs to know of an environment, as plain values."""
+def describe(env: GymEnv, episode_length: int | None, success_key: str | None) -> dict[str, Any]:
+    """What a task's specification needs to know of an environment, as plain values.
+
+    One that will not tell success under its key (if it is that which counts) is refused, as far as a few steps show.
+    """
     max_steps = episode_length or _step_limit(env)
     if not max_steps:
         raise UsageError("the environment has no step limit of its own; give --env.episode_length=…")
-    inputs = {name: (feature.shape, feature.dtype) for name, feature in features_of(env.observation_space).items()}
+    inputs = {name: (feature.shape, feature.dtype) for name, feature in _features(env.observation_space).items()}
+    action = _action(env.action_space)
     env.reset(seed=0)
     picture = _picture(env)
+    if success_key is not None:
+        _expect_success(env, success_key, min(max_steps, STEPS_TRIED))
     return {
         "inputs": inputs,
-        "action": flat_action(env.action_space),
+        "action": action,
         "max_steps": int(max_steps),
         "fps": int(_metadata(env).get("render_fps") or DEFAULT_FPS),
         "picture": None if picture is None else picture.shape[:2],
@@ -143,7 +144,28 @@ def describe(env: GymEnv, episode_length: int | None) -> dict[str, Any]:
     }
 
 
-def features_of(space: gymnasium.Space) -> dict[str, Feature]:
+def untold(success_key: str, info: Mapping[str, Any]) -> str:
+    """What to do about an environment that does not tell success."""
+    told = ", ".join(f"'{key}'" for key in info if not key.startswith("_")) or "nothing"
+    return (
+        f"the environment does not tell '{success_key}' in its info (it tells {told}); name another entry with "
+        "--env.success_key=…, or the reward that means success with --env.success_reward=…"
+    )
+
+
+def _expect_success(env: GymEnv, success_key: str, steps: int) -> None:
+    """Play a little, doing nothing much; some environments tell at the end of an episode only."""
+    bounds = (np.nan_to_num(bound, posinf=0, neginf=0) for bound in (env.action_space.low, env.action_space.high))
+    action = (sum(bounds) / 2).astype(env.action_space.dtype)
+    for _ in range(steps):
+        *_, terminated, truncated, info = env.step(action)
+        if success_key in info:
+            return
+        if terminated or truncated:
+            raise UsageError(untold(success_key, info))
+
+
+def _features(space: gymnasium.Space) -> dict[str, Feature]:
     """The inputs that an observation space holds; what has no fixed size, such as text, is left out."""
     flat = policy_names(space, is_image=_is_image(space))
     fixed = {name: part for name, part in flat.items() if part.shape is not None and part.dtype is not None}
@@ -151,7 +173,7 @@ def features_of(space: gymnasium.Space) -> dict[str, Feature]:
     return {name: Feature(tuple(part.shape), np.dtype(part.dtype).name) for name, part in numbers.items()}
 
 
-def flat_action(space: gymnasium.Space) -> dict[str, Any]:
+def _action(space: gymnasium.Space) -> dict[str, Any]:
     """Size and bounds of a continuous action, one bound for all of its numbers where they are equal."""
     if not isinstance(space, gymnasium.spaces.Box):
         raise UsageError(f"actions of the kind {space} cannot be played: they must be a Box of numbers")

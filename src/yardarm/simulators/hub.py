@@ -40,6 +40,7 @@ def describe_folder(
     suites: Sequence[str],
     task_ids: Sequence[int] | None,
     episode_length: int | None,
+    success_key: str | None,
 ) -> list[dict[str, Any]]:
     """Describe the selected environments of a folder."""
     made = make_suites(folder, file, kwargs)
@@ -50,7 +51,7 @@ def describe_folder(
     for suite, envs in made.items():
         for task_id, env in envs.items():
             if (not suites or suite in suites) and (task_ids is None or task_id in task_ids):
-                found = describe(wrapped(env), episode_length)
+                found = describe(wrapped(env), episode_length, success_key)
                 several = sum(len(envs) for envs in made.values()) > 1
                 name = f"{suite}-{task_id}" if several else found["task"] or suite
                 answers.append({**found, "suite": suite, "task_id": int(task_id), "name": name})

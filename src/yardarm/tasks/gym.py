@@ -46,6 +46,10 @@ class GymLikeConfig(ProbedBenchmark):
             return ()
         return ["--env.rebuild=false: that nothing carries over between episodes is the environment's promise now"]
 
+    def told_by(self) -> str | None:
+        """The entry of a step's info that must be there."""
+        return self.success_key if self.success_reward is None else None
+
     def judgement(self) -> dict[str, Any]:
         """The options that decide what an episode is worth."""
         return {
@@ -101,7 +105,8 @@ class GymConfig(GymLikeConfig):
         """The ids, and how to make them."""
         if not self._ids():
             raise UsageError("--env.task is empty; give a registered id, e.g. --env.task=FetchReach-v4")
-        return {"ids": self._ids(), "options": {**self._making(), "episode_length": self.episode_length}}
+        wanted = {"episode_length": self.episode_length, "success_key": self.told_by()}
+        return {"ids": self._ids(), "options": {**self._making(), **wanted}}
 
     def tasks_from(self, answer: Sequence[Mapping[str, Any]]) -> tuple[TaskSpec, ...]:
         """One task for each id."""

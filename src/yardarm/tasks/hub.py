@@ -52,6 +52,7 @@ class HubConfig(GymLikeConfig):
             "suites": [word.strip() for word in self.task.split(",") if word.strip()],
             "task_ids": self.task_ids,
             "episode_length": self.episode_length,
+            "success_key": self.told_by(),
         }
 
     def tasks_from(self, answer: Sequence[Mapping[str, Any]]) -> tuple[TaskSpec, ...]:
