@@ -12,7 +12,7 @@ from yardarm.evaluation import EvalConfig, EvalOptions, Listener, select_tasks
 from yardarm.evaluation import evaluate as run_evaluation
 from yardarm.policies import Policy, PolicySpec, as_policy
 from yardarm.results import RunResult
-from yardarm.tasks import BENCHMARKS, BenchmarkConfig
+from yardarm.tasks import BENCHMARKS, FIRST_SEED, BenchmarkConfig
 
 __all__ = ["evaluate", "make_env"]
 
@@ -23,7 +23,7 @@ def evaluate(
     *,
     benchmark: str = "metaworld",
     inputs: Sequence[str] | None = None,
-    seed: int = 1000,
+    seed: int = FIRST_SEED,
     output_dir: str | Path | None = None,
     trust_remote_code: bool = False,
     resume: bool = False,
@@ -78,7 +78,8 @@ def make_env(
 
 
 def _benchmark(name: str) -> BenchmarkConfig:
-    return BENCHMARKS.load("hub")(path=name) if "/" in name else BENCHMARKS.load(name)()
+    is_folder = name not in BENCHMARKS.names() and ("/" in name or Path(name).exists())
+    return BENCHMARKS.load("hub")(path=name) if is_folder else BENCHMARKS.load(name)()
 
 
 def _benchmarks(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -230,6 +231,15 @@ def test_one_video_that_cannot_be_made_does_not_cost_the_others(tmp_path: Path) 
     assert "there is no run/videos/toy/left/episode_00000_front.mp4" in answer.stderr
     assert len(list(Path("run/videos").rglob("*.mp4"))) == 3
     assert "(all)" in answer.stdout
+
+
+def test_videos_without_any_actions_end_all_the_same() -> None:
+    words = ["eval", "--env.type=toy", "--policy.type=toy-mover", "--eval.n_episodes=1", "--output_dir=run"]
+    assert yardarm(*words).returncode == 0
+    shutil.rmtree("run/actions")
+    answer = yardarm(*words, "--eval.videos=1", timeout=60)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stderr.count("warning: there is no run/videos/toy") == 2
 
 
 def test_a_terminal_that_cannot_show_a_dash_ends_nothing() -> None:

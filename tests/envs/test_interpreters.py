@@ -56,7 +56,10 @@ def test_two_interpreters_in_one_evaluation(second: str, tmp_path: Path) -> None
     envs = [ToyConfig(python=second, task="left"), MetaworldConfig(task="reach-v3", episode_length=5)]
     run = yardarm.evaluate("random", envs, n_episodes=2, output_dir=tmp_path / "run")
     assert [record.status for record in run.episodes] == ["failure"] * 4
-    answer = command("replay", tmp_path / "run", "--task=left")
+    refused = command("replay", tmp_path / "run", "--task=left")
+    assert refused.returncode == 2
+    assert f"this would run {second}" in refused.stderr
+    answer = command("replay", tmp_path / "run", "--task=toy/left", "--trust_remote_code=true")
     assert answer.returncode == 0, answer.stderr
 
 
@@ -78,3 +81,7 @@ def test_what_is_missing_there_is_named(second: str, tmp_path: Path) -> None:
 def test_what_is_no_interpreter_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--env.python=.*/nowhere cannot be run: No such file"):
         yardarm.evaluate("random", ToyConfig(python=str(tmp_path / "nowhere")), n_episodes=1)
+    with pytest.raises(UsageError, match=r"--env.python=/bin/true is no Python interpreter"):
+        yardarm.evaluate("random", ToyConfig(python="/bin/true"), n_episodes=1)
+    with pytest.raises(UsageError, match=r"--env.python is for workers"):
+        yardarm.evaluate("random", ToyConfig(python=sys.executable), n_episodes=1, use_async_envs=False)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yardarm.envs import environment_names, policy_names
+from yardarm.errors import UsageError
 
 WORDS = st.text("abcdefgh_", min_size=1, max_size=6).filter(
     lambda word: word not in ("pixels", "agent_pos", "image", "state", "images")
@@ -30,6 +31,11 @@ def test_names_are_lerobots(observation: dict[str, object], names: dict[str, obj
 def test_what_is_no_mapping_is_a_picture_or_a_state() -> None:
     assert policy_names(7, is_image=True) == {"observation.image": 7}
     assert policy_names(7) == {"observation.state": 7}
+
+
+def test_two_entries_of_one_name_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"two entries that policies call 'observation.state'"):
+        policy_names({"agent_pos": 1, "state": 2})
 
 
 @given(

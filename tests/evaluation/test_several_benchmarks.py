@@ -79,7 +79,9 @@ def test_the_same_task_with_other_options_is_refused() -> None:
 
 def test_the_same_task_twice_runs_once() -> None:
     envs = [MetaworldConfig(task="reach-v3", episode_length=5)] * 2
-    assert len(evaluate("random", envs, n_episodes=2).episodes) == 2
+    run = evaluate("random", envs, n_episodes=2)
+    assert len(run.episodes) == 2
+    assert [len(result.episodes) for result in run.tasks] == [2]
 
 
 def test_tasks_stand_in_the_order_of_their_first_selection() -> None:

@@ -6,14 +6,18 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+import psutil
 import pytest
 
 import yardarm
-from tests.helpers import courses
+from tests.helpers import courses, wait_until
 from tests.helpers import yardarm as command
 from tests.policies.hub_server import running_hub
 from yardarm.envs import find_tasks
 from yardarm.errors import UsageError
+from yardarm.evaluation import Listener
+from yardarm.results import EpisodeRecord
 from yardarm.tasks.hub import HubConfig, Source
 
 CODE = """
@@ -86,6 +90,13 @@ def test_suites_of_tasks_and_their_selection(tmp_path: Path) -> None:
         find_tasks(HubConfig(path=path, task_ids=[7]))
 
 
+def test_names_that_look_alike_are_kept_apart(tmp_path: Path) -> None:
+    suites = SUITES.replace('"near"', '"a b"').replace('"../../far"', '"a:b"')
+    config = HubConfig(path=str(folder_with(tmp_path / "walk", suites)), task_ids=[0])
+    yardarm.evaluate("zero", config, n_episodes=1, output_dir=tmp_path / "run", trust_remote_code=True)
+    assert len(list((tmp_path / "run").rglob("*.npz"))) == 2
+
+
 def test_a_bad_name_leads_nowhere(tmp_path: Path) -> None:
     config = HubConfig(path=str(folder_with(tmp_path / "walk", SUITES)))
     yardarm.evaluate("zero", config, n_episodes=1, output_dir=tmp_path / "a" / "b" / "run", trust_remote_code=True)
@@ -108,11 +119,148 @@ def test_code_from_elsewhere_runs_with_consent_only(tmp_path: Path) -> None:
     assert not Path("run").exists()
     assert command(*words, "--output_dir=run", "--trust_remote_code=true").returncode == 0
     assert (tmp_path / "was here").exists()
-    # What the run was trusted with, it may be replayed with, from anywhere.
+    # A run's folder may come from elsewhere, too: consent is given for each use, on the command line, from anywhere.
+    assert "trust_remote_code" not in (tmp_path / "run" / "config.yaml").read_text()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     os.chdir(elsewhere)
-    assert command("replay", tmp_path / "run").returncode == 0
+    refused = command("replay", tmp_path / "run")
+    assert refused.returncode == 2
+    assert "this would run env.py of the folder" in refused.stderr
+    assert command("replay", tmp_path / "run", "--trust_remote_code=true").returncode == 0
+
+
+def test_a_file_cannot_consent_for_its_reader(tmp_path: Path) -> None:
+    folder_with(tmp_path / "walk", SINGLE)
+    Path("config.yaml").write_text("trust_remote_code: true\nenv: {type: hub, path: walk}\npolicy: {type: zero}\n")
+    answer = command("eval", "--config_path=config.yaml")
+    assert answer.returncode == 2
+    assert "a file cannot consent for you" in answer.stderr
+
+
+COUNTING = """
+class Counting(Walk):
+    count = 0
+    def reset(self, *, seed=None, options=None):
+        Counting.count += 1
+        self.place = float(Counting.count)
+        return self.seen(), {}
+
+def make_env(): return Counting()
+"""
+
+
+def test_what_a_class_remembers_reaches_no_other_episode(tmp_path: Path) -> None:
+    config = HubConfig(path=str(folder_with(tmp_path / "walk", COUNTING)))
+    runs = [
+        courses(
+            yardarm.evaluate(
+                "zero", config, n_episodes=4, batch_size=size, output_dir=tmp_path / str(size), trust_remote_code=True
+            )
+        )
+        for size in (1, 3)
+    ]
+    assert runs[0] == runs[1]
+    assert len({course["fingerprints"]["0"] for course in runs[0].values()}) == 1
+
+
+def test_data_is_part_of_an_environment(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "walk", SINGLE)
+    (folder / "scene.txt").write_text("near")
+    (before,) = find_tasks(HubConfig(path=str(folder)))
+    (folder / "scene.txt").write_text("far away")
+    (after,) = find_tasks(HubConfig(path=str(folder)))
+    assert before.key() != after.key()
+
+
+def test_code_that_changes_while_a_run_goes_on_is_noticed(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "walk", SINGLE)
+
+    class Editor(Listener):
+        def finished(self, record: EpisodeRecord) -> None:
+            (folder / "helper.py").write_text("LENGTH = 4  # changed")
+
+    run = yardarm.evaluate(
+        "zero", HubConfig(path=str(folder)), n_episodes=3, batch_size=1, max_retries=0,
+        listener=Editor(), output_dir=tmp_path / "run", trust_remote_code=True,
+    )  # fmt: skip
+    assert [record.status == "error" for record in run.episodes] == [False, True, True]
+    assert "was changed while the run went on" in str(run.episodes[1].error)
+
+
+def test_two_folders_in_one_process_keep_their_modules_apart(tmp_path: Path) -> None:
+    lengths = []
+    for length in (3, 6):
+        path = str(folder_with(tmp_path / f"walk{length}", SINGLE, length))
+        env = yardarm.make_env(path, trust_remote_code=True)[f"walk{length}"][0]
+        env.reset()
+        lengths.append(env.call("_simulator")[0]._env.env._max_episode_steps)
+        env.close()
+    assert lengths == [3, 6]
+
+
+def test_gymnasiums_face_leaves_the_users_generators_alone(tmp_path: Path) -> None:
+    env = yardarm.make_env(str(folder_with(tmp_path / "walk", SINGLE)), trust_remote_code=True)["walk"][0]
+    np.random.seed(7)
+    expected = np.random.rand(2)
+    np.random.seed(7)
+    env.reset(seed=[5])
+    first = np.random.rand()
+    env.step(np.zeros((1, 1), np.float32))
+    env.close()
+    np.testing.assert_array_equal([first, np.random.rand()], expected)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ("'False'", "as 'False', which is neither yes nor no"),
+        ("float('nan')", "as nan, which is neither"),
+        ("3.2", "as 3.2, which is neither"),
+    ],
+)
+def test_what_is_neither_yes_nor_no_is_no_success(told: str, message: str, tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "walk", SINGLE)
+    (folder / "env.py").write_text((CODE + SINGLE).replace("self.place > 0", told))
+    with pytest.raises(UsageError, match=message):
+        find_tasks(HubConfig(path=str(folder)))
+
+
+def test_an_environment_that_exits_costs_its_episode_only(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "walk", SINGLE)
+    leaving = "if self.place < -0.5: raise SystemExit(0)"
+    (folder / "env.py").write_text((CODE + SINGLE).replace("self.place += float(action[0])", leaving))
+    words = ["eval", "--env.type=hub", "--env.path=walk", "--policy.type=zero", "--trust_remote_code=true"]
+    for flag in ("true", "false"):
+        options = ["--eval.n_episodes=8", "--eval.max_retries=0", f"--eval.use_async_envs={flag}"]
+        answer = command(*words, *options, f"--output_dir={flag}")
+        assert answer.returncode == 1
+        assert "the first error: SystemExit: 0" in answer.stderr
+    assert courses(Path("true")).keys() == courses(Path("false")).keys()
+
+
+def test_what_an_environment_prints_is_kept_and_what_it_starts_is_ended(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "walk", SINGLE)
+    starting = "import subprocess\nprint('hello from the environment')\nsubprocess.Popen(['sleep', '4321.5'])\n"
+    (folder / "env.py").write_text(starting + CODE + SINGLE)
+    words = ["eval", "--env.type=hub", "--env.path=walk", "--policy.type=zero", "--trust_remote_code=true"]
+    assert command(*words, "--eval.n_episodes=2", "--output_dir=run", PYTHONUNBUFFERED="").returncode == 0
+    assert "hello from the environment" in Path("run/workers.log").read_text()
+    wait_until(lambda: not [p for p in psutil.process_iter(["cmdline"]) if "4321.5" in (p.info["cmdline"] or [])])
+
+
+def test_an_environment_that_ignores_its_seed_is_not_said_to_be_replayable(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "walk", SINGLE)
+    careless = (CODE + SINGLE).replace("self.np_random.normal()", "np.random.default_rng().normal()")
+    (folder / "env.py").write_text(careless)
+    assert not find_tasks(HubConfig(path=str(folder)))[0].env.replayable
+
+
+def test_arguments_come_by_flag(tmp_path: Path) -> None:
+    folder_with(tmp_path / "walk", "def make_env(far=0): return [Walk, None][far]()")
+    words = ["eval", "--env.type=hub", "--env.path=walk", "--policy.type=zero", "--trust_remote_code=true"]
+    assert command(*words, '--env.kwargs={"far": 0}', "--eval.n_episodes=1").returncode == 0
+    assert "'NoneType' object is not callable" in command(*words, '--env.kwargs={"far": 1}').stderr
 
 
 def test_other_code_is_another_environment(tmp_path: Path) -> None:

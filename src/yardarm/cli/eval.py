@@ -55,22 +55,17 @@ def read_config(flags: dict[str, str]) -> EvalConfig:
     """Flags over the file that ``--config_path`` names."""
     flags = dict(flags)
     path = flags.pop("config_path", None)
-    # A policy of the user's own is looked for where the command is given, too.
-    sys.path.append(str(Path.cwd()))
     return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}))
 
 
 def _show(result: RunResult, console: Console) -> int:
     print_results(result, console)
     console.print(f"\nResults: {result.path}", soft_wrap=True)
-    for record in [record for record in result.episodes if record.status != "error"][:1]:
-        where = shlex.quote(str(result.path))
-        console.print(
-            f"Watch any episode: yardarm replay {where} --task={record.key.task} --episode={record.key.index}",
-            soft_wrap=True,
-        )
+    _show_how_to_watch(result, console)
     errors = result.counts.errors
     if errors:
+        reason = next(record.error or "" for record in result.episodes if record.status == "error")
+        print(f"yardarm: the first error: {(reason.strip().splitlines() or ['unknown'])[-1]}", file=sys.stderr)
         print(
             f"yardarm: {errors} of {result.planned} episodes ended in errors, which count as neither success nor "
             f"failure; {result.path / 'episodes.jsonl'} has their tracebacks, and the same command with "
@@ -78,6 +73,17 @@ def _show(result: RunResult, console: Console) -> int:
             file=sys.stderr,
         )
     return 1 if errors else 0
+
+
+def _show_how_to_watch(result: RunResult, console: Console) -> None:
+    """The command for the first episode that can be watched."""
+    several = len({task.task.benchmark for task in result.tasks}) > 1
+    for task in (task for task in result.tasks if task.task.env.cameras and task.task.env.replayable):
+        for record in [record for record in task.episodes if record.status != "error"][:1]:
+            name = f"{record.key.benchmark}/{record.key.task}" if several else record.key.task
+            words = ["yardarm", "replay", str(result.path), f"--task={name}", f"--episode={record.key.index}"]
+            console.print(f"Watch any episode: {shlex.join(words)}", soft_wrap=True)
+            return
 
 
 def _short(fault: PolicyFault, path: Path | None) -> PolicyFault:

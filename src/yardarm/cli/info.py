@@ -44,6 +44,8 @@ def _benchmark(name: str) -> tuple[bool, str]:
         tasks = benchmark.catalogue()[:1]
         pool.prepare(tasks)
         renderer = pool.choose_renderer(tasks)
+        if not tasks:
+            return True, "installed"
         return True, f"ready, renders with {renderer}" if renderer else "ready"
     except UsageError as error:
         return False, f"not ready: {error}"

@@ -27,12 +27,13 @@ from yardarm.results import RunFolder
 
 __all__ = ["run"]
 
-FLAGS = ("task", "episode", "camera", "size", "fps", "output", "help")
+FLAGS = ("task", "episode", "camera", "size", "fps", "output", "trust_remote_code", "help")
 HELP = f"""\
 Render the MP4 of a finished episode: it is played again from its seed and its actions, and checked against the
 fingerprints that were recorded.
 
 usage: yardarm replay RUN [--task=…] [--episode=…] [--camera=…] [--size=…] [--fps=…] [--output=…]
+                      [--trust_remote_code=true]
 
   RUN        a run's folder
   --task     the task's name (BENCHMARK/TASK if two have it); not needed when the run has one task
@@ -40,7 +41,8 @@ usage: yardarm replay RUN [--task=…] [--episode=…] [--camera=…] [--size=�
   --camera   the camera [the one that the policy saw]
   --size     the video's size [{VIDEO_HEIGHT} high, in the proportions of the policy's image]
   --fps      frames a second of real time; without a GPU a frame takes about 0.2 s to render [{VIDEO_FPS}]
-  --output   where the video goes [RUN/videos/BENCHMARK/TASK/episode_NNNNN_CAMERA.mp4]"""
+  --output   where the video goes [RUN/videos/BENCHMARK/TASK/episode_NNNNN_CAMERA.mp4]
+  --trust_remote_code  run code that the run brings with it: an environment's folder, another Python [false]"""
 
 
 def run(words: Sequence[str]) -> int:
@@ -54,7 +56,8 @@ def run(words: Sequence[str]) -> int:
     for name in flags:
         if name not in FLAGS:
             raise UsageError(f"unknown option '--{name}'{nearest(name, FLAGS)} see `yardarm replay --help`")
-    replay = _prepare(StoredRun(RunFolder(Path(plain[0]))), flags)
+    trusted = flags.get("trust_remote_code", "false").lower() == "true"
+    replay = _prepare(StoredRun(RunFolder(Path(plain[0])), trusted), flags)
     result = _render(replay)
     if result.error:
         raise EnvironmentFault(f"the replay failed: {result.error}")
@@ -70,7 +73,9 @@ def _prepare(stored: StoredRun, flags: dict[str, str]) -> Replay:
     record = stored.find(flags.get("task"), _integer(flags, "episode", 0))
     episode = stored.episode(record)
     cameras = episode.task.env.cameras
-    camera = flags.get("camera", cameras[0] if cameras else "")
+    if not cameras:
+        raise UsageError(f"'{episode.task.name}' draws nothing, so there can be no video of it")
+    camera = flags.get("camera", cameras[0])
     if camera not in cameras:
         raise UsageError(f"unknown camera '{camera}'{nearest(camera, cameras)} one of {', '.join(cameras)}")
     if not episode.task.env.replayable:

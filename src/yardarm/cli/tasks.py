@@ -86,6 +86,8 @@ def _print_tasks(name: str) -> None:
 def _draw_tasks(name: str, folder: Path) -> None:
     """Draw each task once, and lay the pictures out by group; a group of tasks that others have gets no sheet."""
     catalogue = _catalogue(name)
+    if not all(task.env.cameras for task in catalogue):
+        raise UsageError(f"'{name}' has tasks without a camera, which cannot be drawn")
     BENCHMARKS.load(name).check_requirements()
     first: dict[str, TaskSpec] = {}
     for task in catalogue:

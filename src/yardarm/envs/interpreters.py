@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from yardarm.errors import SetupError, UsageError
@@ -24,7 +25,12 @@ def check_interpreter(python: str) -> None:
     if answer.returncode:
         reason = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise SetupError(f"--env.python={python} cannot run workers: {reason}; it needs numpy and the simulator")
-    version = tuple(map(int, answer.stdout.split()))
+    try:
+        version = tuple(map(int, answer.stdout.split()))
+    except ValueError:
+        version = ()
+    if len(version) != 2:
+        raise UsageError(f"--env.python={python} is no Python interpreter")
     if version < OLDEST:
         raise SetupError(f"--env.python={python} is Python {version[0]}.{version[1]}; workers need 3.11 or newer")
 
@@ -37,5 +43,9 @@ def paths_for(python: str) -> list[str]:
     entries = [os.path.abspath(entry) for entry in sys.path]
     if not python:
         return entries
-    installed = {Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
-    return [entry for entry in entries if not any(Path(entry).resolve().is_relative_to(root) for root in installed)]
+    roots = {Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
+    return [entry for entry in entries if not _is_installed(Path(entry).resolve(), roots)]
+
+
+def _is_installed(entry: Path, roots: Iterable[Path]) -> bool:
+    return any(entry.is_relative_to(root) for root in roots) or entry.name in ("site-packages", "dist-packages")

@@ -56,7 +56,7 @@ def main() -> None:
             answers.send(answer)
     finally:
         for pid in workers:
-            os.kill(pid, signal.SIGKILL)
+            _kill(pid)
         os._exit(0)  # taking the interpreter apart would keep the main process waiting
 
 
@@ -88,8 +88,16 @@ def _serve(control: socket.socket, workers: set[int]) -> dict[str, Any] | None:
         workers.add(pid)
         return {"pid": pid}
     if request["pid"] in workers:  # not reaped yet, so the number is still this worker's
-        os.kill(request["pid"], signal.SIGKILL)
+        _kill(request["pid"])
     return {}
+
+
+def _kill(worker: int) -> None:
+    """End a worker, and whatever its simulator has started."""
+    try:
+        os.killpg(worker, signal.SIGKILL)
+    except ProcessLookupError:  # it has not come so far as to have a group
+        os.kill(worker, signal.SIGKILL)
 
 
 def _fork(control: socket.socket, environment: dict[str, str], descriptors: list[int]) -> int:
@@ -101,6 +109,7 @@ def _fork(control: socket.socket, environment: dict[str, str], descriptors: list
         return pid
     status = 1
     try:
+        os.setpgid(0, 0)
         _die_with_parent(launcher)
         control.close()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # a simulator that prompts reads an end of file

@@ -58,7 +58,8 @@ class Launcher:
         with theirs, contextlib.ExitStack() as stack:
             output: Any = stack.enter_context(log.open("ab")) if log else subprocess.DEVNULL
             self._process = subprocess.Popen(
-                [python, "-c", PROGRAM, str(yardarm.__file__)],
+                # -u: a worker is killed when it is not needed any more, and what it printed must be in the log by then.
+                [python, "-u", "-c", PROGRAM, str(yardarm.__file__)],
                 stdin=theirs.fileno(),
                 stdout=output,
                 stderr=output,

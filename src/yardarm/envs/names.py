@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from yardarm.errors import UsageError
+
 __all__ = ["environment_names", "policy_names"]
 
 PREFIX = "observation."
@@ -23,11 +25,14 @@ def policy_names(observation: Any, *, is_image: bool = False) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in observation.items():
         if key == "pixels" and isinstance(value, Mapping):
-            flat.update({f"{IMAGES}{camera}": image for camera, image in value.items()})
+            named = {f"{IMAGES}{camera}": image for camera, image in value.items()}
         elif isinstance(value, Mapping):
-            flat.update(_branches(f"{PREFIX}{key}", value))
+            named = _branches(f"{PREFIX}{key}", value)
         else:
-            flat[{"pixels": IMAGE, "agent_pos": STATE}.get(key, f"{PREFIX}{key}")] = value
+            named = {{"pixels": IMAGE, "agent_pos": STATE}.get(key, f"{PREFIX}{key}"): value}
+        if taken := flat.keys() & named.keys():
+            raise UsageError(f"the environment's observation has two entries that policies call '{min(taken)}'")
+        flat.update(named)
     return flat
 
 

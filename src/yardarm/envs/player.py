@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from yardarm.envs.messages import Film, Rollout, Timing
 from yardarm.envs.simulator import Simulator, fingerprint
-from yardarm.errors import PolicyFault
+from yardarm.errors import EnvironmentFault, PolicyFault
 from yardarm.policies import Look, PlayableChunk, Policy, Request, playable
 from yardarm.registry import import_object
 from yardarm.tasks import EpisodeSpec, TaskSpec
@@ -70,6 +71,8 @@ class Player:
         started, look_s = time.perf_counter(), self._timing.look_s
         for offset, action in enumerate(chunk.actions, start=1):
             step = simulator.step(action.copy())  # a copy, because some simulators write into their actions
+            if not math.isfinite(step.reward):
+                raise EnvironmentFault(f"the simulator's reward after step {self.steps + 1} is {step.reward}")
             self._actions.append(action)
             self._rewards.append(step.reward)
             self._success |= step.success

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from yardarm.envs.launching import Launchers
@@ -33,7 +35,7 @@ def _probe(config: ProbedBenchmark) -> Any:
         config.check_requirements()
     home = Home(python=config.python)
     question = Ask(config.probe, config.probe_arguments())
-    with contextlib.closing(Launchers()) as launchers:
+    with tempfile.NamedTemporaryFile() as log, contextlib.closing(Launchers(Path(log.name))) as launchers:
         environment = {}
         # Whether it renders with MuJoCo is not known yet; if nothing does, it may draw by other means.
         with contextlib.suppress(SetupError):
@@ -41,4 +43,6 @@ def _probe(config: ProbedBenchmark) -> Any:
         try:
             return launchers.ask(home, question, environment=environment)
         except EnvironmentFault as fault:
-            raise SetupError(f"--env.type={config.name} cannot be used as asked: {fault}") from fault
+            said = log.read().decode(errors="replace").strip().splitlines()[-1:]
+            reason = f"{fault}; it said: {said[0]}" if said else str(fault)
+            raise SetupError(f"--env.type={config.name} cannot be used as asked: {reason}") from fault

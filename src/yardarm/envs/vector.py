@@ -21,12 +21,9 @@ from yardarm.envs.names import environment_names
 from yardarm.envs.rendering import use_backend
 from yardarm.envs.simulator import Simulator
 from yardarm.registry import import_object
-from yardarm.tasks import EpisodeSpec, Feature, TaskSpec
+from yardarm.tasks import FIRST_SEED, EpisodeSpec, Feature, TaskSpec
 
-__all__ = ["FIRST_SEED", "LazyVectorEnv", "TaskEnv", "vector_envs"]
-
-# The seed of episode 0, as in an evaluation.
-FIRST_SEED = 1000
+__all__ = ["LazyVectorEnv", "TaskEnv", "vector_envs"]
 
 
 class TaskEnv(gymnasium.Env[Any, np.ndarray]):

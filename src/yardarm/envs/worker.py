@@ -56,7 +56,7 @@ class WorkerCore:
         """Carry out one order and report; what raises is reported too."""
         try:
             self._send(self._report(order))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._send(Failed(traceback.format_exc(), by_policy=isinstance(error, PolicyFault)))
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ def answer(question: Ask) -> Report:
         return Answered(import_object(question.function)(**question.arguments))
     except UsageError as error:
         return Refused(str(error))
-    except Exception:
+    except (Exception, SystemExit):
         return Failed(traceback.format_exc())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yardarm.errors import UsageError
 from yardarm.policies import Policy, PolicySpec
-from yardarm.tasks import BenchmarkConfig, option, positive
+from yardarm.tasks import FIRST_SEED, BenchmarkConfig, option, positive
 
 __all__ = ["MOST_WORKERS", "EvalConfig", "EvalOptions"]
 
@@ -47,7 +47,7 @@ class EvalConfig:
     env: BenchmarkConfig | Sequence[BenchmarkConfig]
     policy: PolicySpec | Policy
     eval: EvalOptions = field(default_factory=EvalOptions)
-    seed: int = option(1000, "episode k of a task has the seed --seed + k")
+    seed: int = option(FIRST_SEED, "episode k of a task has the seed --seed + k")
     output_dir: Path | None = option(None, "the run's folder; one that exists is continued")
     job_name: str | None = option(None, "a name for the run, used in its folder's name")
     rename_map: dict[str, str] | None = option(None, '{"the environment\'s name of an input": "the policy\'s", …}')

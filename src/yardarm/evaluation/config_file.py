@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 import typing
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -46,6 +47,8 @@ def read_config_file(path: Path) -> dict[str, Any]:
         raise UsageError(f"the configuration file {path} cannot be read: {reason}") from error
     if not isinstance(data, dict):
         raise UsageError(f"the configuration file {path} must hold a mapping, like the config.yaml of a run")
+    if "trust_remote_code" in data:
+        raise UsageError(f"{path}: trust_remote_code is for the command line: a file cannot consent for you")
     return data
 
 
@@ -63,7 +66,8 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
 def config_to_data(config: EvalConfig) -> dict[str, Any]:
     """The configuration as plain data, all defaults written out."""
     assert isinstance(config.policy, PolicySpec)
-    plain = ("seed", "job_name", "rename_map", "trust_remote_code", "resume")
+    # Consent to run code from elsewhere is not written down: no file can give it in the user's place.
+    plain = ("seed", "job_name", "rename_map", "resume")
     data = {name: getattr(config, name) for name in plain}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None
     data["policy"] = {"type": config.policy.type, **config.policy.options}
@@ -142,7 +146,8 @@ def _decode_one(name: str, hint: Any, value: Any) -> Any:
 
 def _fitting(hint: Any, value: Any) -> Any:
     """Leave a flag's text as it is where text is wanted, "null" aside; read it as data elsewhere."""
-    kinds = typing.get_args(hint) or (hint,)
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    kinds = typing.get_args(hint) if is_union else (hint,)
     if isinstance(value, FlagText) and (str in kinds or Path in kinds):
         return None if value == "null" and type(None) in kinds else str(value)
     return _plain(value)

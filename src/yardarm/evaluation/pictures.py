@@ -11,11 +11,9 @@ from yardarm.envs import MemoryLayout, ProcessPool, Worker
 from yardarm.envs.messages import Begin, Died, Failed
 from yardarm.errors import EnvironmentFault
 from yardarm.evaluation.filming import film_of
-from yardarm.tasks import EpisodeSpec, TaskSpec
+from yardarm.tasks import FIRST_SEED, EpisodeSpec, TaskSpec
 
 __all__ = ["first_pictures"]
-
-FIRST_SEED = 1000
 
 
 def first_pictures(tasks: Sequence[TaskSpec], pool: ProcessPool) -> Iterator[tuple[TaskSpec, np.ndarray]]:

@@ -17,6 +17,9 @@ Shapes = Mapping[str, tuple[int, ...]]
 def check_policy_fits(policy: Policy, tasks: Sequence[TaskSpec]) -> None:
     """Refuse a policy whose inputs or actions are not the tasks', showing both sides and what would help."""
     for task in {task.env.options_hash: task for task in reversed(tasks)}.values():  # the first of each environment
+        known = getattr(policy, "benchmarks", None)
+        if known is not None and task.benchmark not in known:
+            raise UsageError(f"the policy is for {', '.join(known)} only, not for '{task.name}' of {task.benchmark}")
         _check_names(policy, task)
         _check_shapes(policy, task)
         size = getattr(policy, "action_size", None)

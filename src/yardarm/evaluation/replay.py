@@ -64,7 +64,7 @@ def replay_all(
                     yield ReplayResult(replay, error=str(error))
                 else:
                     running[started.worker] = started
-            for worker, report in pool.wait():
+            for worker, report in pool.wait() if running else ():
                 current = running[worker]
                 if isinstance(report, Failed | Died):
                     if current.attempt < ATTEMPTS:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import yaml
 
 from yardarm.envs import installed_for
+from yardarm.errors import UsageError
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
 from yardarm.evaluation.exactness import fix_batching
@@ -46,6 +47,8 @@ def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     listener.preparing("loading the policy")
     policy = resolve_policy(config.policy, config.rename_map)
     check_policy_fits(policy.policy, tasks)
+    if config.eval.videos and not any(task.env.cameras for task in tasks):
+        raise UsageError(f"--eval.videos={config.eval.videos}: none of the tasks draws anything")
     plan = Plan(policy.id, tasks, config.eval.n_episodes, config.seed)
     for env in config.envs:
         if not env.python:  # another interpreter's packages are tried when its workers are started

@@ -123,7 +123,10 @@ class Scheduler:
                 ]
                 self._ready.append(worker)
             case Finished(rollout):
-                self._idle.append(worker)
+                if worker.task.env.lives_once:
+                    self._pool.dismiss(worker)
+                else:
+                    self._idle.append(worker)
                 return self._finish(worker, rollout=rollout)
             case Failed(error, by_policy=True):
                 raise PolicyFault(f"the policy raised in a worker:\n{error}")

@@ -17,9 +17,10 @@ def select_tasks(envs: Sequence[BenchmarkConfig], trust_remote_code: bool = Fals
         code = env.foreign_code()
         if code and not trust_remote_code:
             raise UsageError(f"this would run {code} on this machine; if you trust it, add --trust_remote_code=true")
-    tasks = tuple(task for env in envs for task in find_tasks(env))
+    tasks = [task for env in envs for task in find_tasks(env)]
     _check_names(tasks)
-    return tasks
+    # The same selection twice is the same tasks once; a task that is in two groups counts in each.
+    return tuple({(task.group, task.index, task.key()): task for task in tasks}.values())
 
 
 def _check_names(tasks: Sequence[TaskSpec]) -> None:
@@ -27,7 +28,7 @@ def _check_names(tasks: Sequence[TaskSpec]) -> None:
     known: dict[tuple[str, str], TaskSpec] = {}
     for task in tasks:
         other = known.setdefault((task.benchmark, task.name), task)
-        if other.env.options_hash != task.env.options_hash:
+        if (other.env.options_hash, other.env.python) != (task.env.options_hash, task.env.python):
             raise UsageError(
                 f"'{task.name}' of {task.benchmark} is selected twice, with other options: evaluate each by itself"
             )

@@ -16,8 +16,9 @@ __all__ = ["StoredRun"]
 class StoredRun:
     """Its records, and the episodes that they are of."""
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder: RunFolder, trust_remote_code: bool = False) -> None:
         self.folder = folder
+        self._trust_remote_code = trust_remote_code
         folder.read_manifest()
         self.config = config_from_data(read_config_file(folder.config))
         self.records = {record.key: record for record in read_journal(folder.journal)}
@@ -29,12 +30,13 @@ class StoredRun:
             if len(names) != 1:
                 raise UsageError(f"--task is missing; this run has {', '.join(names) or 'no finished episode yet'}")
             task = next(iter(names))
-        if task not in names:
+        full = {f"{benchmark}/{name}": (benchmark, name) for benchmark, name in names.values()}
+        if task not in names and task not in full:
             raise UsageError(
                 f"{self.folder.path} has no finished episode of '{task}'{nearest(task, names)} "
                 f"it has {', '.join(names)}"
             )
-        own = names[task]
+        own = names.get(task) or full[task]
         records = {key.index: record for key, record in self.records.items() if (key.benchmark, key.task) == own}
         if index not in records:
             have = ", ".join(str(number) for number in sorted(records)[:20])
@@ -51,7 +53,13 @@ class StoredRun:
 
     def episode(self, record: EpisodeRecord) -> EpisodeSpec:
         """What was run."""
-        for task in select_tasks(self.config.envs, self.config.trust_remote_code):
+        for env in self.config.envs:
+            if env.python and not self._trust_remote_code:
+                raise UsageError(
+                    f"this would run {env.python}, which the run names as its workers' Python; "
+                    "if you trust it, add --trust_remote_code=true"
+                )
+        for task in select_tasks(self.config.envs, self._trust_remote_code):
             if task.key() == (record.key.benchmark, record.key.env, record.key.task):
                 return EpisodeSpec(task, record.key.index, record.key.seed)
         raise UsageError(f"{self.folder.config} does not describe the task '{record.key.task}' any more")

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from yardarm.errors import UsageError
 from yardarm.policies.protocol import ActionChunk, ObservationSpec, Request
 from yardarm.tasks import EpisodeSpec
 
@@ -60,15 +59,12 @@ class ExpertPolicy:
     """Meta-World's own scripted policy for each of its tasks: about the best that can be reached."""
 
     id = "expert"
+    benchmarks = ("metaworld",)
     wants = ObservationSpec(inputs=("observation.environment_state",))
     place: Literal["worker"] = "worker"
 
     def start(self, episode: EpisodeSpec) -> Any:
         """Make the expert of the episode's task."""
-        if episode.task.benchmark != "metaworld":
-            raise UsageError(
-                f"--policy.type=expert knows Meta-World's tasks only, not those of '{episode.task.benchmark}'"
-            )
         from metaworld.policies import ENV_POLICY_MAP
 
         return ENV_POLICY_MAP[episode.task.name]()

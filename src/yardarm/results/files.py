@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -17,6 +18,8 @@ from yardarm.errors import UsageError
 from yardarm.results.record import EpisodeKey
 
 __all__ = ["PlayedEpisode", "RunFolder", "sync_folder", "write_atomically", "write_json"]
+
+LONGEST_NAME = 100
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -148,4 +151,6 @@ def _place(key: EpisodeKey) -> Path:
 
 def _safe(name: str) -> str:
     """A name that leads nowhere else: an environment from elsewhere may call its tasks what it likes."""
-    return re.sub(r"[^\w.+-]|^\.+", "_", name) or "_"
+    safe = re.sub(r"[^\w.+-]|^\.+", "_", name)[:LONGEST_NAME]
+    # What had to be changed is told apart from what it looks like now.
+    return safe if safe == name else f"{safe}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"

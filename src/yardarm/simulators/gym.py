@@ -15,7 +15,7 @@ import numpy as np
 
 from yardarm.envs import Observation, Step
 from yardarm.errors import EnvironmentFault, UsageError, nearest
-from yardarm.simulators.gym_envs import GymEnv, describe, untold, wrapped
+from yardarm.simulators.gym_envs import GymEnv, describe, is_yes, untold, wrapped
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["GymSimulator", "describe_registered"]
@@ -31,23 +31,26 @@ class GymSimulator:
         self._task = task
         self._options = task.env.options
         self._env: GymEnv | None = None
+        self._generators = GlobalGenerators()
         self._seen: dict[str, np.ndarray] = {}
 
     def reset(self, episode: EpisodeSpec) -> None:
         """Start from the seed, in an environment that was built for this episode unless it is known to be clean."""
-        if self._env is None or self._options["rebuild"]:
-            self.close()
-            _seed_globals(episode.seed)
-            self._env = self._build()
-        _seed_globals(episode.seed)
-        self._seen = self._env.reset(episode.seed)
+        with self._generators:
+            if self._env is None or self._options["rebuild"]:
+                self.close()
+                self._generators.seed(episode.seed)
+                self._env = self._build()
+            self._generators.seed(episode.seed)
+            self._seen = self._env.reset(episode.seed)
         self._steps = 0
 
     def step(self, action: np.ndarray) -> Step:
         """Play one action, and keep what it showed."""
         env = self._built()
         shaped = action.reshape(env.action_space.shape).astype(env.action_space.dtype)
-        self._seen, reward, terminated, truncated, info = env.step(shaped)
+        with self._generators:
+            self._seen, reward, terminated, truncated, info = env.step(shaped)
         self._steps += 1
         over = terminated or truncated or self._steps >= self._task.max_steps
         solved = self._is_solved(reward, info, over)
@@ -84,6 +87,10 @@ class GymSimulator:
     def _input(self, name: str) -> np.ndarray:
         feature = self._task.env.features[name]
         value = self._draw() if name == RENDERED and name not in self._seen else self._seen[name]
+        if not np.can_cast(value.dtype, feature.dtype, "same_kind"):
+            raise EnvironmentFault(
+                f"the environment shows '{name}' as {value.dtype}, but its space says {feature.dtype}"
+            )
         return np.asarray(value, feature.dtype)
 
     def _draw(self) -> np.ndarray:
@@ -103,7 +110,33 @@ class GymSimulator:
         key = self._options["success_key"]
         if over and key not in info:
             raise EnvironmentFault(untold(key, info))
-        return bool(np.all(info.get(key, False)))
+        return is_yes(key, info.get(key, False))
+
+
+class GlobalGenerators:
+    """Python's and numpy's own generators, for environments that draw from them.
+
+    Inside of ``with`` they are the environment's; outside, where the simulator is in the user's process, the user's.
+    """
+
+    def __init__(self) -> None:
+        self._own: tuple[Any, Any] | None = None
+
+    def seed(self, seed: int) -> None:
+        """Begin an episode."""
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
+
+    def __enter__(self) -> None:
+        self._others = (random.getstate(), np.random.get_state())
+        if self._own is not None:
+            random.setstate(self._own[0])
+            np.random.set_state(self._own[1])
+
+    def __exit__(self, *error: object) -> None:
+        self._own = (random.getstate(), np.random.get_state())
+        random.setstate(self._others[0])
+        np.random.set_state(self._others[1])
 
 
 def make_registered(options: Mapping[str, Any]) -> GymEnv:
@@ -153,12 +186,6 @@ def _import_package(name: str, package: str) -> None:
             f"no environment '{name}' is registered{nearest(name, known)} "
             "if a package registers it when it is imported, name that with --env.package_name=…"
         )
-
-
-def _seed_globals(seed: int) -> None:
-    """For environments that draw from Python's or numpy's own generator instead of theirs."""
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
 
 
 def _mujoco_physics(env: GymEnv) -> tuple[Any, Any, Any] | None:

@@ -13,9 +13,10 @@ from yardarm.envs import policy_names
 from yardarm.errors import UsageError
 from yardarm.tasks import Feature
 
-__all__ = ["GymEnv", "VectorOfOne", "describe", "untold", "wrapped"]
+__all__ = ["GymEnv", "VectorOfOne", "describe", "is_yes", "untold", "wrapped"]
 
 DEFAULT_FPS = 30
+NUMBERS = "biuf"
 # How long to wait for an environment to say whether it is solved, when it is tried before a run.
 STEPS_TRIED = 50
 
@@ -62,8 +63,10 @@ class GymEnv:
         self.env.close()
 
     def _flat(self, observation: Any) -> dict[str, np.ndarray]:
-        is_image = _is_image(self.observation_space)
-        return {name: np.asarray(value) for name, value in policy_names(observation, is_image=is_image).items()}
+        """What is seen, but for what is no number, such as text."""
+        flat = policy_names(observation, is_image=_is_image(self.observation_space))
+        arrays = {name: np.asarray(value) for name, value in flat.items() if not isinstance(value, tuple)}
+        return {name: value for name, value in arrays.items() if value.dtype.kind in NUMBERS}
 
 
 class VectorOfOne(GymEnv):
@@ -112,6 +115,8 @@ def wrapped(env: Any) -> GymEnv:
     if hasattr(env, "num_envs"):
         if env.num_envs != 1:
             raise UsageError(f"make_env(n_envs=1) returned a vector of {env.num_envs} environments, not of one")
+        if isinstance(env, gymnasium.vector.AsyncVectorEnv):
+            raise UsageError("make_env(use_async_envs=False) returned an AsyncVectorEnv: Yardarm has its own processes")
         return VectorOfOne(env)
     if not hasattr(env, "step"):
         raise UsageError(f"{type(env).__name__} is no Gymnasium environment")
@@ -128,13 +133,14 @@ def describe(env: GymEnv, episode_length: int | None, success_key: str | None) -
         raise UsageError("the environment has no step limit of its own; give --env.episode_length=…")
     inputs = {name: (feature.shape, feature.dtype) for name, feature in _features(env.observation_space).items()}
     action = _action(env.action_space)
-    env.reset(seed=0)
+    first, again = env.reset(seed=0), env.reset(seed=0)
     picture = _picture(env)
     if success_key is not None:
         _expect_success(env, success_key, min(max_steps, STEPS_TRIED))
     return {
         "inputs": inputs,
         "action": action,
+        "repeats": all(np.array_equal(first[name], again[name], equal_nan=True) for name in inputs),
         "max_steps": int(max_steps),
         "fps": int(_metadata(env).get("render_fps") or DEFAULT_FPS),
         "picture": None if picture is None else picture.shape[:2],
@@ -153,6 +159,14 @@ def untold(success_key: str, info: Mapping[str, Any]) -> str:
     )
 
 
+def is_yes(success_key: str, value: Any) -> bool:
+    """Whether an environment says that it is solved; what is neither yes nor no, says nothing."""
+    said = np.asarray(value)
+    if said.size != 1 or said.dtype.kind not in NUMBERS or said.item() not in (0, 1):
+        raise UsageError(f"the environment tells '{success_key}' as {value!r}, which is neither yes nor no")
+    return bool(said.item())
+
+
 def _expect_success(env: GymEnv, success_key: str, steps: int) -> None:
     """Play a little, doing nothing much; some environments tell at the end of an episode only."""
     bounds = (np.nan_to_num(bound, posinf=0, neginf=0) for bound in (env.action_space.low, env.action_space.high))
@@ -160,6 +174,7 @@ def _expect_success(env: GymEnv, success_key: str, steps: int) -> None:
     for _ in range(steps):
         *_, terminated, truncated, info = env.step(action)
         if success_key in info:
+            is_yes(success_key, info[success_key])
             return
         if terminated or truncated:
             raise UsageError(untold(success_key, info))
@@ -169,7 +184,7 @@ def _features(space: gymnasium.Space) -> dict[str, Feature]:
     """The inputs that an observation space holds; what has no fixed size, such as text, is left out."""
     flat = policy_names(space, is_image=_is_image(space))
     fixed = {name: part for name, part in flat.items() if part.shape is not None and part.dtype is not None}
-    numbers = {name: part for name, part in fixed.items() if np.issubdtype(part.dtype, np.number)}
+    numbers = {name: part for name, part in fixed.items() if np.dtype(part.dtype).kind in NUMBERS}
     return {name: Feature(tuple(part.shape), np.dtype(part.dtype).name) for name, part in numbers.items()}
 
 

@@ -1,10 +1,11 @@
 """What can be evaluated: benchmarks, their tasks, and how a selector becomes a list of tasks."""
 
 from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig, ProbedBenchmark, one_of, option, positive
-from yardarm.tasks.spec import ActionSpec, EnvSpec, EpisodeSpec, Feature, Home, TaskSpec
+from yardarm.tasks.spec import FIRST_SEED, ActionSpec, EnvSpec, EpisodeSpec, Feature, Home, TaskSpec
 
 __all__ = [
     "BENCHMARKS",
+    "FIRST_SEED",
     "ActionSpec",
     "BenchmarkConfig",
     "EnvSpec",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -31,7 +32,7 @@ class GymLikeConfig(ProbedBenchmark):
     success_key: str = option("is_success", "the entry of a step's info that tells success")
     success_reward: float | None = option(None, "instead: a reward of at least so much is a success")
     success_ends_episode: bool = option(False, "end at the first success; otherwise it must hold when the episode ends")
-    rebuild: bool = option(True, "build anew for each episode; false is faster, where nothing carries over")
+    rebuild: bool = option(True, "a new environment in a new process for each episode; false is faster")
     instruction: str = option("", "what a policy that reads language is told; default: the environment's own")
 
     def __post_init__(self) -> None:
@@ -39,6 +40,10 @@ class GymLikeConfig(ProbedBenchmark):
         for name in ("episode_length", "fps"):
             if getattr(self, name) is not None:
                 positive(f"--env.{name}", getattr(self, name))
+        try:
+            json.dumps(self.kwargs)
+        except TypeError as error:
+            raise UsageError(f"--env.kwargs={self.kwargs} must be plain values: {error}") from error
 
     def notes(self) -> Sequence[str]:
         """What differs from the other worlds."""
@@ -50,8 +55,8 @@ class GymLikeConfig(ProbedBenchmark):
         """The entry of a step's info that must be there."""
         return self.success_key if self.success_reward is None else None
 
-    def judgement(self) -> dict[str, Any]:
-        """The options that decide what an episode is worth."""
+    def conditions(self) -> dict[str, Any]:
+        """The options that every such environment's episodes are played and judged by."""
         return {
             "success_key": self.success_key,
             "success_reward": self.success_reward,
@@ -81,10 +86,12 @@ class GymLikeConfig(ProbedBenchmark):
                 features={**inputs, **drawn},
                 action=ActionSpec(**answer["action"]),
                 cameras=(CAMERA,) if picture is not None else (),
-                options={**options, **self.judgement(), "episode_length": answer["max_steps"]},
+                options={**options, **self.conditions(), "episode_length": answer["max_steps"]},
                 preload=(self.simulator.partition(":")[0],),
                 renderer="mujoco" if answer["mujoco"] and picture is not None else None,
                 frame_size=None if picture is None else (picture[0], picture[1]),
+                lives_once=self.rebuild,
+                replayable=answer["repeats"],
             ),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +15,9 @@ from yardarm.tasks.benchmark import option
 from yardarm.tasks.gym import GymLikeConfig
 from yardarm.tasks.spec import TaskSpec
 
-__all__ = ["HubConfig"]
+__all__ = ["HubConfig", "hash_of_files"]
 
 DEFAULT_FILE = "env.py"
-LARGEST_FILE = 10 * 2**20
 
 
 @dataclass
@@ -25,8 +25,8 @@ class HubConfig(GymLikeConfig):
     """Flags of ``--env.type=hub``."""
 
     name: ClassVar[str] = "hub"
-    probe: ClassVar[str] = "yardarm.simulators.hub:describe_folder"
-    simulator: ClassVar[str] = "yardarm.simulators.hub:FolderSimulator"
+    probe: ClassVar[str] = "yardarm.simulators.folder:describe_folder"
+    simulator: ClassVar[str] = "yardarm.simulators.folder:FolderSimulator"
     about: ClassVar[str] = "what a folder's env.py makes: --env.path=FOLDER_OR_HUB_ID"
 
     path: str = option("", "a folder, or a Hub id: owner/name[@revision][:file]; the file is env.py if none is named")
@@ -44,15 +44,12 @@ class HubConfig(GymLikeConfig):
 
     def probe_arguments(self) -> dict[str, Any]:
         """Where the code is, and what to make of it."""
-        folder, _ = self._source().fetch()
+        folder, _ = self._pinned().fetch()
         return {
-            "folder": str(folder),
-            "file": self._source().file,
-            "kwargs": self.kwargs,
+            "source": {"folder": str(folder), **self._making()},
             "suites": [word.strip() for word in self.task.split(",") if word.strip()],
             "task_ids": self.task_ids,
-            "episode_length": self.episode_length,
-            "success_key": self.told_by(),
+            "wanted": {"episode_length": self.episode_length, "success_key": self.told_by()},
         }
 
     def tasks_from(self, answer: Sequence[Mapping[str, Any]]) -> tuple[TaskSpec, ...]:
@@ -60,12 +57,24 @@ class HubConfig(GymLikeConfig):
         folder, identity = self._source().fetch()
         tasks = []
         for found in answer:
-            options = {**identity, "kwargs": self.kwargs, "suite": found["suite"], "task_id": found["task_id"]}
+            options = {**identity, **self._making(), "suite": found["suite"], "task_id": found["task_id"]}
             task = self.task_from(
                 found, group=found["suite"], index=found["task_id"], name=found["name"], options=options
             )
             tasks.append(replace(task, env=replace(task.env, folder=str(folder))))
         return tuple(tasks)
+
+    def _making(self) -> dict[str, Any]:
+        source = self._source()
+        return {"file": source.file, "kwargs": self.kwargs, "label": Path(source.where).name}
+
+    def _pinned(self) -> Source:
+        """The source as it is now: from here on, and in a run's config.yaml, the Hub's commit is named."""
+        source = self._source()
+        if not source.is_local and not source.is_pinned:
+            folder, _ = source.fetch()
+            self.path = f"{source.where}@{folder.name}:{source.file}"
+        return self._source()
 
     def _source(self) -> Source:
         if not self.path.strip():
@@ -100,29 +109,45 @@ class Source:
         """Whether it is a folder of this machine."""
         return Path(self.where).is_absolute()
 
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it names a commit, which always means the same code."""
+        return re.fullmatch("[0-9a-f]{40}", self.revision or "") is not None
+
     def fetch(self) -> tuple[Path, dict[str, Any]]:
         """The folder, downloaded if need be, and what identifies the code in it."""
         if not self.is_local:
             folder = download(HubFiles(self.where, self.revision, "environment", self.file, allow=("*",)))
-            return folder, {"repository": self.where, "commit": folder.name, "file": self.file}
+            identity = {"repository": self.where, "commit": folder.name, "file": self.file}
+            return folder, {**identity, "code": hash_of_files(folder, "*.py")}
         folder = Path(self.where)
         if not (folder / self.file).is_file():
             raise UsageError(
                 f"--env.path: {folder} has no {self.file}; name another file with --env.path={folder}:FILE"
             )
-        return folder, {"code": _hash(folder), "file": self.file}
+        return folder, {
+            "file": self.file,
+            "content": hash_of_files(folder, "*"),
+            "code": hash_of_files(folder, "*.py"),
+        }
 
     def __str__(self) -> str:
         if self.is_local:
             return f"{self.file} of the folder {self.where}"
         at = f" at {self.revision}" if self.revision else ""
-        return f"{self.file} of {self.where}{at} from the Hub ({'pinned' if at else 'its newest revision'})"
+        newest = "" if self.is_pinned else ", as it is there now"
+        return f"{self.file} of {self.where}{at} from the Hub{newest}"
 
 
-def _hash(folder: Path) -> str:
-    """A short name for what a folder's Python files say: other code is another environment."""
+def hash_of_files(folder: Path, pattern: str) -> str:
+    """A short name for what a folder's files say: other code, or another scene, is another environment."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        if path.stat().st_size <= LARGEST_FILE:
-            digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
+    for path in sorted(path for path in folder.rglob(pattern) if path.is_file() and not _is_byproduct(path)):
+        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]
+
+
+def _is_byproduct(path: Path) -> bool:
+    return any(part in ("__pycache__", ".git", ".cache") for part in path.parts)

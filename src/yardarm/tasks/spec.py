@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["ActionSpec", "EnvSpec", "EpisodeSpec", "Feature", "Home", "TaskSpec"]
+__all__ = ["FIRST_SEED", "ActionSpec", "EnvSpec", "EpisodeSpec", "Feature", "Home", "TaskSpec"]
+
+# The seed of a task's episode 0, unless told otherwise; episode k has this plus k.
+FIRST_SEED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class EnvSpec:
     """Path of the interpreter that the workers need, if it is another than this one."""
     folder: str = ""
     """Where the simulator finds code or data that lies outside of packages."""
+    lives_once: bool = False
+    """Whether each episode needs a worker of its own, because nobody knows what an episode leaves behind."""
     renderer: str | None = None
     """``"mujoco"`` where pixels need an OpenGL context."""
     frame_size: tuple[int, int] | None = None
