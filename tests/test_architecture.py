@@ -25,7 +25,7 @@ DOORS = {
     "tasks": {"errors", "hub", "registry"},
     "policies": {"errors", "hub", "registry", "tasks"},
     "envs": {"errors", "registry", "tasks", "policies"},
-    "simulators": {"errors", "envs", "tasks"},
+    "simulators": {"errors", "envs", "hub", "tasks"},
     "results": {"errors", "machine", "stats", "tasks"},
     "evaluation": {"errors", "machine", "envs", "policies", "results", "stats", "tasks"},
     "report": {"results", "stats"},

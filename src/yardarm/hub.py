@@ -1,7 +1,8 @@
-"""Files of repositories on the Hugging Face Hub, downloaded unless they are in its cache."""
+"""Folders of files: from repositories on the Hugging Face Hub, unless they are in its cache; and what identifies them."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from yardarm.errors import UsageError, one_line
 
-__all__ = ["HUB_ID", "HubFiles", "download"]
+__all__ = ["HUB_ID", "HubFiles", "download", "hash_of_files"]
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -114,3 +115,17 @@ def _explained(error: BaseException, files: HubFiles) -> UsageError:
         case HTTPError() if not isinstance(error, HfHubHTTPError):  # no answer at all
             return UsageError(f"{absent}, and the Hub ({ENDPOINT}) cannot be reached: {one_line(error)}")
     return UsageError(f"{repo_id}{at} cannot be downloaded from the Hub: {one_line(error)}")
+
+
+def hash_of_files(folder: Path, pattern: str) -> str:
+    """A short name for what a folder's files say: other code, or another scene, is another environment."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob(pattern) if path.is_file() and not _is_byproduct(path)):
+        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+def _is_byproduct(path: Path) -> bool:
+    return any(part in ("__pycache__", ".git", ".cache") for part in path.parts)

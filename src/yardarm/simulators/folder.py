@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.errors import EnvironmentFault, UsageError, nearest, one_line
+from yardarm.hub import hash_of_files
 from yardarm.simulators.gym import GymSimulator
 from yardarm.simulators.gym_envs import GymEnv, describe, wrapped
-from yardarm.tasks.hub import hash_of_files
 
 __all__ = ["FolderSimulator", "describe_folder"]
 

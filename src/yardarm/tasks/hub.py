@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,12 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from yardarm.errors import UsageError
-from yardarm.hub import HUB_ID, HubFiles, download
+from yardarm.hub import HUB_ID, HubFiles, download, hash_of_files
 from yardarm.tasks.benchmark import option
 from yardarm.tasks.gym import GymLikeConfig
 from yardarm.tasks.spec import TaskSpec
 
-__all__ = ["HubConfig", "hash_of_files"]
+__all__ = ["HubConfig"]
 
 DEFAULT_FILE = "env.py"
 
@@ -137,17 +136,3 @@ class Source:
         at = f" at {self.revision}" if self.revision else ""
         newest = "" if self.is_pinned else ", as it is there now"
         return f"{self.file} of {self.where}{at} from the Hub{newest}"
-
-
-def hash_of_files(folder: Path, pattern: str) -> str:
-    """A short name for what a folder's files say: other code, or another scene, is another environment."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob(pattern) if path.is_file() and not _is_byproduct(path)):
-        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:16]
-
-
-def _is_byproduct(path: Path) -> bool:
-    return any(part in ("__pycache__", ".git", ".cache") for part in path.parts)
