@@ -1,4 +1,4 @@
-"""Folders of files: from repositories on the Hugging Face Hub, unless they are in its cache; and what identifies them."""
+"""Folders of files: downloaded from the Hugging Face Hub unless they are in its cache, and what identifies them."""
 
 from __future__ import annotations
 

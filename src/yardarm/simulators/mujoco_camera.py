@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mujoco
 import numpy as np
 
@@ -11,15 +13,18 @@ __all__ = ["MujocoCamera"]
 class MujocoCamera:
     """Pictures of one model's data. One OpenGL context is alive at a time: its buffers are 200 MB of memory."""
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, hidden_groups: Sequence[int] = ()) -> None:
         self._model = model
         self._data = data
+        self._options = mujoco.MjvOption()
+        for group in hidden_groups:
+            self._options.geomgroup[group] = 0
         self._renderer: mujoco.Renderer | None = None
 
     def render(self, camera: str, height: int, width: int) -> np.ndarray:
         """Return an RGB image (height, width, 3) of the scene as it is now."""
         renderer = self._sized(height, width)
-        renderer.update_scene(self._data, camera)
+        renderer.update_scene(self._data, camera, self._options)
         return renderer.render()
 
     def close(self) -> None:
