@@ -62,7 +62,7 @@ THINK_S = 0.02
 STEPS_PER_LOOK = 5
 LEAST_GAIN = {50: 10.0, 10: 5.0}
 # The same pixels cost the same.
-LEAST_SAVING = {"build": 1.5, "reset": 10.0, "step": 1.5, "look": 0.9}
+LEAST_SAVING = {"build": 1.5, "reset": 10.0, "step": 1.5, "look": 0.8}
 COSTED = {
     "build": "building a simulator",
     "reset": "beginning an episode",
@@ -165,7 +165,7 @@ def costs(sizes: Sizes, repeats: int) -> Section:
             )
         )
     section.notes.append(
-        f"Means over {', '.join(task.name for task in tasks)}; of each, {STEPS_PER_LOOK * repeats} steps and {repeats} looks."
+        f"Means over {', '.join(task.name for task in tasks)}; {STEPS_PER_LOOK * repeats} steps, {repeats} looks."
     )
     return section
 

@@ -18,6 +18,14 @@ __all__ = ["LiberoSimulator"]
 # LeRobot lets things settle before an episode begins: no motion, and the gripper opens.
 SETTLING_STEPS = 10
 SETTLING_ACTION = np.array([0, 0, 0, 0, 0, 0, -1])
+SENSED = {
+    "observation.state.eef_pos": "hand_position",
+    "observation.state.eef_quat": "hand_quaternion",
+    "observation.state.gripper_qpos": "finger_positions",
+    "observation.state.gripper_qvel": "finger_velocities",
+    "observation.state.joint_pos": "joint_positions",
+    "observation.state.joint_vel": "joint_velocities",
+}
 
 
 class LiberoSimulator:
@@ -80,23 +88,11 @@ class LiberoSimulator:
         if camera := self._options["images"].get(name):
             return self._sensors.picture(camera, self._options["height"], self._options["width"])
         sample = self._sensors.sample
-        match name.removeprefix("observation.state").removeprefix("."):
-            case "eef_pos":
-                return sample.hand_position
-            case "eef_quat":
-                return sample.hand_quaternion
-            case "eef_mat":
-                return self._arm.controller.ee_ori_mat  # LeRobot reads this one from the controller
-            case "gripper_qpos":
-                return sample.finger_positions
-            case "gripper_qvel":
-                return sample.finger_velocities
-            case "joint_pos":
-                return sample.joint_positions
-            case "joint_vel":
-                return sample.joint_velocities
-        rotation = axis_angle(sample.hand_quaternion)
-        return np.concatenate([sample.hand_position, rotation, sample.finger_positions])
+        if name == "observation.state":
+            return np.concatenate([sample.hand_position, axis_angle(sample.hand_quaternion), sample.finger_positions])
+        if name == "observation.state.eef_mat":
+            return self._arm.controller.ee_ori_mat.copy()  # LeRobot does not read this one from a sensor
+        return getattr(sample, SENSED[name]).copy()
 
 
 def axis_angle(quaternion: np.ndarray) -> np.ndarray:
