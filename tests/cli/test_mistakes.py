@@ -125,10 +125,10 @@ def test_a_file_beside_the_user_does_not_stand_in_for_a_module(tmp_path: Path) -
     assert subprocess.run(words, capture_output=True, text=True).returncode == 0
 
 
-def test_inputs_that_a_benchmark_does_not_offer_are_refused(tmp_path: Path) -> None:
+def test_experts_of_another_benchmark_are_refused(tmp_path: Path) -> None:
     answer = yardarm("eval", "--env.type=toy", "--policy.type=expert")
     assert answer.returncode == 2
-    assert "the policy reads 'observation.environment_state', but 'left' of toy offers" in answer.stderr
+    assert "the policy is for metaworld only, not for 'left' of toy" in answer.stderr
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ When the other side hangs up, however it ended, every worker is killed and the l
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -93,11 +94,15 @@ def _serve(control: socket.socket, workers: set[int]) -> dict[str, Any] | None:
 
 
 def _kill(worker: int) -> None:
-    """End a worker, and whatever its simulator has started."""
-    try:
+    """End a worker that has not been reaped, and whatever its simulator has started."""
+    os.kill(worker, signal.SIGKILL)
+    _kill_group(worker)
+
+
+def _kill_group(worker: int) -> None:
+    """End what a worker's simulator has started; its group outlives it."""
+    with contextlib.suppress(ProcessLookupError):  # nobody is left in it, or the worker had not come so far
         os.killpg(worker, signal.SIGKILL)
-    except ProcessLookupError:  # it has not come so far as to have a group
-        os.kill(worker, signal.SIGKILL)
 
 
 def _fork(control: socket.socket, environment: dict[str, str], descriptors: list[int]) -> int:
@@ -138,4 +143,5 @@ def _reap(workers: set[int]) -> None:
         pid, _ = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
             return
+        _kill_group(pid)
         workers.discard(pid)
