@@ -7,6 +7,7 @@ from yardarm.envs.names import environment_names, policy_names
 from yardarm.envs.pool import LocalPool, Pool, Worker
 from yardarm.envs.probing import find_tasks, installed_for
 from yardarm.envs.processes import ProcessPool
+from yardarm.envs.rendering import rendering_off
 from yardarm.envs.shared_memory import MemoryLayout
 from yardarm.envs.simulator import Observation, Simulator, Step, fingerprint
 
@@ -24,4 +25,5 @@ __all__ = [
     "fingerprint",
     "installed_for",
     "policy_names",
+    "rendering_off",
 ]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from yardarm.errors import SetupError
 
-__all__ = ["backends", "gpu_ids", "missing_renderer_hint", "renderer_name", "use_backend"]
+__all__ = ["backends", "gpu_ids", "missing_renderer_hint", "renderer_name", "rendering_off", "use_backend"]
 
 HEADLESS = ("egl", "osmesa")
 KNOWN = ("egl", "osmesa", "glfw", "glx", "cgl")
@@ -41,6 +43,20 @@ def use_backend(name: str) -> None:
         import mujoco.gl_context
 
         importlib.reload(mujoco.gl_context)
+
+
+@contextlib.contextmanager
+def rendering_off() -> Iterator[None]:
+    """For imports of what would load an OpenGL binding of its own, or look for a display."""
+    before = os.environ.get("MUJOCO_GL")
+    os.environ["MUJOCO_GL"] = "off"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["MUJOCO_GL"]
+        else:
+            os.environ["MUJOCO_GL"] = before
 
 
 def renderer_name() -> str:

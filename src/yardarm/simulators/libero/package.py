@@ -18,6 +18,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from yardarm.envs import rendering_off
+
 __all__ = [
     "TASK_MAPPING",
     "RandomizationError",
@@ -43,7 +45,7 @@ def _import_libero() -> None:
     """Import both packages, and prepare what is slow when it is used for the first time."""
     if "robosuite" not in sys.modules:
         _set_macros()
-    with _rendering_off(), _without(NOT_NEEDED), warnings.catch_warnings():
+    with rendering_off(), _without(NOT_NEEDED), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         importlib.import_module("libero.libero.envs")
     _warm_up()
@@ -67,20 +69,6 @@ def _set_macros() -> None:
     macros.CACHE_NUMBA = os.access(package, os.W_OK) or "NUMBA_CACHE_DIR" in os.environ
     sys.modules["robosuite.macros"] = macros
     logging.getLogger("robosuite_logs").setLevel(logging.ERROR)
-
-
-@contextlib.contextmanager
-def _rendering_off() -> Iterator[None]:
-    """Keep robosuite from loading an OpenGL binding of its own; MuJoCo has chosen one already, or will in a worker."""
-    before = os.environ.get("MUJOCO_GL")
-    os.environ["MUJOCO_GL"] = "off"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["MUJOCO_GL"]
-        else:
-            os.environ["MUJOCO_GL"] = before
 
 
 @contextlib.contextmanager
