@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import mujoco
 import numpy as np
 
 from yardarm.envs import Observation, Step, rendering_off
 from yardarm.simulators.mujoco_camera import MujocoCamera
+from yardarm.simulators.mujoco_state import integrated_state
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 with rendering_off():
@@ -51,10 +51,7 @@ class AlohaSimulator:
 
     def state(self) -> np.ndarray:
         """All that MuJoCo integrates. The environment keeps nothing beside it once the objects are placed."""
-        kind = mujoco.mjtState.mjSTATE_INTEGRATION
-        integrated = np.empty(mujoco.mj_stateSize(self._model, kind))
-        mujoco.mj_getState(self._model, self._data, integrated, kind)
-        return integrated
+        return integrated_state(self._model, self._data)
 
     def close(self) -> None:
         """Free the rendering context."""

@@ -211,11 +211,11 @@ def _mujoco_state(env: GymEnv) -> np.ndarray:
     physics = _mujoco_physics(env)
     if physics is None:
         return np.empty(0)
-    mujoco, model, data = physics
-    kind = mujoco.mjtState.mjSTATE_INTEGRATION
-    state = np.empty(mujoco.mj_stateSize(model, kind))
-    mujoco.mj_getState(model, data, state, kind)
-    return state
+    # Here, not at the top: an environment may do without MuJoCo.
+    from yardarm.simulators.mujoco_state import integrated_state
+
+    _, model, data = physics
+    return integrated_state(model, data)
 
 
 def _numbers(value: np.ndarray) -> np.ndarray:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-import mujoco
 import numpy as np
 from metaworld.env_dict import ALL_V3_ENVIRONMENTS
 
 from yardarm.envs import Observation, Step
 from yardarm.simulators.mujoco_camera import MujocoCamera
+from yardarm.simulators.mujoco_state import integrated_state
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["MetaworldSimulator"]
@@ -58,11 +58,7 @@ class MetaworldSimulator:
 
     def state(self) -> np.ndarray:
         """All that MuJoCo integrates, and the goal, which is not in it."""
-        model, data = self._env.model, self._env.data
-        kind = mujoco.mjtState.mjSTATE_INTEGRATION
-        integrated = np.empty(mujoco.mj_stateSize(model, kind))
-        mujoco.mj_getState(model, data, integrated, kind)
-        return np.concatenate([integrated, self._env._target_pos])
+        return np.concatenate([integrated_state(self._env.model, self._env.data), self._env._target_pos])
 
     def close(self) -> None:
         """Free the model and the rendering context."""

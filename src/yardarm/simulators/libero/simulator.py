@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import mujoco
 import numpy as np
 
 from yardarm.envs import Observation, Step
 from yardarm.simulators.libero.arm import Arm
 from yardarm.simulators.libero.sensors import Sensors
 from yardarm.simulators.libero.world import World, stored_states
+from yardarm.simulators.mujoco_state import integrated_state
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["LiberoSimulator"]
@@ -65,9 +65,7 @@ class LiberoSimulator:
 
     def state(self) -> np.ndarray:
         """All that MuJoCo integrates, what the controller remembers, and where the fixtures are."""
-        kind = mujoco.mjtState.mjSTATE_INTEGRATION
-        integrated = np.empty(mujoco.mj_stateSize(self._world.model, kind))
-        mujoco.mj_getState(self._world.model, self._world.data, integrated, kind)
+        integrated = integrated_state(self._world.model, self._world.data)
         return np.concatenate([integrated, self._arm.state(), self._world.fixtures()])
 
     def close(self) -> None:
