@@ -30,7 +30,8 @@ DOORS = {
     "evaluation": {"errors", "machine", "envs", "policies", "results", "stats", "tasks"},
     "report": {"results", "stats"},
     "api": {"errors", "envs", "evaluation", "policies", "results", "tasks"},
-    "cli": {"errors", "machine", "envs", "evaluation", "policies", "report", "results", "tasks"},
+    "serving": {"errors", "machine", "policies", "tasks"},
+    "cli": {"errors", "machine", "envs", "evaluation", "policies", "report", "results", "serving", "tasks"},
 }
 PUBLIC_MODULES = {"yardarm.envs.messages", "yardarm.envs.vector"}
 

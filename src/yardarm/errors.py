@@ -4,7 +4,8 @@
     ├── UsageError          the user can mend it: a flag, a name, a file (exit code 2)
     │   └── SetupError      the machine can be mended: a package, a library, a version (exit code 2)
     ├── EnvironmentFault    a simulator or its worker broke
-    └── PolicyFault         a policy raised, or answered with something that cannot be played
+    ├── PolicyFault         a policy raised, or answered with something that cannot be played
+    └── ConnectionFault     the way to a policy elsewhere broke: its episode is run again
 
 A message says what failed, the value, and what to do about it.
 """
@@ -14,7 +15,16 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["EnvironmentFault", "PolicyFault", "SetupError", "UsageError", "YardarmError", "nearest", "one_line"]
+__all__ = [
+    "ConnectionFault",
+    "EnvironmentFault",
+    "PolicyFault",
+    "SetupError",
+    "UsageError",
+    "YardarmError",
+    "nearest",
+    "one_line",
+]
 
 
 class YardarmError(Exception):
@@ -35,6 +45,10 @@ class EnvironmentFault(YardarmError):
 
 class PolicyFault(YardarmError):
     """A policy failed, or returned what cannot be played."""
+
+
+class ConnectionFault(YardarmError):
+    """The connection of an episode to its policy was lost; the policy itself may be well."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -245,7 +245,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "an unknown type": (
         lambda f: edit_json(f / "config.json", lambda d: d.update(type="smolvla")),
-        "is of a policy of type 'smolvla', which cannot be run here; act and diffusion can",
+        "is of a policy of type 'smolvla', which LeRobot itself must run: add --policy.python=PATH",
     ),
     "no type": (lambda f: edit_json(f / "config.json", lambda d: d.pop("type")), "is of a policy of type 'None'"),
     "a wrong value": (

@@ -19,6 +19,7 @@ __all__ = ["main"]
 COMMANDS = {
     "eval": "evaluate a policy in simulation",
     "tasks": "list what can be evaluated",
+    "serve": "serve a policy to the clients of others",
     "replay": "render the video of a finished episode",
     "info": "show versions, cores, renderer, and what is missing",
 }

@@ -1,11 +1,20 @@
 """Evaluation: plan, scheduler, run, replay."""
 
 from yardarm.evaluation.config import EvalConfig, EvalOptions
-from yardarm.evaluation.config_file import FlagText, config_from_data, config_to_data, read_config_file
+from yardarm.evaluation.config_file import (
+    FlagText,
+    config_from_data,
+    config_to_data,
+    decode,
+    env_from_data,
+    policy_from_data,
+    read_config_file,
+)
 from yardarm.evaluation.filming import VIDEO_FPS, VIDEO_HEIGHT, film_of
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.pictures import first_pictures
 from yardarm.evaluation.plan import Plan
+from yardarm.evaluation.preflight import check_policy_fits
 from yardarm.evaluation.replay import Replay, ReplayResult, replay_all
 from yardarm.evaluation.run import evaluate
 from yardarm.evaluation.selection import select_tasks
@@ -22,11 +31,15 @@ __all__ = [
     "Replay",
     "ReplayResult",
     "StoredRun",
+    "check_policy_fits",
     "config_from_data",
     "config_to_data",
+    "decode",
+    "env_from_data",
     "evaluate",
     "film_of",
     "first_pictures",
+    "policy_from_data",
     "read_config_file",
     "replay_all",
     "select_tasks",

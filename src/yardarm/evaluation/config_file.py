@@ -17,9 +17,21 @@ from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.policies import CHECKPOINT_TYPES, PolicySpec
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 
-__all__ = ["FlagText", "config_from_data", "config_to_data", "read_config_file"]
+__all__ = [
+    "FlagText",
+    "config_from_data",
+    "config_to_data",
+    "decode",
+    "env_from_data",
+    "policy_from_data",
+    "read_config_file",
+]
 
 SECTIONS = ("env", "policy", "eval")
+EVAL = "eval"
+LEROBOT = "lerobot"
+# Not written down: a run's folder is shown to others.
+SECRETS = ("api_key",)
 
 
 class FlagText(str):
@@ -59,8 +71,10 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
         if not isinstance(data.get(name, {}), Mapping) and not (name == "env" and isinstance(data[name], list)):
             raise UsageError(f"'{name}' must be a section of its own: --{name}.…=…")
     plain = _decode_plain({name: value for name, value in data.items() if name not in SECTIONS})
-    options = _decode(EvalOptions, "eval", data.get("eval", {}))
-    return EvalConfig(env=_envs(data.get("env", {})), policy=_policy(data.get("policy", {})), eval=options, **plain)
+    options = decode(EvalOptions, "eval", data.get("eval", {}))
+    return EvalConfig(
+        env=_envs(data.get("env", {})), policy=policy_from_data(data.get("policy", {})), eval=options, **plain
+    )
 
 
 def config_to_data(config: EvalConfig) -> dict[str, Any]:
@@ -70,7 +84,8 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     plain = ("seed", "job_name", "rename_map", "resume")
     data = {name: getattr(config, name) for name in plain}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None
-    data["policy"] = {"type": config.policy.type, **config.policy.options}
+    options = {name: value for name, value in config.policy.options.items() if name not in SECRETS}
+    data["policy"] = {"type": config.policy.type, **options}
     envs = [{"type": env.name, **dataclasses.asdict(env)} for env in config.envs]
     data["env"] = envs[0] if len(envs) == 1 else envs
     data["eval"] = dataclasses.asdict(config.eval)
@@ -79,23 +94,25 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
 
 def _envs(data: Mapping[str, Any] | list[Any]) -> BenchmarkConfig | list[BenchmarkConfig]:
     """One benchmark, or a list of them, which only a file can hold."""
-    return _env(data) if isinstance(data, Mapping) else [_env(item) for item in data]
+    return env_from_data(data) if isinstance(data, Mapping) else [env_from_data(item) for item in data]
 
 
-def _env(data: Any) -> BenchmarkConfig:
+def env_from_data(data: Any, command: str = EVAL) -> BenchmarkConfig:
+    """A benchmark's configuration from what stands below ``env``."""
     if not isinstance(data, Mapping):
         raise UsageError(f"env: each benchmark of the list must be a section with its type, not '{data}'")
     if not data.get("type"):
         raise UsageError(f"--env.type is missing; one of {', '.join(BENCHMARKS.names())}")
     benchmark = BENCHMARKS.load(str(data["type"]))
-    return _decode(benchmark, "env", {name: value for name, value in data.items() if name != "type"})
+    return decode(benchmark, "env", {name: value for name, value in data.items() if name != "type"}, command)
 
 
-def _policy(data: Mapping[str, Any]) -> PolicySpec:
+def policy_from_data(data: Mapping[str, Any]) -> PolicySpec:
+    """A policy from what stands below ``policy``."""
     options = {str(name): _plain(value) for name, value in data.items() if name != "type"}
     kind = str(data.get("type") or "")
     if data.get("path") is not None:
-        texts = {name: str(data[name]) for name in ("path", "revision", "device", "dtype") if name in data}
+        texts = {name: str(data[name]) for name in ("path", "revision", "device", "dtype", "python") if name in data}
         return _checkpoint(kind, {**options, **texts})
     if kind in CHECKPOINT_TYPES:
         raise UsageError(f"--policy.type={kind} needs trained weights: give --policy.path=FOLDER_OR_HUB_ID instead")
@@ -110,6 +127,8 @@ def _checkpoint(kind: str, options: dict[str, Any]) -> PolicySpec:
     """A checkpoint says itself what it is of; LeRobot's users may say it, too."""
     if (folder := Path(options["path"]).expanduser()).is_dir() and options["path"]:
         options["path"] = str(folder.absolute())  # so that a run's config.yaml works from anywhere
+    if options.get("python"):
+        return _of_lerobot(kind, options)
     if kind in CHECKPOINT_TYPES:
         options["type"] = kind
     elif kind not in ("", "pretrained"):
@@ -117,9 +136,20 @@ def _checkpoint(kind: str, options: dict[str, Any]) -> PolicySpec:
     return PolicySpec("pretrained", options)
 
 
-def _decode(kind: type, section: str, data: Mapping[str, Any]) -> Any:
+def _of_lerobot(kind: str, options: dict[str, Any]) -> PolicySpec:
+    """A checkpoint that another Python runs, by LeRobot's own classes."""
+    python = Path(str(options["python"])).expanduser()
+    # A relative path must keep its meaning in a run's config.yaml; a name alone is looked for on the PATH.
+    options["python"] = str(python.absolute()) if python.exists() else str(python)
+    if kind not in ("", "pretrained", LEROBOT):
+        options["type"] = kind
+    return PolicySpec(LEROBOT, options)
+
+
+def decode(kind: type, section: str, data: Mapping[str, Any], command: str = EVAL) -> Any:
+    """A configuration class from what stands below its section; `command` is whose help lists the flags."""
     hints = typing.get_type_hints(kind)
-    _check_names(section, data, {field.name for field in dataclasses.fields(kind)})
+    _check_names(section, data, {field.name for field in dataclasses.fields(kind)}, command)
     try:
         return draccus.decode(kind, {name: _fitting(hints[name], value) for name, value in data.items()})
     except draccus.utils.DecodingError as error:
@@ -163,8 +193,10 @@ def _misfit(section: str, error: Exception) -> UsageError:
     return UsageError(f"--{flag}: {reason.splitlines()[0]}")
 
 
-def _check_names(section: str, data: Mapping[str, Any], known: Iterable[str]) -> None:
+def _check_names(section: str, data: Mapping[str, Any], known: Iterable[str], command: str = EVAL) -> None:
     for name in map(str, data):
         if name not in known:
             prefix = f"{section}." if section else ""
-            raise UsageError(f"unknown option '--{prefix}{name}'{nearest(name, known)} `yardarm eval --help` lists all")
+            raise UsageError(
+                f"unknown option '--{prefix}{name}'{nearest(name, known)} `yardarm {command} --help` lists all"
+            )

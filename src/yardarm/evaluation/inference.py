@@ -9,81 +9,108 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
+from typing import Generic, TypeVar
 
-from yardarm.errors import PolicyFault
+from yardarm.errors import ConnectionFault, PolicyFault
 from yardarm.policies import ActionChunk, Policy, Request
 
 __all__ = ["Answer", "Inference"]
 
+Owner = TypeVar("Owner")
+
 
 @dataclass(slots=True)
-class Answer:
-    """A policy's chunks for one batch, or what it raised."""
+class Answer(Generic[Owner]):
+    """A policy's chunks for one batch, whose they are, or why there are none."""
 
+    owners: Sequence[Owner]
     chunks: Sequence[ActionChunk] = ()
     seconds: float = 0.0
     error: str | None = None
+    """What the policy raised: it would raise again."""
+    lost: str | None = None
+    """How the way to the policy broke: asking again may help."""
 
 
-class Inference:
-    """One policy, one batch at a time, in a thread of its own, always the same one.
+class Inference(Generic[Owner]):
+    """One policy in threads of its own: mostly one, which gets all that waits as one batch.
 
     While the policy thinks, the scheduler goes on serving workers: a finished episode is written down and the next one
-    begun. A policy that says it is `quick` is called in place, because the way to a thread and back costs 0.1 ms.
+    begun. A policy that says it is `quick` is called in place, because the way to a thread and back costs 0.1 ms. One
+    that lives elsewhere has several `lanes`: requests of one episode each, which wait for nobody else's answer.
     """
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._in_place = bool(getattr(policy, "quick", False))
-        self._batches: SimpleQueue[Sequence[Request] | None] = SimpleQueue()
-        self._answers: SimpleQueue[Answer] = SimpleQueue()
+        self._lanes = int(getattr(policy, "lanes", 1))
+        self._batches: SimpleQueue[tuple[Sequence[Owner], Sequence[Request]] | None] = SimpleQueue()
+        self._answers: SimpleQueue[Answer[Owner]] = SimpleQueue()
         self.descriptor, self._bell = os.pipe()
-        self.busy = False
-        self._thread = threading.Thread(target=self._work, name="policy", daemon=True)
-        self._thread.start()
+        self._threads: list[threading.Thread] = []
+        self._thinking = 0
 
-    def submit(self, requests: Sequence[Request]) -> None:
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is to come."""
+        return self._thinking > 0
+
+    def room(self, waiting: int) -> int:
+        """How many of the waiting requests the next batch can hold."""
+        if self._thinking == self._lanes:
+            return 0
+        return waiting if self._lanes == 1 else min(waiting, 1)
+
+    def submit(self, owners: Sequence[Owner], requests: Sequence[Request]) -> None:
         """Hand over a batch; `collect` gives its answer later, or at once."""
-        assert not self.busy, "one batch at a time"
-        self.busy = True
+        assert self.room(len(requests)) == len(requests), "more than there is room for"
+        self._thinking += 1
         if self._in_place:
-            self._answers.put(self._ask(requests))
-        else:
-            self._batches.put(requests)
+            self._answers.put(self._ask(owners, requests))
+            return
+        if len(self._threads) < self._thinking:
+            self._threads.append(threading.Thread(target=self._work, name="policy", daemon=True))
+            self._threads[-1].start()
+        self._batches.put((owners, requests))
 
-    def collect(self) -> Answer | None:
-        """The answer to the batch, or None while the policy is thinking."""
-        if self._answers.empty():
-            return None
-        answer = self._answers.get()
-        self.busy = False
-        if not self._in_place:
-            os.read(self.descriptor, 1)
-        if answer.error is not None:
-            raise PolicyFault(answer.error)
-        return answer
+    def collect(self) -> list[Answer[Owner]]:
+        """The answers that have come since the last call."""
+        answers = []
+        while not self._answers.empty():
+            answers.append(self._answers.get())
+            self._thinking -= 1
+            if not self._in_place:
+                os.read(self.descriptor, 1)
+        for answer in answers:
+            if answer.error is not None:
+                raise PolicyFault(answer.error)
+        return answers
 
     def close(self) -> None:
-        """End the thread; one that is in the middle of a batch is left to itself, and ends with the process."""
-        self._batches.put(None)
+        """End the threads; one that is in the middle of a batch is left to itself, and ends with the process."""
+        for _ in self._threads:
+            self._batches.put(None)
         if not self.busy:
-            self._thread.join()
+            for thread in self._threads:
+                thread.join()
             os.close(self.descriptor)
             os.close(self._bell)
 
     def _work(self) -> None:
-        while (requests := self._batches.get()) is not None:
-            self._answers.put(self._ask(requests))
+        while (batch := self._batches.get()) is not None:
+            self._answers.put(self._ask(*batch))
             os.write(self._bell, b"!")
 
-    def _ask(self, requests: Sequence[Request]) -> Answer:
+    def _ask(self, owners: Sequence[Owner], requests: Sequence[Request]) -> Answer[Owner]:
         started = time.perf_counter()
         try:
             chunks = list(self._policy.infer(requests))
         except PolicyFault as fault:  # it says itself what is wrong
-            return Answer(error=str(fault))
+            return Answer(owners, error=str(fault))
+        except ConnectionFault as fault:
+            return Answer(owners, lost=str(fault))
         except BaseException:  # even `sys.exit`: in a thread it would end the thread, and the run would wait forever
-            return Answer(error=f"the policy raised:\n{traceback.format_exc()}")
+            return Answer(owners, error=f"the policy raised:\n{traceback.format_exc()}")
         if len(chunks) != len(requests):
-            return Answer(error=f"the policy answered {len(requests)} requests with {len(chunks)} chunks")
-        return Answer(chunks, time.perf_counter() - started)
+            return Answer(owners, error=f"the policy answered {len(requests)} requests with {len(chunks)} chunks")
+        return Answer(owners, chunks, time.perf_counter() - started)

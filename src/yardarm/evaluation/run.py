@@ -22,7 +22,7 @@ from yardarm.evaluation.scheduler import EpisodeResult, Scheduler
 from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.evaluation.workers import how_many_workers, open_pool
-from yardarm.policies import LoadedPolicy, resolve_policy
+from yardarm.policies import LoadedPolicy, open_policy
 from yardarm.results import (
     EpisodeRecord,
     Journal,
@@ -35,6 +35,7 @@ from yardarm.results import (
     write_atomically,
     write_json,
 )
+from yardarm.tasks import TaskSpec
 
 __all__ = ["evaluate"]
 
@@ -45,8 +46,13 @@ def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     listener.preparing("finding the tasks")
     tasks = select_tasks(config.envs, config.trust_remote_code)
     listener.preparing("loading the policy")
-    policy = resolve_policy(config.policy, config.rename_map)
-    check_policy_fits(policy.policy, tasks)
+    with open_policy(config.policy, tasks, config.rename_map) as policy:
+        check_policy_fits(policy.policy, tasks)
+        return _evaluate(config, policy, tasks, listener)
+
+
+def _evaluate(config: EvalConfig, policy: LoadedPolicy, tasks: tuple[TaskSpec, ...], listener: Listener) -> RunResult:
+    """Run what is missing with a policy that is loaded, and fits the tasks."""
     if config.eval.videos and not any(task.env.cameras for task in tasks):
         raise UsageError(f"--eval.videos={config.eval.videos}: none of the tasks draws anything")
     plan = Plan(policy.id, tasks, config.eval.n_episodes, config.seed)

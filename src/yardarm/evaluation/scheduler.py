@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +17,9 @@ from yardarm.envs import MemoryLayout, Pool, Worker
 from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, Report, Rollout, Run, Seen, Timing
 from yardarm.errors import PolicyFault
 from yardarm.evaluation.filming import Filming
-from yardarm.evaluation.inference import Inference
+from yardarm.evaluation.inference import Answer, Inference
 from yardarm.evaluation.queue import EpisodeQueue
-from yardarm.policies import LoadedPolicy, Look, Request, playable
+from yardarm.policies import LoadedPolicy, Look, Outcome, Request, playable
 from yardarm.results import EpisodeTiming
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
@@ -37,10 +37,11 @@ class EpisodeResult:
     timing: EpisodeTiming
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Running:
     """An episode on a worker."""
 
+    worker: Worker
     episode: EpisodeSpec
     state: Any
     started: float = field(default_factory=time.perf_counter)
@@ -65,11 +66,10 @@ class Scheduler:
         self._spec = policy.spec
         self._filming = filming
         self._max_retries = max_retries
-        self._inference = Inference(self._policy) if self._policy.place == "host" else None
+        self._inference = Inference[Running](self._policy) if self._policy.place == "host" else None
         self._running: dict[Worker, Running] = {}
         self._idle: list[Worker] = []
-        self._ready: list[Worker] = []
-        self._asked: list[Worker] = []
+        self._ready: list[Running] = []
         self._attempts: Counter[tuple[str | int, ...]] = Counter()
 
     def __iter__(self) -> Generator[EpisodeResult]:
@@ -81,7 +81,7 @@ class Scheduler:
                     result = self._hear(worker, report)
                     if result is not None:
                         yield result
-                self._think()
+                yield from self._think()
                 self._assign()
         finally:
             if self._inference is not None:
@@ -105,10 +105,10 @@ class Scheduler:
         film = self._filming.begin(episode, worker)
         self._attempts[episode.key()] += 1
         if self._inference is None:
-            self._running[worker] = Running(episode, None)
+            self._running[worker] = Running(worker, episode, None)
             worker.order(Run(episode, self._spec, film))
         else:
-            self._running[worker] = Running(episode, self._start(episode))
+            self._running[worker] = Running(worker, episode, self._start(episode))
             worker.order(Begin(episode, self._policy.wants.inputs, film))
 
     def _hear(self, worker: Worker, report: Report) -> EpisodeResult | None:
@@ -121,27 +121,37 @@ class Scheduler:
                     Look(step, {name: slot[name] for name in names})
                     for slot, (step, names) in zip(worker.looks, looks, strict=False)
                 ]
-                self._ready.append(worker)
+                self._ready.append(running)
             case Finished(rollout):
-                if worker.task.env.lives_once:
-                    self._pool.dismiss(worker)
-                else:
-                    self._idle.append(worker)
-                return self._finish(worker, rollout=rollout)
+                self._free(worker)
+                return self._finish(running, rollout=rollout)
             case Failed(error, by_policy=True):
                 raise PolicyFault(f"the policy raised in a worker:\n{error}")
             case Failed(error) | Died(error):
-                self._ready = [other for other in self._ready if other is not worker]
+                self._ready = [other for other in self._ready if other is not running]
                 self._pool.dismiss(worker)
-                if self._attempts[running.episode.key()] <= self._max_retries:
-                    del self._running[worker]
-                    self._queue.put_back(running.episode)
-                else:
-                    return self._finish(worker, error=error)
+                return self._give_up(running, error)
         return None
 
-    def _finish(self, worker: Worker, *, rollout: Rollout | None = None, error: str | None = None) -> EpisodeResult:
-        running = self._running.pop(worker)
+    def _free(self, worker: Worker) -> None:
+        """Let a worker go on to another episode, if it may have several."""
+        if worker.task.env.lives_once:
+            self._pool.dismiss(worker)
+        else:
+            self._idle.append(worker)
+
+    def _give_up(self, running: Running, error: str) -> EpisodeResult | None:
+        """End an attempt that came to nothing: the episode is run again, or was run often enough."""
+        if self._attempts[running.episode.key()] > self._max_retries:
+            return self._finish(running, error=error)
+        del self._running[running.worker]
+        self._say_goodbye(running, None)
+        self._queue.put_back(running.episode)
+        return None
+
+    def _finish(self, running: Running, *, rollout: Rollout | None = None, error: str | None = None) -> EpisodeResult:
+        del self._running[running.worker]
+        self._say_goodbye(running, rollout)
         self._queue.done(running.episode)
         worker_time = rollout.timing if rollout else Timing()
         timing = EpisodeTiming(
@@ -155,25 +165,46 @@ class Scheduler:
         attempts = self._attempts.pop(running.episode.key())
         return EpisodeResult(running.episode, rollout, error, attempts, timing)
 
-    def _think(self) -> None:
+    def _think(self) -> Iterator[EpisodeResult]:
         """Hand all waiting looks to the policy, and its answers to their workers."""
         if self._inference is None:
             return
-        self._play_answers()
-        if self._ready and not self._inference.busy:
-            self._asked, self._ready = self._ready, []
-            self._inference.submit([self._request(self._running[worker]) for worker in self._asked])
-            self._play_answers()
+        yield from self._play_answers(self._inference)
+        while count := self._inference.room(len(self._ready)):
+            asked, self._ready = self._ready[:count], self._ready[count:]
+            self._inference.submit(asked, [self._request(running) for running in asked])
+        yield from self._play_answers(self._inference)
 
-    def _play_answers(self) -> None:
-        assert self._inference is not None
-        if not self._inference.busy or (answer := self._inference.collect()) is None:
+    def _play_answers(self, inference: Inference[Running]) -> Iterator[EpisodeResult]:
+        for answer in inference.collect():
+            # Those whose worker died while the policy was thinking are running elsewhere by now, or not at all.
+            alive = [running for running in answer.owners if self._running.get(running.worker) is running]
+            if answer.lost is not None:
+                yield from self._lose(alive, answer.lost)
+            else:
+                self._play(answer, alive)
+
+    def _play(self, answer: Answer[Running], alive: Sequence[Running]) -> None:
+        for running, chunk in zip(answer.owners, answer.chunks, strict=True):
+            if running in alive:
+                running.infer_s += answer.seconds / len(answer.owners)
+                running.worker.order(Play.of(playable(chunk, self._policy.wants, running.episode.task)))
+
+    def _lose(self, alive: Sequence[Running], reason: str) -> Iterator[EpisodeResult]:
+        """The way to the policy broke in the middle of these episodes."""
+        for running in alive:
+            self._free(running.worker)
+            result = self._give_up(running, reason)
+            if result is not None:
+                yield result
+
+    def _say_goodbye(self, running: Running, rollout: Rollout | None) -> None:
+        """Tell a policy that wants to know that an episode is over."""
+        finish = getattr(self._policy, "finish", None)
+        if finish is None or self._inference is None:
             return
-        for worker, chunk in zip(self._asked, answer.chunks, strict=True):
-            running = self._running.get(worker)
-            if running is not None:  # None: the worker died while the policy was thinking
-                running.infer_s += answer.seconds / len(self._asked)
-                worker.order(Play.of(playable(chunk, self._policy.wants, worker.task)))
+        seconds = time.perf_counter() - running.started
+        finish(running.state, Outcome(rollout.success, len(rollout.rewards), seconds) if rollout else None)
 
     def _start(self, episode: EpisodeSpec) -> Any:
         try:

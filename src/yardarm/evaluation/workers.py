@@ -21,18 +21,23 @@ OpenPool = tuple[Pool, str | None]
 def how_many_workers(options: EvalOptions, policy: LoadedPolicy, episodes: int) -> int:
     """As many workers as cores, and one more to step while another's looks are with a policy on the host.
 
-    A policy with several threads of its own keeps the cores busy meanwhile: it gets no more than there are. And never
-    more than it takes for the same number of rounds: a fourth episode that runs alone after three wastes what two
-    rounds of two do not.
+    A policy with several threads of its own keeps the cores busy meanwhile: it gets no more than there are. One that
+    lives elsewhere leaves them idle, and gets twice as many, if it can serve so many. And never more than it takes for
+    the same number of rounds: a fourth episode that runs alone after three wastes what two rounds of two do not.
     """
     if not options.use_async_envs:
         return 1
-    if options.batch_size:
-        return min(options.batch_size, episodes, MOST_WORKERS)
     own = policy.policy
+    lanes = getattr(own, "lanes", None)
+    limit = min(MOST_WORKERS, lanes or MOST_WORKERS)
+    if options.batch_size:
+        return min(options.batch_size, episodes, limit)
     threaded = isinstance(own, BatchedPolicy) and (own.batching.threads or 1) > 1
-    waits = own.place == "host" and not threaded
-    most = min(usable_cores() + (1 if waits else 0), MOST_WORKERS)
+    if lanes:
+        wanted = 2 * usable_cores()
+    else:
+        wanted = usable_cores() + (1 if own.place == "host" and not threaded else 0)
+    most = min(wanted, limit)
     rounds = math.ceil(episodes / most)
     return math.ceil(episodes / rounds)
 

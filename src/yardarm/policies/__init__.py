@@ -3,8 +3,8 @@
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.chunks import PlayableChunk, playable
 from yardarm.policies.functions import as_policy
-from yardarm.policies.loading import CHECKPOINT_TYPES, POLICIES, LoadedPolicy, PolicySpec, make_policy, resolve_policy
-from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Policy, Request
+from yardarm.policies.loading import CHECKPOINT_TYPES, POLICIES, LoadedPolicy, PolicySpec, make_policy, open_policy
+from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Request
 
 __all__ = [
     "CHECKPOINT_TYPES",
@@ -16,12 +16,13 @@ __all__ = [
     "Look",
     "ObservationSpec",
     "Observations",
+    "Outcome",
     "PlayableChunk",
     "Policy",
     "PolicySpec",
     "Request",
     "as_policy",
     "make_policy",
+    "open_policy",
     "playable",
-    "resolve_policy",
 ]

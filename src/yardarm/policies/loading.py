@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import json
 import pickle
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError, nearest, one_line
-from yardarm.policies.batching import BatchedPolicy
 from yardarm.policies.protocol import ObservationSpec, Policy
 from yardarm.registry import Registry, import_object
+from yardarm.tasks import TaskSpec
 
-__all__ = ["CHECKPOINT_TYPES", "POLICIES", "LoadedPolicy", "PolicySpec", "make_policy", "resolve_policy"]
+__all__ = ["CHECKPOINT_TYPES", "POLICIES", "LoadedPolicy", "PolicySpec", "make_policy", "open_policy"]
 
 POLICIES = Registry(
     "policy",
@@ -25,7 +26,9 @@ POLICIES = Registry(
     {
         "expert": "yardarm.policies.scripted:ExpertPolicy",
         "pretrained": "yardarm.policies.pretrained:load_policy",
+        "lerobot": "yardarm.policies.remote:LeRobotPolicy",
         "random": "yardarm.policies.scripted:RandomPolicy",
+        "remote": "yardarm.policies.remote:RemotePolicy",
         "zero": "yardarm.policies.scripted:ZeroPolicy",
     },
 )
@@ -64,31 +67,43 @@ class LoadedPolicy:
 
     def describe(self) -> dict[str, Any]:
         """What a manifest says of it."""
-        more = self.policy.describe() if isinstance(self.policy, BatchedPolicy) else {}
-        return {"id": self.id, "type": self.spec.type, **more}
+        describe = getattr(self.policy, "describe", dict)
+        return {"id": self.id, "type": self.spec.type, **describe()}
 
 
-def resolve_policy(source: PolicySpec | Policy, rename_map: Mapping[str, str] | None = None) -> LoadedPolicy:
-    """Make a policy from its name, or take one that was made already.
+@contextlib.contextmanager
+def open_policy(
+    source: PolicySpec | Policy, tasks: Sequence[TaskSpec] = (), rename_map: Mapping[str, str] | None = None
+) -> Iterator[LoadedPolicy]:
+    """Make a policy from its name, or take one that was made already; one that was made here is closed afterwards.
 
-    `rename_map` becomes an option of a policy that is made here.
+    A policy that wants to is shown the tasks first. `rename_map` becomes an option of a policy that is made here.
     """
     if rename_map is not None:
         if not isinstance(source, PolicySpec):
             raise UsageError("a policy that is an object has its names already: rename_map is for policies by name")
         source = replace(source, options={**source.options, "rename_map": dict(rename_map)})
-    if isinstance(source, PolicySpec):
-        policy = make_policy(source)
-        return LoadedPolicy(policy, source, _policy_id(policy, source))
-    kind = type(source)
+    with contextlib.ExitStack() as stack:
+        if isinstance(source, PolicySpec):
+            spec, policy = source, make_policy(source)
+            stack.callback(getattr(policy, "close", lambda: None))
+        else:
+            spec, policy = _spec_of_object(source), source
+        if hasattr(policy, "prepare"):
+            policy.prepare(tasks)
+        yield LoadedPolicy(policy, spec, _policy_id(policy, spec))
+
+
+def _spec_of_object(policy: Policy) -> PolicySpec:
+    kind = type(policy)
     spec = PolicySpec(f"{OBJECT}{kind.__qualname__}")
-    _check_protocol(source, spec)
-    if source.place == "worker":
+    _check_protocol(policy, spec)
+    if policy.place == "worker":
         raise UsageError(
             f"{kind.__qualname__} has place 'worker', so workers must be able to make it: give its name, "
             f"'{kind.__module__}:{kind.__qualname__}' (in a module, not a script), instead of the object"
         )
-    return LoadedPolicy(source, spec, _policy_id(source, spec))
+    return spec
 
 
 def make_policy(spec: PolicySpec) -> Policy:

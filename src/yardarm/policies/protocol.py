@@ -15,7 +15,7 @@ import numpy as np
 from yardarm.errors import UsageError
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["ActionChunk", "Look", "ObservationSpec", "Policy", "Request"]
+__all__ = ["ActionChunk", "Look", "ObservationSpec", "Outcome", "Policy", "Request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,28 @@ class ActionChunk:
     looks: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an episode ended."""
+
+    success: bool
+    steps: int
+    seconds: float
+
+
 class Policy(Protocol):
     """A policy that Yardarm can evaluate.
 
     `place` is "host" for a policy that infers in the main process, in batches over episodes, or "worker" for
-    one that needs numpy only and is fastest beside the simulator. Optional attributes: `id`, the name that results are
-    filed under; `quick`, true if `infer` takes well under a millisecond and needs no thread of its own; and
-    `action_size`, which is held against the environment's before anything starts.
+    one that needs numpy only and is fastest beside the simulator.
+
+    Optional attributes: `id`, the name that results are filed under; `quick`, true if `infer` takes well under a
+    millisecond and needs no thread of its own; `action_size`, which is held against the environment's before anything
+    starts; `lanes`, how many calls of `infer` may run at once, each with one request.
+
+    Optional methods: `prepare(tasks)`, before anything starts, may still change `wants`; `finish(state, outcome)`, when
+    an episode on the host is over (the outcome is None if it was given up); `describe()`, what the manifest shall say;
+    `close()`, when a run is over.
     """
 
     wants: ObservationSpec

@@ -1,0 +1,138 @@
+"""``yardarm-serve``: serve a policy from the environment that it needs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import yardarm_serve
+from yardarm_serve.backend import Backend, BackendError
+from yardarm_serve.batching import Limits
+from yardarm_serve.server import LOOPBACK, ServerConfig, serve
+
+__all__ = ["main"]
+
+BACKENDS = {"lerobot": "yardarm_serve.lerobot:LeRobotBackend"}
+EXIT_USAGE = 2
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Load the backend, serve it until Ctrl-C, and return the exit code."""
+    arguments, rest = _parser().parse_known_args(words)
+    # What libraries print must not be taken for the line that says the server is ready.
+    ready = os.fdopen(os.dup(1), "w", buffering=1) if arguments.announce else None
+    if ready is not None:
+        os.dup2(2, 1)
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        config = _server_config(arguments)
+        backend = _load(arguments.backend, _options(rest))
+        asyncio.run(serve(backend, config, version=yardarm_serve.__version__, on_ready=_announcing(config, ready)))
+    except (BackendError, argparse.ArgumentTypeError) as error:
+        print(f"yardarm-serve: {error}", file=sys.stderr)
+        if ready is not None:
+            print(json.dumps({"error": str(error)}), file=ready)
+        return EXIT_USAGE
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="yardarm-serve",
+        description="Serve a policy over a WebSocket to Yardarm, openpi's and vla-eval's clients.",
+        epilog="Every --policy.NAME=VALUE goes to the backend. lerobot takes --policy.path (a folder or a Hub id), "
+        "--policy.device, and any field of the checkpoint's config.json.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--backend", default="lerobot", help="lerobot, or package.module:Name (default: lerobot)")
+    parser.add_argument("--host", default="127.0.0.1", help="where to listen (default: this machine only)")
+    parser.add_argument("--port", type=int, default=8000, help="0: any that is free (default: 8000)")
+    parser.add_argument("--api_key", help="what clients must know; YARDARM_API_KEY in the environment does it, too")
+    parser.add_argument("--max_message_mb", type=float, default=64.0, help="of one message (default: 64)")
+    parser.add_argument("--max_connections", type=int, default=256, help="at the same time (default: 256)")
+    parser.add_argument("--max_batch_size", type=int, default=64, help="requests in one batch (default: 64)")
+    parser.add_argument("--max_wait_time", type=float, default=0.0, help="seconds to wait for a batch (default: 0)")
+    parser.add_argument("--rename_map", default="{}", help="""'{"a client's name of an input": "the policy's"}'""")
+    parser.add_argument("--announce", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--version", action="version", version=f"yardarm-serve {yardarm_serve.__version__}")
+    return parser
+
+
+def _server_config(arguments: argparse.Namespace) -> ServerConfig:
+    for name in ("max_message_mb", "max_connections", "max_batch_size"):
+        if getattr(arguments, name) <= 0:
+            raise BackendError(f"--{name} must be positive, got {getattr(arguments, name)}")
+    if not 0 <= arguments.port < 65536:
+        raise BackendError(f"--port must be between 0 and 65535, got {arguments.port}")
+    try:
+        renaming = json.loads(arguments.rename_map)
+        assert isinstance(renaming, dict)
+    except (ValueError, AssertionError):
+        raise BackendError(f"--rename_map must be a map in JSON, got {arguments.rename_map}") from None
+    return ServerConfig(
+        host=arguments.host,
+        port=arguments.port,
+        api_key=arguments.api_key or os.environ.get("YARDARM_API_KEY") or None,
+        max_message_mb=arguments.max_message_mb,
+        max_connections=arguments.max_connections,
+        rename_map=renaming,
+        limits=Limits(arguments.max_batch_size, arguments.max_wait_time),
+    )
+
+
+def _options(words: Sequence[str]) -> dict[str, Any]:
+    """``--policy.NAME=VALUE``, with values in JSON where they are, and text elsewhere."""
+    options: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not name.startswith("--policy.") or not equals:
+            raise BackendError(f"unknown argument '{word}'; `yardarm-serve --help` lists all")
+        try:
+            options[name.removeprefix("--policy.")] = json.loads(text)
+        except ValueError:
+            options[name.removeprefix("--policy.")] = text
+    return options
+
+
+def _load(name: str, options: dict[str, Any]) -> Backend:
+    place = BACKENDS.get(name, name)
+    module, colon, attribute = place.partition(":")
+    if not colon:
+        raise BackendError(f"unknown --backend={name}; {', '.join(BACKENDS)}, or package.module:Name")
+    sys.path.append(os.getcwd())
+    try:
+        factory = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise BackendError(f"--backend={name} cannot be imported: {error}") from error
+    try:
+        return factory(**options)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # raised by the call itself
+            raise BackendError(f"--backend={name}: {error}") from error
+        raise
+
+
+def _announcing(config: ServerConfig, ready: Any) -> Any:
+    def announce(port: int) -> None:
+        if ready is not None:
+            print(json.dumps({"port": port}), file=ready)
+            return
+        print(f"serving on ws://{config.host}:{port}; Ctrl-C ends it", file=sys.stderr)
+        if config.host not in LOOPBACK and config.api_key is None:
+            print("yardarm-serve: warning: anybody who reaches this port can use it; give --api_key", file=sys.stderr)
+
+    return announce
+
+
+def _end_with_parent() -> None:
+    """Whoever started this server holds the other end of its standard input."""
+    while sys.stdin.buffer.read(1):
+        pass
+    os._exit(0)

@@ -1,0 +1,5 @@
+"""LeRobot's policies, run by LeRobot's own classes and processors. Only this folder imports torch and lerobot."""
+
+from yardarm_serve.lerobot.backend import LeRobotBackend
+
+__all__ = ["LeRobotBackend"]

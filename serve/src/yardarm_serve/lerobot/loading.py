@@ -1,0 +1,157 @@
+"""A checkpoint, by LeRobot's own loaders."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from yardarm_serve.backend import BackendError
+from yardarm_serve.lerobot.kinds import NO_POLICIES
+
+__all__ = ["Loaded", "content_hash", "load"]
+
+# How many of a checkpoint's tensors are compared with what was loaded.
+COMPARED = 8
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A policy between its two pipelines."""
+
+    policy: Any
+    config: Any
+    preprocessor: Any
+    postprocessor: Any
+    folder: Path
+
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+        return str(self.config.device)
+
+
+def load(
+    path: str, revision: str | None, device: str, expected_type: str | None, overrides: Mapping[str, Any]
+) -> Loaded:
+    """Load a policy with LeRobot's classes; what the user can mend is one line."""
+    try:
+        from lerobot.configs.policies import PreTrainedConfig
+        from lerobot.policies.factory import get_policy_class, make_pre_post_processors
+    except ImportError as error:
+        raise BackendError(f"LeRobot cannot be imported with {sys.executable}: {error}") from error
+    folder = _folder(path, revision)
+    config = _config(PreTrainedConfig, folder, overrides)
+    if config.type in NO_POLICIES:
+        raise BackendError(f"{folder} is of type '{config.type}', which judges and does not act")
+    if expected_type is not None and expected_type != config.type:
+        raise BackendError(f"--policy.type={expected_type}: {folder} is of type '{config.type}'")
+    config.pretrained_path = folder
+    config.device = _device(device)
+    if getattr(config, "pretrained_backbone_weights", None):
+        config.pretrained_backbone_weights = None  # they would be downloaded, and replaced at once
+    try:
+        policy = _policy(get_policy_class(config.type), folder, config)
+        processors = make_pre_post_processors(
+            policy_cfg=config,
+            pretrained_path=str(folder),
+            preprocessor_overrides={"device_processor": {"device": config.device}},
+        )
+    except (ImportError, OSError, ValueError, KeyError, RuntimeError) as error:
+        raise BackendError(f"{folder} cannot be loaded: {_one_line(error)}") from error
+    policy.to(config.device).eval()
+    _check_weights(policy, folder)
+    return Loaded(policy, config, processors[0], processors[1], folder)
+
+
+def _folder(path: str, revision: str | None) -> Path:
+    folder = Path(path).expanduser()
+    if not folder.is_dir():
+        if folder.is_absolute() or path.count("/") != 1:
+            raise BackendError(f"--policy.path={path}: there is no such folder, and it is no Hub id (owner/name)")
+        from huggingface_hub import snapshot_download
+
+        try:
+            folder = Path(snapshot_download(path, revision=revision))
+        except Exception as error:  # offline, unknown, forbidden: each has its own class
+            raise BackendError(f"--policy.path={path} cannot be downloaded: {_one_line(error)}") from error
+    if not (folder / "config.json").is_file():
+        raise BackendError(f"--policy.path={path}: {folder} has no config.json; a checkpoint of LeRobot's has one")
+    return folder
+
+
+def _config(kind: Any, folder: Path, overrides: Mapping[str, Any]) -> Any:
+    try:
+        config = kind.from_pretrained(folder)
+    except Exception as error:  # draccus has many
+        raise BackendError(
+            f"{folder / 'config.json'} cannot be read by this LeRobot: {_one_line(error)}; "
+            "was the checkpoint made by a newer one?"
+        ) from error
+    for name, value in overrides.items():
+        if not hasattr(config, name):
+            close = difflib.get_close_matches(name, vars(config), n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            raise BackendError(f"--policy.{name}: a checkpoint of type '{config.type}' has no such field{hint}")
+        setattr(config, name, value)
+    return config
+
+
+def _policy(kind: Any, folder: Path, config: Any) -> Any:
+    if not getattr(config, "use_peft", False):
+        return kind.from_pretrained(folder, config=config)
+    from peft import PeftConfig, PeftModel
+
+    adapter = PeftConfig.from_pretrained(folder)
+    base = kind.from_pretrained(adapter.base_model_name_or_path, config=config)
+    return PeftModel.from_pretrained(base, folder, config=adapter)
+
+
+def _device(name: str) -> str:
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise BackendError(f"--policy.device={name} cannot be used here: {_one_line(error)}") from error
+    return name
+
+
+def _check_weights(policy: Any, folder: Path) -> None:
+    """Some of LeRobot's loaders print an error and go on with random weights: a policy must have its checkpoint's."""
+    file = folder / "model.safetensors"
+    if not file.is_file():
+        return
+    from safetensors import safe_open
+
+    loaded = policy.state_dict()
+    with safe_open(file, framework="pt") as stored:
+        known = [(name, own) for name in stored.keys() for own in (name, f"model.{name}") if own in loaded]  # noqa: SIM118
+        if not known:
+            raise BackendError(f"{file}: none of its tensors is in the policy that LeRobot made of it")
+        for name, own in known[:: max(1, len(known) // COMPARED)]:
+            value, tensor = loaded[own].cpu(), stored.get_tensor(name)
+            if value.shape != tensor.shape or not torch.equal(value, tensor.to(value.dtype)):
+                raise BackendError(f"{file}: LeRobot did not load '{name}'; its own output above may say why")
+
+
+def content_hash(folder: Path, extra: str) -> str:
+    """A short name for a folder's files and what was changed of them."""
+    digest = hashlib.sha256(extra.encode())
+    for file in sorted(folder.glob("*")):
+        if file.suffix in (".json", ".safetensors"):
+            digest.update(file.name.encode())
+            with file.open("rb") as content:
+                while block := content.read(1 << 24):
+                    digest.update(block)
+    return digest.hexdigest()[:12]
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:400]

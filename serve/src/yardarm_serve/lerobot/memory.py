@@ -1,0 +1,72 @@
+"""What a policy object keeps of an episode, taken out and put back."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+__all__ = ["EpisodeMemory", "action_queue", "own_randomness"]
+
+# Where LeRobot's policies keep what belongs to an episode.
+ATTRIBUTES = ("_queues", "_action_queue", "_prev_mean")
+ENSEMBLE = ("ensembled_actions", "ensembled_actions_count")
+
+
+@dataclass
+class EpisodeMemory:
+    """The attributes of a policy, and the state of torch's generators, as an episode left them."""
+
+    attributes: dict[str, Any] = field(default_factory=dict)
+    ensemble: dict[str, Any] = field(default_factory=dict)
+    generators: list[torch.Tensor] = field(default_factory=list)
+
+    @classmethod
+    def fresh(cls, policy: Any, seed: int) -> EpisodeMemory:
+        """That of an episode that has not begun."""
+        policy.reset()
+        torch.manual_seed(seed)
+        memory = cls()
+        memory.take_out(policy)
+        return memory
+
+    def put_in(self, policy: Any) -> None:
+        """Make the policy go on with this episode."""
+        for name, value in self.attributes.items():
+            setattr(policy, name, value)
+        for name, value in self.ensemble.items():
+            setattr(policy.temporal_ensembler, name, value)
+        _restore(self.generators)
+
+    def take_out(self, policy: Any) -> None:
+        """Keep what the policy has now."""
+        self.attributes = {name: getattr(policy, name) for name in ATTRIBUTES if hasattr(policy, name)}
+        ensembler = getattr(policy, "temporal_ensembler", None)
+        self.ensemble = {name: getattr(ensembler, name) for name in ENSEMBLE if hasattr(ensembler, name)}
+        self.generators = _generators()
+
+
+def action_queue(policy: Any) -> deque[Any] | None:
+    """The actions that are planned already, if the policy has a queue of them."""
+    queue = getattr(policy, "_queues", {}).get("action", getattr(policy, "_action_queue", None))
+    return queue if isinstance(queue, deque) else None
+
+
+def own_randomness(memory: EpisodeMemory, shape: tuple[int, ...], device: str) -> torch.Tensor:
+    """Normal noise from the episode's own generators."""
+    _restore(memory.generators)
+    noise = torch.normal(mean=0.0, std=1.0, size=shape, dtype=torch.float32, device=device)
+    memory.generators = _generators()
+    return noise
+
+
+def _generators() -> list[torch.Tensor]:
+    return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [])]
+
+
+def _restore(states: list[torch.Tensor]) -> None:
+    torch.set_rng_state(states[0])
+    if len(states) > 1:
+        torch.cuda.set_rng_state_all(states[1:])

@@ -1,0 +1,109 @@
+"""From what a client sends to what a policy reads: names, instruction, history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from yardarm_serve.backend import Contract
+
+__all__ = ["Misfit", "Reader", "Seen"]
+
+# What the common clients call a policy's inputs, besides their own names.
+ALIASES = {
+    "observation.state": ("states", "state"),
+    "observation.image": ("images/image",),
+    "observation.images.image": ("observation/image", "images/agentview"),
+    "observation.images.image2": ("observation/wrist_image", "images/wrist"),
+}
+INSTRUCTIONS = ("prompt", "task_description", "instruction", "task")
+
+
+class Misfit(ValueError):
+    """An observation that the policy cannot read; the client is told why."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An observation by the policy's names: one set of values for each step of history, oldest first."""
+
+    looks: list[dict[str, np.ndarray]]
+    instruction: str | None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Finds a policy's inputs among what clients send."""
+
+    contract: Contract
+    rename_map: Mapping[str, str] = field(default_factory=dict)
+    """A client's name of an input to the policy's."""
+
+    def read(self, observation: Mapping[str, Any]) -> Seen:
+        """Name, check and unstack what a client of openpi's or vla-eval's sent."""
+        sent = dict(_flat(observation))
+        instruction = next((sent[name] for name in INSTRUCTIONS if isinstance(sent.get(name), str)), None)
+        arrays = {name: np.asarray(value) for name, value in sent.items() if not isinstance(value, str)}
+        if not self.contract.inputs:  # a backend that does not say what it reads gets everything
+            return Seen([{self.rename_map.get(name, name): value for name, value in arrays.items()}], instruction)
+        found = {name: self._find(name, arrays) for name in self.contract.inputs}
+        return Seen(self._unstacked(found), instruction)
+
+    def check(self, values: Mapping[str, np.ndarray]) -> None:
+        """Refuse values of a wrong shape or type, before they are in a batch with those of others."""
+        for name, value in values.items():
+            shape = self.contract.inputs.get(name)
+            if shape is not None and value.shape != tuple(shape):
+                raise Misfit(f"'{name}' has the shape {value.shape}, the policy reads {tuple(shape)}")
+            if name in self.contract.images and (value.dtype != np.uint8 or value.ndim != 3):
+                raise Misfit(
+                    f"'{name}' must be bytes (height, width, channel), not {value.dtype} of shape {value.shape}"
+                )
+            if value.dtype.kind not in "biuf":
+                raise Misfit(f"'{name}' must be numbers, not {value.dtype}")
+
+    def _find(self, name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+        renamed = [theirs for theirs, ours in self.rename_map.items() if ours == name]
+        last = name.rpartition(".")[2]
+        for candidate in (*renamed, name, name.replace(".", "/"), *ALIASES.get(name, ()), f"images/{last}"):
+            if candidate in arrays:
+                return arrays[candidate]
+        cameras = [value for value in arrays.values() if value.dtype == np.uint8 and value.ndim >= 3]
+        if self.contract.images == (name,) and len(cameras) == 1:
+            return cameras[0]
+        raise Misfit(
+            f"nothing that was sent is the policy's '{name}': it reads {', '.join(self.contract.inputs)}, and got "
+            f"{', '.join(arrays) or 'nothing'}; name it so, or give the server "
+            f'--rename_map=\'{{"your name": "{name}"}}\''
+        )
+
+    def _unstacked(self, found: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+        """A leading axis of `steps` is history; a single look stands for all of it."""
+        steps = self.contract.steps
+        stacked = {name: self._is_stacked(name, value) for name, value in found.items()}
+        looks = [
+            {name: value[step] if stacked[name] else value for name, value in found.items()}
+            for step in range(steps if any(stacked.values()) else 1)
+        ]
+        for look in looks:
+            self.check(look)
+        return looks if len(looks) == steps else looks * steps
+
+    def _is_stacked(self, name: str, value: np.ndarray) -> bool:
+        if self.contract.steps == 1:
+            return False
+        shape = self.contract.inputs[name]
+        dimensions = 3 if name in self.contract.images else 1 if shape is None else len(shape)
+        return value.ndim == dimensions + 1 and len(value) == self.contract.steps
+
+
+def _flat(observation: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in observation.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{path}/")
+        elif isinstance(value, (str, int, float, list, np.ndarray, np.generic)):
+            yield path, value

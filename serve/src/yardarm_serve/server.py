@@ -1,0 +1,182 @@
+"""One port for openpi's and vla-eval's clients, with limits on what any of them can do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import http
+import json
+import logging
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from websockets.asyncio.server import ServerConnection
+from websockets.asyncio.server import serve as serve_websockets
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request as HttpRequest
+from websockets.http11 import Response
+
+from yardarm_serve.backend import Backend, BackendError
+from yardarm_serve.batching import Batcher, Limits
+from yardarm_serve.names import Reader
+from yardarm_serve.openpi import YARDARM, serve_openpi
+from yardarm_serve.session import Host, Session
+from yardarm_serve.vla_eval import hello_of, is_hello, serve_vla_eval
+
+__all__ = ["CLIENT_HEADER", "LOOPBACK", "ServerConfig", "serve"]
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# A client that says so speaks openpi's protocol, and need not be waited for.
+CLIENT_HEADER = "Yardarm-Client"
+# A client of vla-eval's says hello at once; one of openpi's waits to be told the metadata.
+HELLO_WAIT_S = 0.5
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """Where to listen, and what clients may do."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0 is any that is free."""
+    api_key: str | None = None
+    """What clients must send as ``Authorization: Api-Key …``."""
+    max_message_mb: float = 64.0
+    max_connections: int = 256
+    rename_map: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+
+
+class PolicyServer:
+    """The server's state: who is connected, and what was served."""
+
+    def __init__(self, backend: Backend, config: ServerConfig, version: str) -> None:
+        self._config = config
+        self.batcher = Batcher(backend, config.limits)
+        contract = backend.contract
+        places = asyncio.Semaphore(contract.episodes) if contract.episodes else None
+        self._host = Host(backend, self.batcher, Reader(contract, config.rename_map), places)
+        self._metadata = {YARDARM: {"version": version, **contract.to_json()}}
+        self._hello = hello_of(contract, version)
+        self._connections = 0
+
+    async def converse(self, socket: ServerConnection) -> None:
+        """Serve one client from its first word to its last."""
+        self._connections += 1
+        session = Session(self._host)
+        try:
+            first = await self._first_word(socket)
+            if first is not None:
+                await serve_vla_eval(socket, session, self._hello, first)
+            else:
+                await serve_openpi(socket, session, self._metadata)
+        except ConnectionClosed:
+            pass
+        finally:
+            session.end()
+            self._connections -= 1
+
+    async def _first_word(self, socket: ServerConnection) -> bytes | str | None:
+        """The hello of a client of vla-eval's; None for one of openpi's, who waits."""
+        if socket.request is not None and CLIENT_HEADER in socket.request.headers:
+            return None
+        try:
+            first = await asyncio.wait_for(socket.recv(), HELLO_WAIT_S)
+        except (TimeoutError, asyncio.TimeoutError):  # two classes before Python 3.11
+            return None
+        if not is_hello(first):
+            await socket.close(1002, "the first frame must be a hello of vla-eval's, or wait for openpi's metadata")
+        return first
+
+    def answer_http(self, socket: ServerConnection, request: HttpRequest) -> Response | None:
+        """Health and settings over plain HTTP; and who may not come in. None lets the client in."""
+        path, query = urlsplit(request.path).path, urlsplit(request.path).query
+        if path == "/healthz":
+            return socket.respond(http.HTTPStatus.OK, "OK\n")
+        if path == "/health":
+            return _json(socket, {"status": "ok"})
+        if not self._has_key(request):
+            return socket.respond(http.HTTPStatus.UNAUTHORIZED, "Authorization: Api-Key … is missing or wrong\n")
+        if path == "/config":
+            return _json(socket, self._configure(dict(parse_qsl(query))))
+        if self._connections >= self._config.max_connections:
+            text = f"all {self._config.max_connections} connections are taken\n"
+            return socket.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, text)
+        return None
+
+    def _has_key(self, request: HttpRequest) -> bool:
+        if self._config.api_key is None:
+            return True
+        sent = request.headers.get("Authorization", "")
+        return hmac.compare_digest(sent.encode(), f"Api-Key {self._config.api_key}".encode())
+
+    def _configure(self, wanted: Mapping[str, str]) -> dict[str, Any]:
+        """Read the batching, and set what a query names."""
+        limits, applied, errors = self._config.limits, {}, []
+        for name, text in wanted.items():
+            try:
+                value = {"max_batch_size": int, "max_wait_time": float}[name](text)
+                if not (value >= 1 if name == "max_batch_size" else 0 <= value <= 10):
+                    raise ValueError("out of range")
+            except (KeyError, ValueError) as error:
+                errors.append(f"{name}={text}: {'unknown' if isinstance(error, KeyError) else error}")
+                continue
+            setattr(limits, name, value)
+            applied[name] = value
+        now = {"max_batch_size": limits.max_batch_size, "max_wait_time": limits.max_wait_time}
+        served = self.batcher.served
+        return {
+            "config": now,
+            "applied": applied,
+            **({"errors": errors} if errors else {}),
+            "connections": self._connections,
+            "requests": served.requests,
+            "errors_told": served.errors,
+            "batches": {str(size): count for size, count in sorted(served.batches.items())},
+        }
+
+
+async def serve(
+    backend: Backend, config: ServerConfig, *, version: str, on_ready: Callable[[int], None] | None = None
+) -> PolicyServer:
+    """Serve until SIGINT or SIGTERM, or until the task is cancelled; `on_ready` is told the port."""
+    server = PolicyServer(backend, config, version)
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    batching = asyncio.create_task(server.batcher.run())
+    try:
+        listening = serve_websockets(
+            server.converse,
+            config.host,
+            config.port,
+            process_request=server.answer_http,
+            origins=[None],  # a page in somebody's browser is no client
+            compression=None,
+            max_size=int(config.max_message_mb * 2**20),
+            ping_interval=None,  # a client that plays a long chunk, or a policy that compiles, is silent for minutes
+        )
+        async with listening as open_server:
+            if on_ready is not None:
+                on_ready(next(iter(open_server.sockets)).getsockname()[1])
+            await stop.wait()
+    except OSError as error:
+        raise BackendError(
+            f"cannot listen on {config.host}:{config.port}: {error.strerror or error}; try another --port"
+        ) from error
+    finally:
+        batching.cancel()
+    return server
+
+
+def _json(socket: ServerConnection, content: Mapping[str, Any]) -> Response:
+    response = socket.respond(http.HTTPStatus.OK, json.dumps(content) + "\n")
+    del response.headers["Content-Type"]
+    response.headers["Content-Type"] = "application/json"
+    return response

@@ -1,0 +1,60 @@
+"""One client's episodes, whatever protocol it speaks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from yardarm_serve.backend import Answer, Backend, Episode, Look, Request
+from yardarm_serve.batching import Batcher
+from yardarm_serve.names import Reader
+
+__all__ = ["Host", "Session"]
+
+
+@dataclass(frozen=True)
+class Host:
+    """What all sessions of a server share."""
+
+    backend: Backend
+    batcher: Batcher
+    reader: Reader
+    places: asyncio.Semaphore | None
+    """For a policy that can serve so many episodes only."""
+
+
+class Session:
+    """The episode that a connection is in, if it is in one."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.episode: Episode | None = None
+        self._state: Any = None
+        self._has_place = False
+
+    async def begin(self, episode: Episode) -> None:
+        """Start an episode; the one before it is over."""
+        self.end()
+        if self.host.places is not None:
+            await self.host.places.acquire()
+            self._has_place = True
+        self._state = await self.host.batcher.call(self.host.backend.start, episode)
+        self.episode = episode
+
+    async def ask(self, looks: Sequence[Look], instruction: str | None = None) -> Answer:
+        """The policy's answer to what was seen; an episode that nobody began begins now."""
+        if self.episode is None:
+            await self.begin(Episode(instruction or ""))
+        assert self.episode is not None
+        if instruction is not None and instruction != self.episode.instruction:
+            self.episode = replace(self.episode, instruction=instruction)
+        return await self.host.batcher.ask(Request(self.episode, self._state, looks))
+
+    def end(self) -> None:
+        """Let go of the episode."""
+        self.episode = self._state = None
+        if self._has_place and self.host.places is not None:
+            self.host.places.release()
+            self._has_place = False

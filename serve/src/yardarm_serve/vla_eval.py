@@ -1,0 +1,156 @@
+"""vla-eval's protocol, server side: episodes with a beginning and an end, and one action for each observation.
+
+The chunk stays here: a policy is asked when its last actions are played, and looks when it wanted to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from websockets.asyncio.server import ServerConnection
+
+from yardarm_serve.backend import Answer, Contract, Episode, Look
+from yardarm_serve.session import Session
+from yardarm_serve.wire import Malformed, pack_vla_eval, unpack
+
+__all__ = ["PROTOCOL_VERSION", "is_hello", "serve_vla_eval"]
+
+PROTOCOL_VERSION = 1
+
+
+class Stepper:
+    """Hands out a chunk one action at a time, and keeps the looks that the policy wanted meanwhile."""
+
+    def __init__(self) -> None:
+        self._actions: deque[np.ndarray] = deque()
+        self._offsets: Mapping[str, Any] = {}
+        self._played = self._step = 0
+        self._looks: list[Look] = []
+
+    def see(self, values: Mapping[str, np.ndarray], steps: int) -> None:
+        """Keep what was seen, if it is the first look, the last of the chunk, or one that was asked for."""
+        wanted = {
+            name: value
+            for name, value in values.items()
+            if self._played in self._offsets.get(name, ()) or (not self._actions and not self._offsets)
+        }
+        if wanted:
+            self._looks = [*self._looks, Look(self._step, wanted)][-steps:]
+
+    @property
+    def needs_answer(self) -> bool:
+        return not self._actions
+
+    def take_looks(self) -> list[Look]:
+        """What the policy has not seen yet."""
+        looks, self._looks = self._looks, []
+        return looks
+
+    def fill(self, answer: Answer) -> None:
+        """Take a new chunk."""
+        self._actions.extend(answer.actions)
+        self._offsets, self._played = answer.looks, 0
+
+    def next_action(self) -> np.ndarray:
+        """The next action to play."""
+        self._played += 1
+        self._step += 1
+        return self._actions.popleft()
+
+
+async def serve_vla_eval(
+    socket: ServerConnection, session: Session, metadata: Mapping[str, Any], first: bytes | str
+) -> None:
+    """Answer until the client leaves; an error is told, and the connection goes on."""
+    stepper = Stepper()
+    frame: bytes | str = first
+    while True:
+        seq = 0
+        try:
+            message = unpack(frame)
+            kind, payload, seq = _parts(message)
+            if kind == "hello":
+                await _send(socket, "hello", dict(metadata), seq)
+            elif kind == "episode_start":
+                stepper = Stepper()
+                await session.begin(_episode(payload))
+            elif kind == "observation":
+                action = await _act(session, stepper, payload)
+                await _send(socket, "action", {"actions": action}, seq)
+            elif kind == "episode_end":
+                session.end()
+            elif kind != "error":
+                raise Malformed(f"a message of type '{kind}' is unknown")
+        except Exception as error:
+            stepper = Stepper()  # what was planned belongs to a policy that has failed
+            await _send(socket, "error", {"error": f"{type(error).__name__}: {error}"}, seq)
+        frame = await socket.recv()
+
+
+def hello_of(contract: Contract, version: str) -> dict[str, Any]:
+    """What a server says of itself."""
+    cameras = {name.rpartition(".")[2]: _spec("image", 0, "rgb_hwc_uint8") for name in contract.images}
+    states = {name: shape for name, shape in contract.inputs.items() if name not in contract.images}
+    state = {"state": _spec("state", sum(int(np.prod(shape or (0,))) for shape in states.values()), "raw")}
+    params = {"send_state": bool(states), "send_wrist_image": len(contract.images) > 1}
+    return {
+        "harness_version": version,
+        "protocol_version": PROTOCOL_VERSION,
+        "model_server": contract.id,
+        "capabilities": {},
+        "observation_params": {name: True for name, wanted in params.items() if wanted},
+        "action_spec": {"actions": _spec("raw", contract.action_size or 0, "raw")},
+        "observation_spec": {**cameras, **(state if states else {}), "language": _spec("language", 0, "language")},
+        "yardarm": contract.to_json(),
+    }
+
+
+def is_hello(frame: bytes | str) -> bool:
+    """Whether a first frame is a client of vla-eval's."""
+    try:
+        return _parts(unpack(frame))[0] == "hello"
+    except Malformed:
+        return False
+
+
+async def _act(session: Session, stepper: Stepper, payload: Mapping[str, Any]) -> np.ndarray:
+    seen = session.host.reader.read(payload)
+    stepper.see(seen.looks[-1], session.host.backend.contract.steps)
+    if stepper.needs_answer:
+        stepper.fill(await session.ask(stepper.take_looks(), seen.instruction))
+    return stepper.next_action()
+
+
+def _episode(payload: Mapping[str, Any]) -> Episode:
+    task = payload.get("task")
+    task = task if isinstance(task, Mapping) else {}
+    index = task.get("episode_idx", 0)
+    return Episode(
+        instruction=str(task.get("name", "")),
+        index=index if isinstance(index, int) else 0,
+        seed=index if isinstance(index, int) else 0,
+        task=str(task.get("name", "")),
+        benchmark=str(task.get("suite", "")),
+    )
+
+
+def _parts(message: Any) -> tuple[str, Mapping[str, Any], int]:
+    if not isinstance(message, Mapping) or not {"type", "payload", "seq"} <= message.keys():
+        raise Malformed("a message is a map with type, payload, seq and timestamp")
+    kind, payload, seq = message["type"], message["payload"], message["seq"]
+    if not isinstance(payload, Mapping) or not isinstance(seq, int):
+        raise Malformed("a message's payload is a map, and its seq a whole number")
+    return str(kind), payload, seq
+
+
+def _spec(name: str, dims: int, form: str) -> dict[str, Any]:
+    return {"name": name, "dims": dims, "format": form}
+
+
+async def _send(socket: ServerConnection, kind: str, payload: Mapping[str, Any], seq: int) -> None:
+    message = {"type": kind, "payload": payload, "seq": seq, "timestamp": time.time()}
+    await socket.send(pack_vla_eval(message))

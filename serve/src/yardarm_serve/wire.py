@@ -1,0 +1,114 @@
+"""Arrays in msgpack, in the two forms that are in use, and PNG or JPEG images.
+
+openpi marks arrays by maps with keys of bytes, vla-eval by maps with keys of text. One decoder takes both.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import msgpack
+import numpy as np
+
+__all__ = ["Malformed", "pack_openpi", "pack_vla_eval", "unpack"]
+
+# Booleans, integers, floats and strings: what is left would run code, or be pointers.
+SAFE_KINDS = frozenset("biufSU")
+# A small file can hold a picture that fills the memory.
+MOST_PIXELS = 64_000_000
+
+
+class Malformed(ValueError):
+    """Bytes that are no message."""
+
+
+def pack_openpi(value: Any) -> bytes:
+    """Pack for openpi: arrays and numpy's scalars keep their types."""
+    return msgpack.packb(value, default=_openpi_form)
+
+
+def pack_vla_eval(value: Any) -> bytes:
+    """Pack for vla-eval: arrays keep their types, numpy's scalars become plain numbers."""
+    return msgpack.packb(value, default=_vla_eval_form)
+
+
+def unpack(data: bytes | str) -> Any:
+    """Unpack either form; arrays are read-only views of the message."""
+    if isinstance(data, str):
+        raise Malformed("a text frame, where a binary one with msgpack is expected")
+    try:
+        return msgpack.unpackb(data, object_hook=_restored)
+    except Malformed:
+        raise
+    except Exception as error:  # msgpack raises a dozen kinds, and so do damaged arrays and images
+        raise Malformed(f"no valid msgpack message ({len(data)} bytes): {type(error).__name__}: {error}") from error
+
+
+def _openpi_form(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        form = {"__ndarray__": True, "data": value.tobytes(), "dtype": _safe(value.dtype).str, "shape": value.shape}
+    elif isinstance(value, np.generic):
+        form = {"__npgeneric__": True, "data": value.item(), "dtype": _safe(value.dtype).str}
+    else:
+        raise TypeError(f"{type(value).__name__} cannot be sent")
+    return {name.encode(): part for name, part in form.items()}
+
+
+def _vla_eval_form(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        shape = list(value.shape)
+        return {"__ndarray__": True, "data": value.tobytes(), "dtype": _safe(value.dtype).str, "shape": shape}
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be sent")
+
+
+def _restored(form: Mapping[Any, Any]) -> Any:
+    """The array, scalar or image that a map stands for, or the map."""
+    for marker, restore in RESTORERS.items():
+        if marker in form:
+            return restore(form.__getitem__)
+        if marker.encode() in form:
+            return restore(partial(_by_bytes, form))
+    return form
+
+
+def _by_bytes(form: Mapping[Any, Any], name: str) -> Any:
+    return form[name.encode()]
+
+
+def _array(part: Callable[[str], Any]) -> np.ndarray:
+    dtype, shape, data = _safe(np.dtype(part("dtype"))), tuple(part("shape")), part("data")
+    if math.prod(shape) == 0:
+        return np.zeros(shape, dtype)
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def _scalar(part: Callable[[str], Any]) -> Any:
+    return _safe(np.dtype(part("dtype"))).type(part("data"))
+
+
+def _image(part: Callable[[str], Any]) -> np.ndarray:
+    if part("format") == "raw":
+        return _array(part)
+    try:
+        from PIL import Image
+    except ImportError:
+        raise Malformed("images in PNG or JPEG need Pillow here: pip install pillow") from None
+    with Image.open(io.BytesIO(part("data")), formats=("PNG", "JPEG")) as image:
+        if image.width * image.height > MOST_PIXELS:
+            raise Malformed(f"an image of {image.width}×{image.height} pixels is too large")
+        return np.asarray(image)
+
+
+def _safe(dtype: np.dtype) -> np.dtype:
+    if dtype.kind not in SAFE_KINDS:
+        raise Malformed(f"arrays of {dtype} are not allowed")
+    return dtype
+
+
+RESTORERS = {"__ndarray__": _array, "__npgeneric__": _scalar, "__image__": _image}

@@ -1,0 +1,74 @@
+"""``yardarm serve``: offer a policy to the clients of others."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from yardarm_serve.batching import Served
+from yardarm_serve.server import LOOPBACK
+
+from yardarm.cli.flags import describe, nested, read_flags
+from yardarm.errors import UsageError
+from yardarm.evaluation import check_policy_fits, decode, env_from_data, policy_from_data, select_tasks
+from yardarm.policies import open_policy
+from yardarm.serving import ServeOptions, serve_policy
+from yardarm.tasks import TaskSpec
+
+__all__ = ["run"]
+
+COMMAND = "serve"
+KEY_VARIABLE = "YARDARM_API_KEY"
+
+
+def run(words: Sequence[str]) -> int:
+    """Read the flags, load the policy, serve it until Ctrl-C."""
+    plain, flags = read_flags(words)
+    if "help" in flags:
+        print(_help())
+        return 0
+    if plain:
+        raise UsageError(f"yardarm serve takes flags only, not '{plain[0]}'")
+    data = nested(flags, {})
+    policy, env = data.pop("policy", {}), data.pop("env", None)
+    options: ServeOptions = decode(ServeOptions, "", data, COMMAND)
+    options.api_key = options.api_key or os.environ.get(KEY_VARIABLE) or None
+    task: TaskSpec | None = select_tasks([env_from_data(env, COMMAND)])[0] if env is not None else None
+    with open_policy(policy_from_data(policy), [task] if task else []) as loaded:
+        if task is not None:
+            check_policy_fits(loaded.policy, [task])
+        served = serve_policy(loaded, options, task, lambda port: _say_ready(loaded.id, options, port))
+    _say_served(served)
+    return 0
+
+
+def _say_ready(name: str, options: ServeOptions, port: int) -> None:
+    print(
+        f"serving {name} on ws://{options.host}:{port} for openpi's and vla-eval's clients; Ctrl-C ends it", flush=True
+    )
+    if options.host not in LOOPBACK and options.api_key is None:
+        print("yardarm: warning: anybody who reaches this port can use it; give --api_key", file=sys.stderr)
+
+
+def _say_served(served: Served) -> None:
+    batches = sum(served.batches.values())
+    mean = served.requests / batches if batches else 0
+    print(f"answered {served.requests} requests in {batches} batches, {mean:.1f} each; {served.errors} errors")
+
+
+def _help() -> str:
+    rows: list[tuple[str, str, str]] = [
+        ("--policy.path", "", "a checkpoint, with the options that `yardarm eval` has for it"),
+        ("--policy.type", "", "instead: a policy by name, or package.module:Name with options --policy.NAME=…"),
+        ("--env.type, --env.task", "", "what clients are taken to be at that do not say, e.g. for expert or random"),
+        *describe(ServeOptions),
+    ]
+    width = max(len(name) for name, _, _ in rows)
+    lines = [f"  {name:<{width}}  {text}" + (f" [{default}]" if default else "") for name, default, text in rows]
+    return (
+        "Serve a policy over a WebSocket to Yardarm's, openpi's and vla-eval's clients, on one port.\n\n"
+        "usage: yardarm serve --policy.path=… [--flag=value …]\n\n" + "\n".join(lines) + "\n\nexamples:\n"
+        "  yardarm serve --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model\n"
+        "  yardarm eval --policy.type=remote --policy.url=ws://127.0.0.1:8000 --env.type=metaworld --env.task=reach-v3"
+    )

@@ -1,0 +1,107 @@
+"""Connections to one server: kept while they work, made again with growing pauses while the server is away."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+
+from yardarm.errors import ConnectionFault, PolicyFault
+from yardarm.policies.protocol import Outcome
+from yardarm.policies.remote.connection import Connection
+
+__all__ = ["ConnectionPool", "Link"]
+
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 5.0
+log = logging.getLogger(__name__)
+
+
+class Link:
+    """What an episode has of its server: the connection that it holds from its first look to its end."""
+
+    def __init__(self) -> None:
+        self.connection: Connection | None = None
+        self.outcome: Outcome | None = None
+        self.over = False
+        self.lock = threading.Lock()
+        """Held while somebody waits for an answer."""
+
+
+class ConnectionPool:
+    """Gives out connections, and takes them back."""
+
+    def __init__(self, dial: Callable[[], Connection], patience_s: float) -> None:
+        self._dial = dial
+        self._patience_s = patience_s
+        self._free: list[Connection] = []
+        self._lock = threading.Lock()
+        self._away = False
+
+    def put(self, connection: Connection) -> None:
+        """Keep a connection for the next episode."""
+        with self._lock:
+            self._free.append(connection)
+
+    def take(self) -> Connection:
+        """A connection that nobody uses: an old one, or a new one as soon as the server can be reached."""
+        with self._lock:
+            if self._free:
+                return self._free.pop()
+        given_up = time.monotonic() + self._patience_s
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                connection = self._dial()
+            except ConnectionFault as fault:
+                self._say_that_it_is_away(fault)
+                if time.monotonic() + pause > given_up:
+                    raise PolicyFault(
+                        f"{fault}, for {self._patience_s:g} s now; finished episodes are kept: start the server, and "
+                        "the same command with the same --output_dir goes on"
+                    ) from fault
+                time.sleep(pause * random.uniform(0.5, 1.0))  # not all at the same moment
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+            else:
+                self._away = False
+                return connection
+
+    def drop(self, link: Link) -> None:
+        """Hang up a connection that failed, and those that lie idle: the server that they led to may be gone."""
+        with self._lock:
+            lost, self._free = [*self._free, link.connection], []
+        link.connection = None
+        for connection in lost:
+            if connection is not None:
+                connection.close()
+
+    def settle(self, link: Link) -> None:
+        """Take an episode's connection back if the episode is over, and nobody waits on it."""
+        if not link.lock.acquire(blocking=False):
+            return  # who waits for an answer settles it afterwards
+        try:
+            if not link.over or link.connection is None:
+                return
+            try:
+                link.connection.end(link.outcome)
+                self.put(link.connection)
+                link.connection = None
+            except ConnectionFault:  # the episode is over: there is nothing to lose
+                self.drop(link)
+        finally:
+            link.lock.release()
+
+    def close(self) -> None:
+        """Hang up what lies idle."""
+        with self._lock:
+            free, self._free = self._free, []
+        for connection in free:
+            connection.close()
+
+    def _say_that_it_is_away(self, fault: ConnectionFault) -> None:
+        with self._lock:
+            known, self._away = self._away, True
+        if not known:
+            log.warning("yardarm: %s; trying again for up to %g s", fault, self._patience_s)

@@ -1,0 +1,7 @@
+"""Policies that Yardarm can load, offered to the clients of others."""
+
+from yardarm.serving.backend import PolicyBackend
+from yardarm.serving.config import ServeOptions
+from yardarm.serving.run import serve_policy
+
+__all__ = ["PolicyBackend", "ServeOptions", "serve_policy"]

@@ -1,0 +1,75 @@
+"""A policy as a server sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import yardarm_serve
+
+from yardarm.errors import UsageError
+from yardarm.policies import LoadedPolicy, Look, Request
+from yardarm.tasks import ActionSpec, EnvSpec, EpisodeSpec, TaskSpec
+
+__all__ = ["PolicyBackend"]
+
+
+class PolicyBackend:
+    """Hands requests to a policy, as episodes of the environment that the client is in."""
+
+    def __init__(self, loaded: LoadedPolicy, task: TaskSpec | None = None) -> None:
+        """`task` is what a client is taken to be at that does not say."""
+        self._policy = loaded.policy
+        self._task = task
+        wants = self._policy.wants
+        shapes: dict[str, Any] = {name: wants.shapes.get(name) for name in wants.inputs}
+        if task is not None:
+            shapes = {name: shape or task.env.features[name].shape for name, shape in shapes.items()}
+        images = tuple(name for name, shape in shapes.items() if shape is not None and len(shape) == 3)
+        self.contract = yardarm_serve.Contract(
+            id=loaded.id,
+            inputs={name: None if name in wants.resizable else shape for name, shape in shapes.items()},
+            images=images,
+            steps=wants.steps,
+            action_size=getattr(self._policy, "action_size", None) or (task.env.action.size if task else None),
+            about=loaded.describe(),
+        )
+
+    def start(self, episode: yardarm_serve.Episode) -> Any:
+        """The policy's own state of an episode."""
+        return self._policy.start(self._known(episode))
+
+    def infer(self, requests: Sequence[yardarm_serve.Request]) -> list[yardarm_serve.Answer]:
+        """The policy's own answers."""
+        asked = [
+            Request(
+                self._known(request.episode), request.state, [Look(look.step, look.values) for look in request.looks]
+            )
+            for request in requests
+        ]
+        return [yardarm_serve.Answer(chunk.actions, chunk.looks) for chunk in self._policy.infer(asked)]
+
+    def _known(self, episode: yardarm_serve.Episode) -> EpisodeSpec:
+        """The episode as policies know it; what the client does not say is the task's that was given to the server."""
+        if episode.action_size is None and self._task is not None:
+            return EpisodeSpec(self._task, episode.index, episode.seed)
+        size = episode.action_size or self.contract.action_size
+        if size is None:
+            raise UsageError(
+                "the policy must know whose actions it is to give: start the server with --env.type and --env.task"
+            )
+        task = TaskSpec(
+            benchmark=episode.benchmark,
+            group=episode.benchmark,
+            index=0,
+            name=episode.task,
+            instruction=episode.instruction,
+            max_steps=0,
+            fps=0,
+            env=EnvSpec("", {}, ActionSpec(size, _bound(episode.action_low), _bound(episode.action_high))),
+        )
+        return EpisodeSpec(task, episode.index, episode.seed)
+
+
+def _bound(value: float | Sequence[float]) -> float | tuple[float, ...]:
+    return tuple(value) if isinstance(value, Sequence) else value
