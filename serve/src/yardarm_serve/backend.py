@@ -53,6 +53,8 @@ class Episode:
     seed: int = 0
     index: int = 0
     benchmark: str = ""
+    environment: str = ""
+    """A name for the environment's options."""
     task: str = ""
     action_size: int | None = None
     action_low: float | tuple[float, ...] = -1.0

@@ -32,8 +32,6 @@ __all__ = ["CLIENT_HEADER", "LOOPBACK", "ServerConfig", "serve"]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # A client that says so speaks openpi's protocol, and need not be waited for.
 CLIENT_HEADER = "Yardarm-Client"
-# A client of vla-eval's says hello at once; one of openpi's waits to be told the metadata.
-HELLO_WAIT_S = 0.5
 log = logging.getLogger(__name__)
 
 
@@ -48,6 +46,8 @@ class ServerConfig:
     """What clients must send as ``Authorization: Api-Key …``."""
     max_message_mb: float = 64.0
     max_connections: int = 256
+    hello_wait_s: float = 0.5
+    """A client of vla-eval's says hello at once; one that is silent for so long is openpi's, and waits for metadata."""
     rename_map: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 
@@ -86,7 +86,7 @@ class PolicyServer:
         if socket.request is not None and CLIENT_HEADER in socket.request.headers:
             return None
         try:
-            first = await asyncio.wait_for(socket.recv(), HELLO_WAIT_S)
+            first = await asyncio.wait_for(socket.recv(), self._config.hello_wait_s)
         except (TimeoutError, asyncio.TimeoutError):  # two classes before Python 3.11
             return None
         if not is_hello(first):

@@ -83,6 +83,8 @@ def _by_bytes(form: Mapping[Any, Any], name: str) -> Any:
 
 def _array(part: Callable[[str], Any]) -> np.ndarray:
     dtype, shape, data = _safe(np.dtype(part("dtype"))), tuple(part("shape")), part("data")
+    if any(side < 0 for side in shape):
+        raise Malformed(f"an array of shape {shape}")
     if math.prod(shape) == 0:
         return np.zeros(shape, dtype)
     return np.frombuffer(data, dtype).reshape(shape)

@@ -62,6 +62,8 @@ def _show(result: RunResult, console: Console) -> int:
     print_results(result, console)
     console.print(f"\nResults: {result.path}", soft_wrap=True)
     _show_how_to_watch(result, console)
+    for warning in result.warnings:
+        print(f"yardarm: warning: {warning}", file=sys.stderr)
     errors = result.counts.errors
     if errors:
         reason = next(record.error or "" for record in result.episodes if record.status == "error")

@@ -76,6 +76,7 @@ class Display(Listener):
             return
         _, flags = read_flags(words)
         flags["output_dir"] = str(self.path)
+        flags.pop("policy.api_key", None)  # it is for the server, and not for a terminal's history
         command = shlex.join(["yardarm", "eval", *(f"--{name}={value}" for name, value in flags.items())])
         kept = self._planned - self._total + self._done
         print(

@@ -147,6 +147,8 @@ class Rollout:
     initial_state: np.ndarray
     fingerprints: dict[int, str]
     """Hash of the physical state after so many steps."""
+    travel: float
+    """How far the robot's own state is from where it began; NaN where an environment does not show it."""
     timing: Timing
 
 

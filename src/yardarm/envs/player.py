@@ -20,6 +20,7 @@ __all__ = ["Player"]
 
 # Often enough to tell where a replay diverged, seldom enough to cost nothing.
 FINGERPRINT_EVERY = 100
+ROBOT_STATE = "observation.state"
 
 
 class Player:
@@ -42,6 +43,7 @@ class Player:
         self._rewards: list[float] = []
         self._success = self._terminated = self._truncated = False
         self._initial_state = simulator.state()
+        self._robot_began = self._robot()
         self._fingerprints = {0: fingerprint(self._initial_state)}
         self._timing = Timing(build_s=self._build_s, reset_s=time.perf_counter() - started)
         self._build_s = 0.0
@@ -112,6 +114,7 @@ class Player:
             rewards=np.array(self._rewards),
             initial_state=self._initial_state,
             fingerprints=self._fingerprints,
+            travel=float(np.abs(self._robot() - self._robot_began).max()),
             timing=self._timing,
         )
 
@@ -127,6 +130,12 @@ class Player:
             self._simulator = import_object(self._task.env.simulator)(self._task)
             self._build_s = time.perf_counter() - started
         return self._simulator
+
+    def _robot(self) -> np.ndarray:
+        """The robot's own state, as policies see it."""
+        if ROBOT_STATE not in self._task.env.features:
+            return np.array([math.nan])
+        return np.array(self._built().observe((ROBOT_STATE,))[ROBOT_STATE], dtype=np.float64)
 
     def _film_frame(self) -> None:
         film = self._film

@@ -48,13 +48,13 @@ def _check_shapes(policy: Policy, task: TaskSpec) -> None:
         if wanted is None or tuple(wanted) == feature.shape or name in policy.wants.resizable:
             continue
         hint = (
-            f"{_size_flags(task.env, wanted)}or let images be resized with --policy.resize_images=true"
+            ", or ".join(filter(None, (_size_flags(task.env, wanted), getattr(policy, "resize_hint", ""))))
             if feature.is_image
-            else "the policy was trained on other data"
+            else ""
         )
         raise UsageError(
             f"the policy reads '{name}' of shape {_size(wanted)}, but '{task.name}' of {task.benchmark} offers "
-            f"{_size(feature.shape)}; {hint}"
+            f"{_size(feature.shape)}; {hint or 'the policy was trained on other data'}"
         )
 
 
@@ -62,7 +62,7 @@ def _size_flags(env: EnvSpec, wanted: Sequence[int]) -> str:
     """The flags for images of a size, where an environment renders what it is asked for."""
     if not {"height", "width"} <= set(env.options):
         return ""
-    return f"add --env.observation_height={wanted[0]} --env.observation_width={wanted[1]}, which renders that size, "
+    return f"add --env.observation_height={wanted[0]} --env.observation_width={wanted[1]}, which renders that size"
 
 
 def _advice(policy: Policy, env: EnvSpec, missing: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from yardarm.envs import installed_for
 from yardarm.errors import UsageError
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
+from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.exactness import fix_batching
 from yardarm.evaluation.filming import Filming
 from yardarm.evaluation.folders import open_folder
@@ -66,11 +67,12 @@ def _evaluate(config: EvalConfig, policy: LoadedPolicy, tasks: tuple[TaskSpec, .
             run.play_missing_episodes()
             if config.eval.videos:
                 film_finished_episodes(folder, plan, journal, config.eval, run.listener)
-            run.manifest.finish()
+            warnings = run.odd_actions()
+            run.manifest.finish(warnings)
         finally:
             run.manifest.close()
             result = run.summarise()
-    return result
+    return replace(result, warnings=warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,12 @@ class _Run:
                         self.manifest.keep_current()
                         self.listener.finished(record)
 
+    def odd_actions(self) -> tuple[str, ...]:
+        """What to tell of a policy that may have another convention than its environment's."""
+        if getattr(self.policy.policy, "scripted", False):
+            return ()
+        return odd_actions(self.summarise(), self.folder)
+
     def summarise(self) -> RunResult:
         """The results so far, which are written down too, if anything has begun."""
         keys = [self.plan.key(episode) for episode in self.plan.episodes()]
@@ -137,7 +145,7 @@ def _keep(result: EpisodeResult, plan: Plan, folder: RunFolder, filming: Filming
         filming.drop(result.episode)
         return EpisodeRecord(key, "error", error=result.error, attempts=result.attempts, timing=result.timing)
     filming.finish(result.episode)
-    folder.save_played(key, PlayedEpisode(rollout.actions, rollout.rewards, rollout.initial_state))
+    folder.save_played(key, PlayedEpisode(rollout.actions, rollout.rewards, rollout.initial_state, rollout.travel))
     return EpisodeRecord(
         key=key,
         status="success" if rollout.success else "failure",

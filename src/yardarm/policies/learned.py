@@ -66,6 +66,7 @@ class LearnedPolicy(BatchedPolicy):
     network_class: ClassVar[type[nn.Module]]
     prefix: ClassVar[str]
     """What LeRobot puts before the names of the network's parameters."""
+    resize_hint: ClassVar[str] = "let images be resized with --policy.resize_images=true"
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ class ZeroPolicy:
     """Does nothing: the floor that any policy must beat."""
 
     id = "zero"
+    scripted = True
     wants = ObservationSpec()
     place: Literal["worker"] = "worker"
 
@@ -37,6 +38,7 @@ class RandomPolicy:
     """Draws each action uniformly between the action's bounds, from the episode's own generator."""
 
     id = "random"
+    scripted = True
     wants = ObservationSpec()
     place: Literal["worker"] = "worker"
 
@@ -59,6 +61,7 @@ class ExpertPolicy:
     """Meta-World's own scripted policy for each of its tasks: about the best that can be reached."""
 
     id = "expert"
+    scripted = True
     benchmarks = ("metaworld",)
     wants = ObservationSpec(inputs=("observation.environment_state",))
     place: Literal["worker"] = "worker"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import zipfile
@@ -61,6 +62,8 @@ class PlayedEpisode:
     actions: np.ndarray
     rewards: np.ndarray
     initial_state: np.ndarray
+    travel: float = math.nan
+    """How far the robot's own state was from where it began, at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,11 @@ class RunFolder:
         write_atomically(
             self.actions(key),
             lambda file: np.savez(
-                file, actions=played.actions, rewards=played.rewards, initial_state=played.initial_state
+                file,
+                actions=played.actions,
+                rewards=played.rewards,
+                initial_state=played.initial_state,
+                travel=played.travel,
             ),
         )
 
@@ -125,7 +132,8 @@ class RunFolder:
         path = self.actions(key)
         try:
             with np.load(path) as arrays:
-                return PlayedEpisode(arrays["actions"], arrays["rewards"], arrays["initial_state"])
+                travel = float(arrays["travel"]) if "travel" in arrays else math.nan
+                return PlayedEpisode(arrays["actions"], arrays["rewards"], arrays["initial_state"], travel)
         except FileNotFoundError:
             raise UsageError(f"{path} is missing, so the episode cannot be replayed") from None
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:

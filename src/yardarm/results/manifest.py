@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,10 @@ SESSION = (
     "other_interpreters",
     "inference",
 )
+
+
+# Keys are for servers, and not for the readers of a run.
+SECRET = re.compile(r"^(--[\w.]*api_key=).*$")
 
 
 class Manifest:
@@ -70,8 +75,9 @@ class Manifest:
         if time.monotonic() - self._written > WRITE_EVERY_S:
             self._write("running")
 
-    def finish(self) -> None:
+    def finish(self, warnings: Sequence[str] = ()) -> None:
         """All is done."""
+        self._content["warnings"] = list(warnings)
         self._write("finished")
 
     def close(self) -> None:
@@ -96,7 +102,7 @@ def _provenance() -> dict[str, Any]:
             "memory_gb": total_memory_gb(),
         },
         "git_commit": _git_commit(),
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "command": [Path(sys.argv[0]).name, *(SECRET.sub(r"\1…", word) for word in sys.argv[1:])],
         "environment": {name: os.environ[name] for name in ("MUJOCO_GL", "OMP_NUM_THREADS") if name in os.environ},
     }
 

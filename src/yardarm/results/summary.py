@@ -62,6 +62,8 @@ class RunResult:
     planned: int
     """How many episodes the plan has, over distinct tasks."""
     wall_s: float = 0.0
+    warnings: tuple[str, ...] = ()
+    """What is odd about the actions that were played."""
 
     @property
     def episodes(self) -> tuple[EpisodeRecord, ...]:

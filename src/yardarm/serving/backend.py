@@ -58,6 +58,7 @@ class PolicyBackend:
             raise UsageError(
                 "the policy must know whose actions it is to give: start the server with --env.type and --env.task"
             )
+        action = ActionSpec(size, _bound(episode.action_low), _bound(episode.action_high))
         task = TaskSpec(
             benchmark=episode.benchmark,
             group=episode.benchmark,
@@ -66,7 +67,7 @@ class PolicyBackend:
             instruction=episode.instruction,
             max_steps=0,
             fps=0,
-            env=EnvSpec("", {}, ActionSpec(size, _bound(episode.action_low), _bound(episode.action_high))),
+            env=EnvSpec.elsewhere(episode.environment, action),
         )
         return EpisodeSpec(task, episode.index, episode.seed)
 

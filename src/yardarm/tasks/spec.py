@@ -79,6 +79,13 @@ class EnvSpec:
         text = json.dumps([self.simulator, dict(self.options)], sort_keys=True)
         object.__setattr__(self, "options_hash", hashlib.sha256(text.encode()).hexdigest()[:12])
 
+    @classmethod
+    def elsewhere(cls, options_hash: str, action: ActionSpec) -> EnvSpec:
+        """An environment that lives with somebody else, and of which no more is known."""
+        spec = cls(simulator="", features={}, action=action)
+        object.__setattr__(spec, "options_hash", options_hash)
+        return spec
+
     @property
     def home(self) -> Home:
         """Where its workers come from."""

@@ -69,15 +69,18 @@ class Socket:
         headers = {"Authorization": f"Api-Key {address.api_key}"} if address.api_key else {}
         if not plain:
             headers[CLIENT_HEADER] = yardarm_serve.__version__
+        self._open = contextlib.ExitStack()
         with self._our_errors():
-            self._socket: ClientConnection = connect(
-                address.url,
-                additional_headers=headers,
-                open_timeout=address.timeout_s,
-                close_timeout=1.0,
-                compression=None,
-                max_size=None,
-                ping_interval=None,  # openpi's server cannot answer pings while it infers
+            self._socket: ClientConnection = self._open.enter_context(
+                connect(
+                    address.url,
+                    additional_headers=headers,
+                    open_timeout=address.timeout_s,
+                    close_timeout=1.0,
+                    compression=None,
+                    max_size=None,
+                    ping_interval=None,  # openpi's server cannot answer pings while it infers
+                )
             )
 
     def send(self, frame: bytes) -> None:
@@ -100,7 +103,7 @@ class Socket:
     def close(self) -> None:
         """Hang up, without waiting for the other side."""
         # The closing handshake can take a second, which nobody should wait for.
-        threading.Thread(target=self._socket.close, daemon=True).start()
+        threading.Thread(target=self._open.close, daemon=True).start()
 
     @contextlib.contextmanager
     def _our_errors(self) -> Any:

@@ -75,6 +75,9 @@ class RemotePolicy:
         except ConnectionFault as fault:
             raise UsageError(f"{fault}; is the server running there?") from fault
         self._declared = connection.declared
+        self._protocol = (
+            "vla-eval" if isinstance(connection, VlaEvalConnection) else "openpi"
+        )  # no more to be found out
         self._translation: Translation
         if isinstance(connection, YardarmConnection):
             contract = connection.declared[YARDARM]
@@ -82,8 +85,7 @@ class RemotePolicy:
             self.action_size = contract["action_size"]
             self.lanes = min(self.lanes, contract["episodes"] or self.lanes)
         else:
-            protocol = "vla-eval" if isinstance(connection, VlaEvalConnection) else "openpi"
-            self._translation = Mapped.agree(connection, protocol, tasks, self._wishes)
+            self._translation = Mapped.agree(connection, self._protocol, tasks, self._wishes)
         self.wants = self._translation.wants
         self._pool.put(connection)
 

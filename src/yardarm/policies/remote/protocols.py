@@ -92,6 +92,7 @@ class YardarmConnection(OpenpiConnection):
             seed=episode.seed,
             index=episode.index,
             benchmark=task.benchmark,
+            environment=task.env.options_hash,
             task=task.name,
             action_size=action.size,
             action_low=action.low,

@@ -1,0 +1,3 @@
+"""A stand-in with LeRobot's interface: the same calls, small policies."""
+
+__version__ = "0.6.1"
