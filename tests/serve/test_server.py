@@ -115,7 +115,11 @@ MISTAKES = [
     ("a wrong shape", {"observation.state": np.zeros(3)}, r"'observation\.state' has the shape \(3,\)"),
     ("a missing input", {"other": np.zeros(2)}, r"nothing that was sent is the policy's 'observation\.state'"),
     ("text for numbers", {"observation.state": np.array(["a", "b"])}, "must be numbers"),
-    ("what the policy fails on", {"observation.state": np.array([1e7, 0])}, "RuntimeError: too far away"),
+    (
+        "what the policy fails on",
+        {"observation.state": np.array([1e7, 0])},
+        "(?s)Traceback.*RuntimeError: too far away",
+    ),
     ("half a look of Yardarm's", {"yardarm": {"looks": [[0]]}}, "not a look of Yardarm's"),
     ("a look before an episode", {"yardarm": {"looks": [[0, {"observation.state": np.zeros(2)}]]}}, "no episode"),
 ]
@@ -145,7 +149,7 @@ def test_one_clients_mistake_in_a_batch_is_one_clients_error() -> None:
             try:
                 return clients[number].infer({"observation.state": state})["actions"][0].tolist()
             except RuntimeError as error:
-                return str(error)
+                return str(error).splitlines()[-1]
 
         with concurrent.futures.ThreadPoolExecutor(5) as pool:
             answers = list(pool.map(ask, range(5)))

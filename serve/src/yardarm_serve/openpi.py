@@ -7,13 +7,14 @@ where an episode begins, and every look that the policy asked for. So they get w
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from websockets.asyncio.server import ServerConnection
 
-from yardarm_serve.backend import Answer, Episode, Look
+from yardarm_serve.backend import Answer, BackendError, Episode, Look
 from yardarm_serve.names import Misfit
 from yardarm_serve.session import Session
 from yardarm_serve.wire import Malformed, pack_openpi, unpack
@@ -79,6 +80,7 @@ async def _answer_yardarm(session: Session, message: Any) -> Answer:
 
 
 def _explained(error: Exception) -> str:
-    if isinstance(error, Malformed | Misfit):
+    """One line for a client's mistake; the traceback, as openpi's own server sends it, for the policy's."""
+    if isinstance(error, Malformed | Misfit | BackendError):
         return str(error)
-    return f"{type(error).__name__}: {error}"
+    return "".join(traceback.format_exception(error))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import yardarm_serve
+from yardarm_serve import BackendError
 
 from yardarm.errors import UsageError
 from yardarm.policies import LoadedPolicy, Look, Request
@@ -21,6 +22,10 @@ class PolicyBackend:
         """`task` is what a client is taken to be at that does not say."""
         self._policy = loaded.policy
         self._task = task
+        if hasattr(self._policy, "lanes"):
+            raise UsageError(
+                "the policy is behind a server already: its own can be asked, or `yardarm-serve` run where it is"
+            )
         wants = self._policy.wants
         shapes: dict[str, Any] = {name: wants.shapes.get(name) for name in wants.inputs}
         if task is not None:
@@ -37,7 +42,11 @@ class PolicyBackend:
 
     def start(self, episode: yardarm_serve.Episode) -> Any:
         """The policy's own state of an episode."""
-        return self._policy.start(self._known(episode))
+        known = self._known(episode)
+        try:
+            return self._policy.start(known)
+        except UsageError as error:
+            raise BackendError(str(error)) from error
 
     def infer(self, requests: Sequence[yardarm_serve.Request]) -> list[yardarm_serve.Answer]:
         """The policy's own answers."""
@@ -55,7 +64,7 @@ class PolicyBackend:
             return EpisodeSpec(self._task, episode.index, episode.seed)
         size = episode.action_size or self.contract.action_size
         if size is None:
-            raise UsageError(
+            raise BackendError(
                 "the policy must know whose actions it is to give: start the server with --env.type and --env.task"
             )
         action = ActionSpec(size, _bound(episode.action_low), _bound(episode.action_high))

@@ -70,6 +70,7 @@ class RemotePolicy:
 
     def prepare(self, tasks: Sequence[TaskSpec]) -> None:
         """Meet the server, and settle what it is sent and what is played of its answers."""
+        self._pool.open()
         try:
             connection = self._dial()
         except ConnectionFault as fault:

@@ -37,25 +37,36 @@ class ConnectionPool:
         self._dial = dial
         self._patience_s = patience_s
         self._free: list[Connection] = []
+        self._used: list[Connection] = []
         self._lock = threading.Lock()
-        self._away = False
+        self._away = self._closed = False
 
     def put(self, connection: Connection) -> None:
         """Keep a connection for the next episode."""
         with self._lock:
+            self._used = [other for other in self._used if other is not connection]
             self._free.append(connection)
 
     def take(self) -> Connection:
         """A connection that nobody uses: an old one, or a new one as soon as the server can be reached."""
         with self._lock:
             if self._free:
-                return self._free.pop()
+                self._used.append(self._free.pop())
+                return self._used[-1]
+        connection = self._new()
+        with self._lock:
+            self._used.append(connection)
+        return connection
+
+    def _new(self) -> Connection:
         given_up = time.monotonic() + self._patience_s
         pause = FIRST_PAUSE_S
         while True:
             try:
                 connection = self._dial()
             except ConnectionFault as fault:
+                if self._closed:
+                    raise
                 self._say_that_it_is_away(fault)
                 if time.monotonic() + pause > given_up:
                     raise PolicyFault(
@@ -72,6 +83,7 @@ class ConnectionPool:
         """Hang up a connection that failed, and those that lie idle: the server that they led to may be gone."""
         with self._lock:
             lost, self._free = [*self._free, link.connection], []
+            self._used = [other for other in self._used if other is not link.connection]
         link.connection = None
         for connection in lost:
             if connection is not None:
@@ -93,11 +105,16 @@ class ConnectionPool:
         finally:
             link.lock.release()
 
+    def open(self) -> None:
+        """Begin, perhaps once more."""
+        self._closed = False
+
     def close(self) -> None:
-        """Hang up what lies idle."""
+        """Hang up everything: whoever still waits for an answer waits no longer."""
+        self._closed = True
         with self._lock:
-            free, self._free = self._free, []
-        for connection in free:
+            all_of_them, self._free, self._used = [*self._free, *self._used], [], []
+        for connection in all_of_them:
             connection.close()
 
     def _say_that_it_is_away(self, fault: ConnectionFault) -> None:
