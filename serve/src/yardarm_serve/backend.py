@@ -90,7 +90,10 @@ class Answer:
 
 
 class Backend(Protocol):
-    """A policy behind a server. Its methods are called from one thread, one after the other."""
+    """A policy behind a server. Its methods are called from one thread, one after the other.
+
+    One that answers several requests one by one says `gains_from_batches = False`, and nobody is waited for.
+    """
 
     contract: Contract
 

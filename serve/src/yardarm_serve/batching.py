@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,8 @@ from yardarm_serve.backend import Answer, Backend, Request
 __all__ = ["Batcher", "Limits"]
 
 Result = TypeVar("Result")
+# Of the time that a batch takes: what a wait may cost is a tenth, and what it may bring is twice the speed.
+WAIT_SHARE = 0.1
 
 
 @dataclass
@@ -23,8 +26,8 @@ class Limits:
     """How batches are put together; clients of vla-eval may change it while the server runs."""
 
     max_batch_size: int = 64
-    max_wait_time: float = 0.0
-    """Seconds to wait for others when the policy is free; waiting pays on a GPU with many slow clients."""
+    max_wait_time: float | None = None
+    """Seconds that a free policy waits for others; None is a tenth of what the last batch took."""
 
 
 @dataclass
@@ -41,7 +44,11 @@ class Served:
 
 
 class Batcher:
-    """Has one thread ask the backend, always the same one."""
+    """Has one thread ask the backend, always the same one.
+
+    Clients that were answered together ask again at nearly the same time. Without a moment's wait the first of them
+    would be a batch of one, the others the next batch, and so on for ever: two batches where one would do.
+    """
 
     def __init__(self, backend: Backend, limits: Limits) -> None:
         self.backend = backend
@@ -50,6 +57,9 @@ class Batcher:
         self._waiting: list[tuple[Request, asyncio.Future[Answer]]] = []
         self._bell = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="policy")
+        self._last_s = 0.0
+        self.clients = 0
+        """Who may ask; when all of them wait, nobody else is waited for."""
 
     async def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Call something of the backend's in its thread."""
@@ -66,14 +76,33 @@ class Batcher:
         """Answer requests until cancelled."""
         try:
             while True:
-                await self._bell.wait()
-                if self.limits.max_wait_time and len(self._waiting) < self.limits.max_batch_size:
-                    await asyncio.sleep(self.limits.max_wait_time)
+                await self._gather()
                 await self._answer_batch()
-                if not self._waiting:
-                    self._bell.clear()
         finally:
             self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _gather(self) -> None:
+        """Wait for a request, and a moment for more, as long as more may come."""
+        while not self._waiting:
+            await self._somebody_asks(None)
+        until = time.perf_counter() + self._patience_s()
+        while len(self._waiting) < min(self.limits.max_batch_size, self.clients):
+            left_s = until - time.perf_counter()
+            if left_s <= 0 or not await self._somebody_asks(left_s):
+                return
+
+    async def _somebody_asks(self, within_s: float | None) -> bool:
+        self._bell.clear()
+        try:
+            await asyncio.wait_for(self._bell.wait(), within_s)
+        except (TimeoutError, asyncio.TimeoutError):  # two classes before Python 3.11
+            return False
+        return True
+
+    def _patience_s(self) -> float:
+        if self.limits.max_wait_time is not None:
+            return self.limits.max_wait_time
+        return WAIT_SHARE * self._last_s if getattr(self.backend, "gains_from_batches", True) else 0.0
 
     async def _answer_batch(self) -> None:
         size = self.limits.max_batch_size
@@ -81,7 +110,9 @@ class Batcher:
         batch = [(request, future) for request, future in batch if not future.cancelled()]  # who left is not waiting
         if not batch:
             return
+        started = time.perf_counter()
         answers = await self.call(self._infer, [request for request, _ in batch])
+        self._last_s = time.perf_counter() - started
         self.served.batches[len(batch)] += 1
         for (_, future), answer in zip(batch, answers, strict=True):
             if future.cancelled():

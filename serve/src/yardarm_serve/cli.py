@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--max_message_mb", type=float, default=64.0, help="of one message (default: 64)")
     parser.add_argument("--max_connections", type=int, default=256, help="at the same time (default: 256)")
     parser.add_argument("--max_batch_size", type=int, default=64, help="requests in one batch (default: 64)")
-    parser.add_argument("--max_wait_time", type=float, default=0.0, help="seconds to wait for a batch (default: 0)")
+    parser.add_argument("--max_wait_time", type=float, help="seconds to wait for a batch (default: fit to the policy)")
     parser.add_argument("--rename_map", default="{}", help="""'{"a client's name of an input": "the policy's"}'""")
     parser.add_argument("--announce", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--version", action="version", version=f"yardarm-serve {yardarm_serve.__version__}")

@@ -63,11 +63,10 @@ class PolicyServer:
         self._host = Host(backend, self.batcher, Reader(contract, config.rename_map), places)
         self._metadata = {YARDARM: {"version": version, **contract.to_json()}}
         self._hello = hello_of(contract, version)
-        self._connections = 0
 
     async def converse(self, socket: ServerConnection) -> None:
         """Serve one client from its first word to its last."""
-        self._connections += 1
+        self.batcher.clients += 1
         session = Session(self._host)
         try:
             first = await self._first_word(socket)
@@ -79,7 +78,7 @@ class PolicyServer:
             pass
         finally:
             session.end()
-            self._connections -= 1
+            self.batcher.clients -= 1
 
     async def _first_word(self, socket: ServerConnection) -> bytes | str | None:
         """The hello of a client of vla-eval's; None for one of openpi's, who waits."""
@@ -104,7 +103,7 @@ class PolicyServer:
             return socket.respond(http.HTTPStatus.UNAUTHORIZED, "Authorization: Api-Key … is missing or wrong\n")
         if path == "/config":
             return _json(socket, self._configure(dict(parse_qsl(query))))
-        if self._connections >= self._config.max_connections:
+        if self.batcher.clients >= self._config.max_connections:
             text = f"all {self._config.max_connections} connections are taken\n"
             return socket.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, text)
         return None
@@ -134,7 +133,7 @@ class PolicyServer:
             "config": now,
             "applied": applied,
             **({"errors": errors} if errors else {}),
-            "connections": self._connections,
+            "connections": self.batcher.clients,
             "requests": served.requests,
             "errors_told": served.errors,
             "batches": {str(size): count for size, count in sorted(served.batches.items())},

@@ -23,6 +23,7 @@ EXAMPLES = """\
   yardarm eval --policy.type=expert --env.type=metaworld --env.task=medium --eval.n_episodes=10
   yardarm eval --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model --env.type=metaworld --env.task=easy
   yardarm eval --policy.type=my_package.my_module:MyPolicy --env.type=libero --env.task=libero_spatial,libero_goal
+  yardarm eval --policy.type=remote --policy.url=ws://127.0.0.1:8000 --env.type=libero --env.task=libero_spatial
   yardarm eval --config_path=outputs/eval/…/config.yaml --eval.n_episodes=100   (adds what is missing)"""
 
 
@@ -103,13 +104,31 @@ def _short(fault: PolicyFault, path: Path | None) -> PolicyFault:
 def _help(benchmark: str) -> str:
     env = BENCHMARKS.load(benchmark)
     rows = [
-        ("--policy.path", "", "a checkpoint of ACT or Diffusion: a folder, or a Hub id (owner/name)"),
+        ("--policy.path", "", "a checkpoint of LeRobot's: a folder, or a Hub id (owner/name)"),
+        (
+            "--policy.python",
+            "",
+            "of a checkpoint that is neither ACT nor Diffusion: a Python that has LeRobot to run it",
+        ),
         ("--policy.device", "auto", "of a checkpoint: where it computes; auto is cuda, else mps, else cpu"),
         ("--policy.dtype", "float32", "of a checkpoint: float32, bfloat16 or float16"),
         ("--policy.revision", "", "of a checkpoint on the Hub: a branch, a tag or a commit"),
         ("--policy.resize_images", "False", "of a checkpoint: resize images to the size it was trained with"),
         ("--policy.NAME", "", "of a checkpoint: any field of its config.json, e.g. --policy.n_action_steps=50"),
         ("--policy.type", "", "instead: expert, random, zero, or package.module:Name with options --policy.NAME=…"),
+        ("--policy.type=remote", "", "a policy behind a socket, with these:"),
+        ("--policy.url", "", "its address, ws://host:port"),
+        ("--policy.protocol", "auto", "what its server speaks: openpi or vla-eval"),
+        (
+            "--policy.replan",
+            "0",
+            "how many actions of a chunk are played before the next look; 0: all, or the preset's",
+        ),
+        ("--policy.observations, .actions", "", "what is sent, and what becomes of its actions: docs/remote.md"),
+        ("--policy.timeout_s", "300", "an episode whose answer takes longer is run again"),
+        ("--policy.patience_s", "300", "how long a server that is away is waited for"),
+        ("--policy.connections", "0", "how many episodes run at once, at most; 0: fit to this machine"),
+        ("--policy.api_key", "", "what the server wants to know; YARDARM_API_KEY in the environment does it, too"),
         ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
         *describe(env, "env."),
         *describe(EvalOptions, "eval."),

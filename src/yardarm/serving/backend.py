@@ -9,7 +9,7 @@ import yardarm_serve
 from yardarm_serve import BackendError
 
 from yardarm.errors import UsageError
-from yardarm.policies import LoadedPolicy, Look, Request
+from yardarm.policies import BatchedPolicy, LoadedPolicy, Look, Request
 from yardarm.tasks import ActionSpec, EnvSpec, EpisodeSpec, TaskSpec
 
 __all__ = ["PolicyBackend"]
@@ -39,6 +39,11 @@ class PolicyBackend:
             action_size=getattr(self._policy, "action_size", None) or (task.env.action.size if task else None),
             about=loaded.describe(),
         )
+
+    @property
+    def gains_from_batches(self) -> bool:
+        """Whether it answers several requests faster together than one by one."""
+        return not isinstance(self._policy, BatchedPolicy) or self._policy.batching.rows != 1
 
     def start(self, episode: yardarm_serve.Episode) -> Any:
         """The policy's own state of an episode."""

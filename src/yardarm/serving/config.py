@@ -23,7 +23,7 @@ class ServeOptions:
     max_message_mb: float = option(64.0, "a larger message ends its connection")
     max_connections: int = option(256, "a further client is turned away")
     max_batch_size: int = option(64, "requests that are answered together, at most")
-    max_wait_time: float = option(0.0, "seconds that a free policy waits for more requests; a busy one gathers them")
+    max_wait_time: float | None = option(None, "seconds that a free policy waits for more requests; fit to the policy")
     exact: bool = option(True, "false: batches take any shape, and answers depend on it in the last bits")
     rename_map: dict[str, str] | None = option(None, '{"a client\'s name of an input": "the policy\'s", …}')
 
@@ -32,7 +32,7 @@ class ServeOptions:
             positive(f"--{name}", getattr(self, name))
         if not 0 <= self.port < 65536:
             raise UsageError(f"--port must be between 0 and 65535, got {self.port}")
-        if not 0 <= self.max_wait_time <= 10:
+        if self.max_wait_time is not None and not 0 <= self.max_wait_time <= 10:
             raise UsageError(f"--max_wait_time must be between 0 and 10 seconds, got {self.max_wait_time}")
 
     def server_config(self) -> ServerConfig:

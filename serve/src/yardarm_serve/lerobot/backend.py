@@ -37,6 +37,7 @@ class LeRobotBackend:
             raise BackendError("--policy.path=… is missing: a checkpoint's folder, or a Hub id (owner/name)")
         self._loaded = load(str(path), revision, device, type, overrides)
         self._kind = kind_of(self._loaded.config)
+        self.gains_from_batches = self._kind.mode is Mode.BATCHED
         changed = json.dumps({"device": self._loaded.device.partition(":")[0], **overrides}, sort_keys=True)
         name = f"lerobot-{self._loaded.config.type}-{content_hash(self._loaded.folder, changed)}"
         self.contract = _contract(self._loaded, self._kind, name, str(path))
