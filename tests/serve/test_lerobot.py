@@ -53,9 +53,12 @@ def checkpoint(tmp_path: Path) -> MakeCheckpoint:
             "input_features": inputs,
             "output_features": {"action": {"type": "ACTION", "shape": [1]}},
         }
-        (folder / "config.json").write_text(json.dumps({**config, **options}))
         (folder / "policy_preprocessor.json").write_text("{}")
-        save_file({"gain": torch.tensor([0.9])}, folder / "model.safetensors")
+        weights = {"gain": torch.tensor([0.9]), "bias": torch.zeros(1)}
+        lacking = options.pop("lacking", ())
+        kept = {name: value for name, value in weights.items() if name not in lacking}
+        save_file(kept, folder / "model.safetensors")
+        (folder / "config.json").write_text(json.dumps({**config, **options}))
         return folder
 
     return make
@@ -178,6 +181,17 @@ def test_the_server_ends_with_a_run_that_is_killed(checkpoint: MakeCheckpoint, t
         ("vqbet", {}, {"device": "tpu"}, "--policy.device=tpu cannot be used here"),
         ("vqbet", {"colour": 3}, {}, "cannot be read by this LeRobot: TypeError"),
         ("vqbet", {"breaks": "weights"}, {}, "LeRobot did not load 'gain'"),
+        ("vqbet", {"lacking": ["bias"]}, {}, "LeRobot did not load 'bias' from it, and went on with other weights"),
+        ("vqbet", {"lacking": ["bias", "gain"]}, {}, "LeRobot loaded none of its tensors"),
+        ("vqbet", {"breaks": "loader"}, {}, "cannot be loaded by this LeRobot: LookupError: nobody expects this error"),
+        (
+            "vqbet",
+            {},
+            {"n_action_steps": 9},
+            "--policy.n_action_steps=9 does not fit: ValueError: n_action_steps 9 must",
+        ),
+        ("vqbet", {}, {"n_action_steps": "three"}, "--policy.n_action_steps=three does not fit: TypeError"),
+        ("vqbet", {}, {"from_pretrained": 3}, "has no such field"),
         ("vqbet", {"input_features": {}}, {}, "does not say what the policy reads"),
         ("vqbet", {}, {"path": "/nowhere"}, "there is no such folder, and it is no Hub id"),
         ("vqbet", {}, {"path": ""}, "--policy.path=… is missing"),

@@ -5,17 +5,22 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import json
+import re
+import signal
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import msgpack
 import numpy as np
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from yardarm_serve import Answer, Episode, Request
+from yardarm_serve import Answer, BackendError, Episode, Request
 from yardarm_serve.batching import Limits
 
 from tests.helpers import wait_until
@@ -149,6 +154,8 @@ MISTAKES = [
         "(?s)Traceback.*RuntimeError: too far away",
     ),
     ("half a look of Yardarm's", {"yardarm": {"looks": [[0]]}}, "not a look of Yardarm's"),
+    ("no look at all", {"yardarm": {"begin": {}, "looks": []}}, "nothing was seen"),
+    ("a first look without an input", {"yardarm": {"begin": {}, "looks": [[0, {}]]}}, "is missing; the policy reads"),
     ("a look before an episode", {"yardarm": {"looks": [[0, {"observation.state": np.zeros(2)}]]}}, "no episode"),
 ]
 
@@ -223,6 +230,8 @@ def test_a_key_is_asked_for_when_there_is_one() -> None:
         for headers in ({}, {"Authorization": "Api-Key wrong"}, {"Authorization": "sesame"}):
             with pytest.raises(InvalidStatus, match="401"):
                 OpenpiClient(server.url, **headers)
+        with pytest.raises(InvalidStatus, match="401"):
+            opened(server.url, additional_headers=[("Authorization", "a"), ("Authorization", "b")])
         assert OpenpiClient(server.url, Authorization="Api-Key sesame").infer(seen())["actions"].shape == (2, 2)
         assert _get(server.url, "/healthz") == "OK\n"
         with pytest.raises(urllib.error.HTTPError, match="401"):
@@ -298,6 +307,140 @@ def test_names_of_cameras_are_found_or_asked_for() -> None:
         assert OpenpiClient(server.url).infer(sent)["actions"].tolist() == [[5, 6]]
         with pytest.raises(RuntimeError, match="must be bytes"):
             OpenpiClient(server.url).infer({**sent, "left": picture(5).astype(np.float32)})
+
+
+@pytest.mark.parametrize("answer", [None, [[1, 2], [3]], [["a", "b"]], [[np.nan, 1]], [1, 2]])
+def test_an_odd_answer_is_an_error_for_who_asked_and_for_nobody_else(answer: Any) -> None:
+    class Odd(Doubler):
+        def _answer(self, request: Request) -> Answer:
+            return Answer(answer) if request.looks[-1].values["observation.state"][0] > 9 else super()._answer(request)
+
+    with running(Odd()) as server:
+        good, bad = OpenpiClient(server.url), OpenpiClient(server.url)
+        with pytest.raises(RuntimeError, match="the policy's actions are"):
+            bad.infer({"observation.state": np.array([10.0, 0])})
+        assert good.infer(seen())["actions"][0].tolist() == [2, 4]
+
+
+def test_a_policy_that_ends_itself_does_not_end_the_server() -> None:
+    class Leaving(Doubler):
+        def start(self, episode: Episode) -> Any:
+            raise SystemExit(3)
+
+    with running(Leaving()) as server:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="SystemExit"):
+                OpenpiClient(server.url).infer(seen())
+
+
+def test_who_shared_a_batch_with_a_failure_goes_on_from_where_it_was() -> None:
+    class Counting(Doubler):
+        def _answer(self, request: Request) -> Answer:
+            request.state[0] += 1  # before it can fail
+            if request.looks[-1].values["observation.state"][0] > 1e6:
+                raise RuntimeError("too far away")
+            return Answer(np.array([[request.state[0]] * 2]))
+
+    backend = Counting(pause_s=0.05)
+    with running(backend, limits=Limits(max_wait_time=5.0)) as server:
+        good, bad = OpenpiClient(server.url), OpenpiClient(server.url)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            first = pool.submit(good.infer, seen())
+            second = pool.submit(bad.infer, {"observation.state": np.array([1e7, 0])})
+            assert second.exception() is not None
+            assert first.result()["actions"][0, 0] == 1
+        assert backend.batches[:3] == [2, 1, 1]
+        assert good.infer(seen())["actions"][0, 0] == 2
+
+
+def test_values_of_other_shapes_do_not_share_a_call() -> None:
+    class Stacking(Doubler):
+        def infer(self, requests: Any) -> list[Answer]:
+            self.batches.append(len(requests))
+            images = np.stack([request.looks[-1].values["observation.image"] for request in requests])
+            return [Answer(np.array([[float(image.mean()), image.shape[0]]])) for image in images]
+
+    backend = Stacking(inputs={"observation.image": None}, images=("observation.image",))
+    with running(backend, limits=Limits(max_wait_time=5.0)) as server:
+        clients = [OpenpiClient(server.url) for _ in range(4)]
+        images = [np.full((side, side, 3), side, np.uint8) for side in (4, 6, 4, 6)]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            asked = zip(clients, images, strict=True)
+            answers = list(pool.map(lambda pair: pair[0].infer({"observation.image": pair[1]})["actions"][0], asked))
+    assert [answer.tolist() for answer in answers] == [[4, 4], [6, 6], [4, 4], [6, 6]]
+    assert backend.batches == [2, 2]
+
+
+def test_an_episode_that_could_not_begin_gives_its_place_back_and_stays_failed() -> None:
+    class Choosy(Doubler):
+        def start(self, episode: Episode) -> list[int]:
+            if episode.instruction == "Fly":
+                raise BackendError("it cannot fly")
+            return super().start(episode)
+
+    with running(Choosy(episodes=1)) as server:
+        client = VlaEvalClient(server.url)
+        client.send("episode_start", task={"name": "Fly"})
+        assert "it cannot fly" in client.receive()["payload"]["error"]
+        reply = client.exchange("observation", images={}, states=HERE, task_description="Fly")
+        assert "it cannot fly" in reply["payload"]["error"], "it is not begun anew in silence"
+        assert OpenpiClient(server.url).infer(seen())["actions"].shape == (2, 2)
+
+
+def test_after_an_episodes_end_its_chunk_is_forgotten() -> None:
+    with running(Doubler()) as server:
+        client = VlaEvalClient(server.url)
+        client.send("episode_start", task={"name": "x"})
+        client.exchange("observation", images={}, states=HERE)
+        client.send("episode_end", metrics={}, steps=1, elapsed_sec=0.1)
+        reply = client.exchange("observation", images={}, states=3 * HERE)
+    assert reply["payload"]["actions"].tolist() == [6, 12]
+
+
+def test_an_address_may_say_what_its_client_speaks() -> None:
+    with running(Doubler(), hello_wait_s=0.05) as server:
+        late = opened(f"{server.url}/vla-eval")
+        time.sleep(0.3)
+        late.send(msgpack.packb({"type": "hello", "payload": {}, "seq": 1, "timestamp": 0.0}))
+        answer = late.recv(5)
+        assert isinstance(answer, bytes)
+        assert msgpack.unpackb(answer)["type"] == "hello"
+    with running(Doubler(), hello_wait_s=30) as server:
+        assert OpenpiClient(f"{server.url}/openpi").infer(seen())["actions"].shape == (2, 2)
+
+
+def test_a_web_page_cannot_change_settings() -> None:
+    with running(Doubler()) as server:
+        request = urllib.request.Request(
+            server.url.replace("ws", "http", 1) + "/config?max_batch_size=1", headers={"Origin": "http://evil.example"}
+        )
+        with pytest.raises(urllib.error.HTTPError):
+            urllib.request.urlopen(request, timeout=10)
+        assert json.loads(_get(server.url, "/config"))["config"]["max_batch_size"] == 64
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_ends_at_once_even_while_its_policy_thinks(number: int, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time\n"
+        "from yardarm_serve import Contract\n"
+        "class Slow:\n"
+        "    contract = Contract('slow', {'observation.state': (2,)})\n"
+        "    def start(self, episode): pass\n"
+        "    def infer(self, requests): print('thinking', flush=True); time.sleep(600)\n"
+    )
+    words = [sys.executable, "-m", "yardarm_serve", "--backend=slow:Slow", "--port=0"]
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stdout is not None
+    match = re.search(r"ws://[\d.:]+", process.stderr.readline())
+    assert match
+    client = OpenpiClient(match[0])
+    client.socket.send(msgpack.packb({"observation.state": [1.0, 2.0]}))
+    assert process.stdout.readline() == "thinking\n"
+    process.send_signal(number)
+    assert process.wait(10) == 0
+    process.communicate()
 
 
 def _get(url: str, path: str) -> str:

@@ -94,12 +94,17 @@ def test_no_bytes_do_anything_but_unpack_or_be_refused(data: bytes) -> None:
         unpack(data)
 
 
-def test_an_image_that_would_fill_the_memory_is_refused() -> None:
+def test_images_that_would_fill_the_memory_are_refused() -> None:
     buffer = io.BytesIO()
     Image.new("1", (9000, 9000)).save(buffer, "PNG")
     assert len(buffer.getvalue()) < 100_000
     with pytest.raises(Malformed, match="9000×9000 pixels is too large"):
         unpack(msgpack.packb({"x": {"__image__": True, "format": "png", "data": buffer.getvalue()}}))
+    buffer = io.BytesIO()
+    Image.new("1", (6000, 6000)).save(buffer, "PNG")
+    picture = {"__image__": True, "format": "png", "data": buffer.getvalue()}
+    with pytest.raises(Malformed, match="too large"):
+        unpack(msgpack.packb({"x": picture, "y": picture}))
 
 
 def test_objects_cannot_be_sent() -> None:

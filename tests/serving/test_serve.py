@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from toy_world import MoverPolicy, ToyConfig
 
 from tests.checkpoints import small_act, small_diffusion
 from tests.helpers import start_yardarm, yardarm
 from tests.policies.remote.test_remote import what_happened
 from tests.serve.running import OpenpiClient, running
 from yardarm.api import evaluate
-from yardarm.policies import PolicySpec, open_policy
+from yardarm.policies import ActionChunk, PolicySpec, Request, open_policy
 from yardarm.serving import PolicyBackend
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -86,6 +87,19 @@ def test_a_policy_that_must_know_its_environment_is_told_by_the_servers_flags() 
     assert answer["actions"].shape == (1, 4)
 
 
+def test_a_clients_own_instruction_counts() -> None:
+    class Listening(MoverPolicy):
+        def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+            return [ActionChunk(np.full((1, 1), len(request.episode.task.instruction))) for request in requests]
+
+    with open_policy(Listening()) as loaded:
+        backend = PolicyBackend(loaded, ToyConfig().tasks()[0])
+    with running(backend) as server:
+        client = OpenpiClient(server.url)
+        assert client.infer({"observation.state": np.zeros(2)})["actions"][0, 0] == len("Go left")
+        assert client.infer({"observation.state": np.zeros(2), "prompt": "Stay"})["actions"][0, 0] == len("Stay")
+
+
 def test_without_them_its_clients_are_told_what_is_missing() -> None:
     served = Served("--policy.type=random")
     client = OpenpiClient(served.url)
@@ -106,6 +120,7 @@ def test_a_server_in_the_open_without_a_key_is_warned_of() -> None:
         (["--policy.type=zero", "--prot=1"], "unknown option '--prot'; did you mean 'port'? `yardarm serve --help`"),
         (["--policy.type=zero", "--port=99999"], "--port must be between 0 and 65535"),
         (["--policy.type=zero", "--max_batch_size=0"], "--max_batch_size must be positive"),
+        (["--policy.type=zero", "--max_message_mb=inf"], "--max_message_mb must be less than"),
         (["--policy.type=zero", "--max_wait_time=60"], "--max_wait_time must be between 0 and 10"),
         (["--policy.type=zero", "--host=192.0.2.1"], "cannot listen on 192.0.2.1:8000"),
         (["--policy.type=zero", "8000"], "yardarm serve takes flags only"),

@@ -29,6 +29,8 @@ class Contract:
     action_size: int | None = None
     episodes: int | None = None
     """How many episodes it can serve at the same time; None is any number."""
+    repeatable: bool = False
+    """Whether an episode's actions are the same, to the last bit, whoever shares its batches."""
     about: Mapping[str, Any] = field(default_factory=dict)
     """Plain values for a client's records: type, path, versions."""
 
@@ -41,6 +43,7 @@ class Contract:
             "steps": self.steps,
             "action_size": self.action_size,
             "episodes": self.episodes,
+            "repeatable": self.repeatable,
             "about": dict(self.about),
         }
 
@@ -69,7 +72,7 @@ class Look:
     values: Mapping[str, np.ndarray]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Request:
     """An episode that waits for its next actions: its state, and the looks since the last answer, oldest first."""
 
@@ -103,5 +106,6 @@ class Backend(Protocol):
     def infer(self, requests: Sequence[Request]) -> Sequence[Answer]:
         """Answer each request, in order, changing nothing but their states.
 
-        Where it raises for several, each is asked again alone, so that one client's mistake is one client's error.
+        Their values have the same names and shapes. Where it raises for several, each is asked again alone, with a copy
+        of its state from before, so that one client's mistake is one client's error.
         """

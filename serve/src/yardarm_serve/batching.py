@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import queue
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -14,11 +16,13 @@ import numpy as np
 
 from yardarm_serve.backend import Answer, Backend, Request
 
-__all__ = ["Batcher", "Limits"]
+__all__ = ["Batcher", "Limits", "Served"]
 
 Result = TypeVar("Result")
 # Of the time that a batch takes: what a wait may cost is a tenth, and what it may bring is twice the speed.
 WAIT_SHARE = 0.1
+# A first batch that compiles for minutes is no measure of the next.
+LONGEST_WAIT_S = 0.25
 
 
 @dataclass
@@ -40,6 +44,7 @@ class Served:
 
     @property
     def requests(self) -> int:
+        """How many were answered, or told of an error."""
         return sum(size * count for size, count in self.batches.items())
 
 
@@ -54,16 +59,16 @@ class Batcher:
         self.backend = backend
         self.limits = limits
         self.served = Served()
-        self._waiting: list[tuple[Request, asyncio.Future[Answer]]] = []
-        self._bell = asyncio.Event()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="policy")
-        self._last_s = 0.0
         self.clients = 0
         """Who may ask; when all of them wait, nobody else is waited for."""
+        self._waiting: list[tuple[Request, asyncio.Future[Answer]]] = []
+        self._bell = asyncio.Event()
+        self._thread = PolicyThread()
+        self._last_s = 0.0
 
     async def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Call something of the backend's in its thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+        return await self._thread.call(function, *arguments)
 
     async def ask(self, request: Request) -> Answer:
         """Have a request answered together with those of others."""
@@ -74,12 +79,9 @@ class Batcher:
 
     async def run(self) -> None:
         """Answer requests until cancelled."""
-        try:
-            while True:
-                await self._gather()
-                await self._answer_batch()
-        finally:
-            self._thread.shutdown(wait=False, cancel_futures=True)
+        while True:
+            await self._gather()
+            await self._answer_batch()
 
     async def _gather(self) -> None:
         """Wait for a request, and a moment for more, as long as more may come."""
@@ -102,42 +104,109 @@ class Batcher:
     def _patience_s(self) -> float:
         if self.limits.max_wait_time is not None:
             return self.limits.max_wait_time
-        return WAIT_SHARE * self._last_s if getattr(self.backend, "gains_from_batches", True) else 0.0
+        if not getattr(self.backend, "gains_from_batches", True):
+            return 0.0
+        return min(WAIT_SHARE * self._last_s, LONGEST_WAIT_S)
 
     async def _answer_batch(self) -> None:
         size = self.limits.max_batch_size
         batch, self._waiting = self._waiting[:size], self._waiting[size:]
-        batch = [(request, future) for request, future in batch if not future.cancelled()]  # who left is not waiting
+        batch = [(request, future) for request, future in batch if not future.done()]  # who left is not waiting
         if not batch:
             return
         started = time.perf_counter()
-        answers = await self.call(self._infer, [request for request, _ in batch])
+        answers = await self.call(_answers, self.backend, [request for request, _ in batch])
         self._last_s = time.perf_counter() - started
         self.served.batches[len(batch)] += 1
         for (_, future), answer in zip(batch, answers, strict=True):
-            if future.cancelled():
-                continue
             if isinstance(answer, Exception):
                 self.served.errors += 1
+            if future.done():
+                continue
+            if isinstance(answer, Exception):
                 future.set_exception(answer)
             else:
                 future.set_result(answer)
 
-    def _infer(self, requests: Sequence[Request]) -> Sequence[Answer | Exception]:
-        """Answers, or for each request what went wrong with it."""
-        try:
-            answers = list(self.backend.infer(requests))
-            if len(answers) != len(requests):
-                raise RuntimeError(f"the backend answered {len(requests)} requests with {len(answers)} answers")
-        except Exception as error:
-            if len(requests) == 1:
-                return [error]
-            return [self._infer([request])[0] for request in requests]
-        return [_checked(answer) for answer in answers]
+
+class PolicyThread:
+    """A thread that a program can leave behind when it ends, even in the middle of a long inference."""
+
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name="policy", daemon=True).start()
+
+    async def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Have the thread call a function."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Result] = loop.create_future()
+
+        def settle(result: Any, error: Exception | None) -> None:
+            if future.done():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        def work() -> None:
+            try:
+                result, error = function(*arguments), None
+            except Exception as caught:
+                result, error = None, caught
+            except BaseException as caught:  # `sys.exit` in a policy must not end the thread of all
+                result, error = None, RuntimeError(f"{type(caught).__name__}: {caught}")
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(settle, result, error)
+
+        self._calls.put(work)
+        return await future
+
+    def _work(self) -> None:
+        while True:
+            self._calls.get()()
 
 
-def _checked(answer: Answer) -> Answer | Exception:
-    actions = np.asarray(answer.actions, dtype=np.float32)
+def _answers(backend: Backend, requests: Sequence[Request]) -> list[Answer | Exception]:
+    """For each request its answer, or what went wrong with it. Only values of the same shapes share a call."""
+    answers: dict[int, Answer | Exception] = {}
+    for places in _alike(requests):
+        answers |= zip(places, _group_answers(backend, [requests[place] for place in places]), strict=True)
+    return [answers[place] for place in range(len(requests))]
+
+
+def _group_answers(backend: Backend, requests: Sequence[Request]) -> list[Answer | Exception]:
+    """Where a call for several fails, each is asked again alone, from where it was before."""
+    try:
+        states = [copy.deepcopy(request.state) for request in requests] if len(requests) > 1 else []
+        answers = list(backend.infer(requests))
+        if len(answers) != len(requests):
+            raise RuntimeError(f"the backend answered {len(requests)} requests with {len(answers)} answers")
+    except (Exception, SystemExit) as error:
+        if len(requests) == 1:
+            return [error if isinstance(error, Exception) else RuntimeError(f"the policy ended itself: {error}")]
+        for request, state in zip(requests, states, strict=False):
+            request.state = state
+        return [_group_answers(backend, [request])[0] for request in requests]
+    return [_checked(answer) for answer in answers]
+
+
+def _checked(answer: Any) -> Answer | Exception:
+    try:
+        actions = np.asarray(answer.actions, dtype=np.float32)
+    except (AttributeError, TypeError, ValueError) as error:
+        return RuntimeError(f"the policy's actions are no array of numbers: {error}")
     if actions.ndim != 2 or not len(actions) or not np.isfinite(actions).all():
         return RuntimeError(f"the policy's actions are unusable: shape {actions.shape}, or not all finite")
     return Answer(actions, answer.looks)
+
+
+def _alike(requests: Sequence[Request]) -> list[list[int]]:
+    """Places of requests whose values have the same names and shapes, and so fit into one batch."""
+    groups: dict[Any, list[int]] = {}
+    for place, request in enumerate(requests):
+        shapes = tuple(
+            tuple((name, np.shape(value)) for name, value in sorted(look.values.items())) for look in request.looks[-1:]
+        )
+        groups.setdefault(shapes, []).append(place)
+    return list(groups.values())

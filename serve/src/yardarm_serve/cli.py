@@ -21,6 +21,7 @@ __all__ = ["main"]
 
 BACKENDS = {"lerobot": "yardarm_serve.lerobot:LeRobotBackend"}
 EXIT_USAGE = 2
+MOST = 1_000_000
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -35,11 +36,15 @@ def main(words: Sequence[str] | None = None) -> int:
         config = _server_config(arguments)
         backend = _load(arguments.backend, _options(rest))
         asyncio.run(serve(backend, config, version=yardarm_serve.__version__, on_ready=_announcing(config, ready)))
-    except (BackendError, argparse.ArgumentTypeError) as error:
+    except BackendError as error:
         print(f"yardarm-serve: {error}", file=sys.stderr)
         if ready is not None:
             print(json.dumps({"error": str(error)}), file=ready)
         return EXIT_USAGE
+    except Exception as error:
+        if ready is not None:
+            print(json.dumps({"failure": " ".join(f"{type(error).__name__}: {error}".split())}), file=ready)
+        raise
     return 0
 
 
@@ -67,8 +72,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _server_config(arguments: argparse.Namespace) -> ServerConfig:
     for name in ("max_message_mb", "max_connections", "max_batch_size"):
-        if getattr(arguments, name) <= 0:
-            raise BackendError(f"--{name} must be positive, got {getattr(arguments, name)}")
+        if not 0 < getattr(arguments, name) < MOST:
+            raise BackendError(f"--{name} must be positive, and no more than {MOST}, got {getattr(arguments, name)}")
+    if arguments.max_wait_time is not None and not 0 <= arguments.max_wait_time <= 10:
+        raise BackendError(f"--max_wait_time must be between 0 and 10 seconds, got {arguments.max_wait_time}")
     if not 0 <= arguments.port < 65536:
         raise BackendError(f"--port must be between 0 and 65535, got {arguments.port}")
     try:
@@ -133,6 +140,6 @@ def _announcing(config: ServerConfig, ready: Any) -> Any:
 
 def _end_with_parent() -> None:
     """Whoever started this server holds the other end of its standard input."""
-    while sys.stdin.buffer.read(1):
+    while os.read(0, 1):
         pass
     os._exit(0)

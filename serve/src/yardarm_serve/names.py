@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from yardarm_serve.backend import Contract
+from yardarm_serve.backend import Contract, Look
 
 __all__ = ["Misfit", "Reader", "Seen"]
 
@@ -64,6 +64,18 @@ class Reader:
                 )
             if value.dtype.kind not in "biuf":
                 raise Misfit(f"'{name}' must be numbers, not {value.dtype}")
+
+    def check_looks(self, looks: Sequence[Look], first: bool) -> None:
+        """Refuse looks of Yardarm's, whose names are the policy's already; the first of an episode shows everything."""
+        if not looks:
+            raise Misfit("nothing was seen")
+        for look in looks:
+            if unknown := [name for name, value in look.values.items() if not isinstance(value, np.ndarray)]:
+                raise Misfit(f"'{unknown[0]}' is no array")
+            self.check(look.values)
+        missing = [name for name in self.contract.inputs if name not in looks[-1].values]
+        if first and missing:
+            raise Misfit(f"'{missing[0]}' is missing; the policy reads {', '.join(self.contract.inputs)}")
 
     def _find(self, name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         renamed = [theirs for theirs, ours in self.rename_map.items() if ours == name]

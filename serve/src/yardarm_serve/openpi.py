@@ -11,13 +11,12 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from websockets.asyncio.server import ServerConnection
 
 from yardarm_serve.backend import Answer, BackendError, Episode, Look
 from yardarm_serve.names import Misfit
 from yardarm_serve.session import Session
-from yardarm_serve.wire import Malformed, pack_openpi, unpack
+from yardarm_serve.wire import Malformed, pack_openpi
 
 __all__ = ["RESET", "YARDARM", "serve_openpi"]
 
@@ -35,7 +34,7 @@ async def serve_openpi(socket: ServerConnection, session: Session, metadata: Map
     async for frame in socket:
         started = time.perf_counter()
         try:
-            answer = await _answer(session, unpack(frame))
+            answer = await _answer(session, await session.unpack(frame))
         except Exception as error:
             await socket.send(_explained(error))
             await socket.close(INTERNAL_ERROR, "see the text frame before")
@@ -68,10 +67,7 @@ async def _answer_yardarm(session: Session, message: Any) -> Answer:
         episode = None if begin is None else Episode(**begin)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Malformed(f"not a look of Yardarm's: {type(error).__name__}: {error}") from error
-    for look in looks:
-        if unknown := [name for name, value in look.values.items() if not isinstance(value, np.ndarray)]:
-            raise Misfit(f"'{unknown[0]}' is no array")
-        session.host.reader.check(look.values)
+    session.host.reader.check_looks(looks, first=episode is not None)
     if episode is not None:
         await session.begin(episode)
     elif session.episode is None:

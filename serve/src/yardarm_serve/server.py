@@ -9,8 +9,10 @@ import http
 import json
 import logging
 import signal
+import socket as sockets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from socket import SO_KEEPALIVE, SOL_SOCKET
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -32,6 +34,10 @@ __all__ = ["CLIENT_HEADER", "LOOPBACK", "ServerConfig", "serve"]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # A client that says so speaks openpi's protocol, and need not be waited for.
 CLIENT_HEADER = "Yardarm-Client"
+# An address with one of these paths says what its client speaks.
+OPENPI_PATH, VLA_EVAL_PATH = "/openpi", "/vla-eval"
+# Of a client whose machine vanished nothing is heard; the kernel asks after it.
+KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 log = logging.getLogger(__name__)
 
 
@@ -63,10 +69,15 @@ class PolicyServer:
         self._host = Host(backend, self.batcher, Reader(contract, config.rename_map), places)
         self._metadata = {YARDARM: {"version": version, **contract.to_json()}}
         self._hello = hello_of(contract, version)
+        self.conversations: set[asyncio.Task[Any]] = set()
 
     async def converse(self, socket: ServerConnection) -> None:
         """Serve one client from its first word to its last."""
+        conversation = asyncio.current_task()
+        assert conversation is not None
+        self.conversations.add(conversation)
         self.batcher.clients += 1
+        _keep_alive(socket)
         session = Session(self._host)
         try:
             first = await self._first_word(socket)
@@ -79,13 +90,16 @@ class PolicyServer:
         finally:
             session.end()
             self.batcher.clients -= 1
+            self.conversations.discard(conversation)
 
     async def _first_word(self, socket: ServerConnection) -> bytes | str | None:
-        """The hello of a client of vla-eval's; None for one of openpi's, who waits."""
-        if socket.request is not None and CLIENT_HEADER in socket.request.headers:
+        """The hello of a client of vla-eval's; None for one of openpi's, who waits. An address's path may settle it."""
+        path = urlsplit(socket.request.path).path if socket.request is not None else ""
+        if path == OPENPI_PATH or (socket.request is not None and CLIENT_HEADER in socket.request.headers):
             return None
+        wait_s = None if path == VLA_EVAL_PATH else self._config.hello_wait_s
         try:
-            first = await asyncio.wait_for(socket.recv(), self._config.hello_wait_s)
+            first = await asyncio.wait_for(socket.recv(), wait_s)
         except (TimeoutError, asyncio.TimeoutError):  # two classes before Python 3.11
             return None
         if not is_hello(first):
@@ -101,7 +115,7 @@ class PolicyServer:
             return _json(socket, {"status": "ok"})
         if not self._has_key(request):
             return socket.respond(http.HTTPStatus.UNAUTHORIZED, "Authorization: Api-Key … is missing or wrong\n")
-        if path == "/config":
+        if path == "/config" and "Origin" not in request.headers:
             return _json(socket, self._configure(dict(parse_qsl(query))))
         if self.batcher.clients >= self._config.max_connections:
             text = f"all {self._config.max_connections} connections are taken\n"
@@ -111,8 +125,8 @@ class PolicyServer:
     def _has_key(self, request: HttpRequest) -> bool:
         if self._config.api_key is None:
             return True
-        sent = request.headers.get("Authorization", "")
-        return hmac.compare_digest(sent.encode(), f"Api-Key {self._config.api_key}".encode())
+        wanted = f"Api-Key {self._config.api_key}".encode()
+        return any(hmac.compare_digest(sent.encode(), wanted) for sent in request.headers.get_all("Authorization"))
 
     def _configure(self, wanted: Mapping[str, str]) -> dict[str, Any]:
         """Read the batching, and set what a query names."""
@@ -150,6 +164,7 @@ async def serve(
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
     batching = asyncio.create_task(server.batcher.run())
+    stopping = asyncio.create_task(stop.wait())
     try:
         listening = serve_websockets(
             server.converse,
@@ -159,19 +174,37 @@ async def serve(
             origins=[None],  # a page in somebody's browser is no client
             compression=None,
             max_size=int(config.max_message_mb * 2**20),
+            max_queue=1,  # a client has one request in flight
+            open_timeout=5,
             ping_interval=None,  # a client that plays a long chunk, or a policy that compiles, is silent for minutes
         )
         async with listening as open_server:
             if on_ready is not None:
                 on_ready(next(iter(open_server.sockets)).getsockname()[1])
-            await stop.wait()
+            await asyncio.wait({batching, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            # Whoever still waits for an answer is hung up on: a policy may think for long.
+            open_server.close(close_connections=False)
+            for conversation in server.conversations:
+                conversation.cancel()
+            if batching.done():
+                batching.result()
     except OSError as error:
         raise BackendError(
-            f"cannot listen on {config.host}:{config.port}: {error.strerror or error}; try another --port"
+            f"cannot listen on {config.host}:{config.port}: {error.strerror or error}; try another --host or --port"
         ) from error
     finally:
         batching.cancel()
+        stopping.cancel()
     return server
+
+
+def _keep_alive(socket: ServerConnection) -> None:
+    raw = socket.transport.get_extra_info("socket")
+    if raw is not None:
+        raw.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
+        for name, value in KEEPALIVE.items():
+            if hasattr(sockets, name):  # not every system has them
+                raw.setsockopt(sockets.IPPROTO_TCP, getattr(sockets, name), value)
 
 
 def _json(socket: ServerConnection, content: Mapping[str, Any]) -> Response:

@@ -10,6 +10,7 @@ from typing import Any
 from yardarm_serve.backend import Answer, Backend, Episode, Look, Request
 from yardarm_serve.batching import Batcher
 from yardarm_serve.names import Reader
+from yardarm_serve.wire import IMAGE, unpack
 
 __all__ = ["Host", "Session"]
 
@@ -32,6 +33,7 @@ class Session:
         self.host = host
         self.episode: Episode | None = None
         self._state: Any = None
+        self._failed: Exception | None = None
         self._has_place = False
 
     async def begin(self, episode: Episode) -> None:
@@ -40,21 +42,37 @@ class Session:
         if self.host.places is not None:
             await self.host.places.acquire()
             self._has_place = True
-        self._state = await self.host.batcher.call(self.host.backend.start, episode)
+        try:
+            self._state = await self.host.batcher.call(self.host.backend.start, episode)
+        except BaseException as error:
+            self.end()
+            self._failed = error if isinstance(error, Exception) else None
+            raise
         self.episode = episode
 
     async def ask(self, looks: Sequence[Look], instruction: str | None = None) -> Answer:
         """The policy's answer to what was seen; an episode that nobody began begins now."""
+        if self._failed is not None:  # what never began cannot go on
+            raise self._failed
         if self.episode is None:
             await self.begin(Episode(instruction or ""))
         assert self.episode is not None
         if instruction is not None and instruction != self.episode.instruction:
             self.episode = replace(self.episode, instruction=instruction)
-        return await self.host.batcher.ask(Request(self.episode, self._state, looks))
+        request = Request(self.episode, self._state, looks)
+        answer = await self.host.batcher.ask(request)
+        self._state = request.state
+        return answer
+
+    async def unpack(self, frame: bytes | str) -> Any:
+        """A message; one with compressed images is unpacked where nobody waits for it."""
+        if isinstance(frame, bytes) and IMAGE in frame:
+            return await asyncio.to_thread(unpack, frame)
+        return unpack(frame)
 
     def end(self) -> None:
         """Let go of the episode."""
-        self.episode = self._state = None
+        self.episode = self._state = self._failed = None
         if self._has_place and self.host.places is not None:
             self.host.places.release()
             self._has_place = False

@@ -71,8 +71,7 @@ async def serve_vla_eval(
     while True:
         seq = 0
         try:
-            message = unpack(frame)
-            kind, payload, seq = _parts(message)
+            kind, payload, seq = _parts(await session.unpack(frame))
             if kind == "hello":
                 await _send(socket, "hello", dict(metadata), seq)
             elif kind == "episode_start":
@@ -82,6 +81,7 @@ async def serve_vla_eval(
                 action = await _act(session, stepper, payload)
                 await _send(socket, "action", {"actions": action}, seq)
             elif kind == "episode_end":
+                stepper = Stepper()
                 session.end()
             elif kind != "error":
                 raise Malformed(f"a message of type '{kind}' is unknown")

@@ -14,12 +14,15 @@ from typing import Any
 import msgpack
 import numpy as np
 
-__all__ = ["Malformed", "pack_openpi", "pack_vla_eval", "unpack"]
+__all__ = ["IMAGE", "Malformed", "pack_openpi", "pack_vla_eval", "unpack"]
 
 # Booleans, integers, floats and strings: what is left would run code, or be pointers.
 SAFE_KINDS = frozenset("biufSU")
-# A small file can hold a picture that fills the memory.
+# Of all pictures in a message together: a small file can hold one that fills the memory.
 MOST_PIXELS = 64_000_000
+# What a message with compressed pictures contains; they take a while to decode.
+IMAGE = b"__image__"
+Part = Callable[[str], Any]
 
 
 class Malformed(ValueError):
@@ -41,7 +44,7 @@ def unpack(data: bytes | str) -> Any:
     if isinstance(data, str):
         raise Malformed("a text frame, where a binary one with msgpack is expected")
     try:
-        return msgpack.unpackb(data, object_hook=_restored)
+        return msgpack.unpackb(data, object_hook=_Restorer())
     except Malformed:
         raise
     except Exception as error:  # msgpack raises a dozen kinds, and so do damaged arrays and images
@@ -67,21 +70,39 @@ def _vla_eval_form(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be sent")
 
 
-def _restored(form: Mapping[Any, Any]) -> Any:
-    """The array, scalar or image that a map stands for, or the map."""
-    for marker, restore in RESTORERS.items():
-        if marker in form:
-            return restore(form.__getitem__)
-        if marker.encode() in form:
-            return restore(partial(_by_bytes, form))
-    return form
+class _Restorer:
+    """Makes the arrays, scalars and images of one message from the maps that stand for them."""
+
+    def __init__(self) -> None:
+        self._pixels_left = MOST_PIXELS
+
+    def __call__(self, form: Mapping[Any, Any]) -> Any:
+        for marker, restore in (("__ndarray__", _array), ("__npgeneric__", _scalar), ("__image__", self._image)):
+            if marker in form:
+                return restore(form.__getitem__)
+            if marker.encode() in form:
+                return restore(partial(_by_bytes, form))
+        return form
+
+    def _image(self, part: Part) -> np.ndarray:
+        if part("format") == "raw":
+            return _array(part)
+        try:
+            from PIL import Image
+        except ImportError:
+            raise Malformed("images in PNG or JPEG need Pillow here: pip install pillow") from None
+        with Image.open(io.BytesIO(part("data")), formats=("PNG", "JPEG")) as image:
+            self._pixels_left -= image.width * image.height
+            if self._pixels_left < 0:
+                raise Malformed(f"an image of {image.width}×{image.height} pixels is too large")
+            return np.asarray(image)
 
 
 def _by_bytes(form: Mapping[Any, Any], name: str) -> Any:
     return form[name.encode()]
 
 
-def _array(part: Callable[[str], Any]) -> np.ndarray:
+def _array(part: Part) -> np.ndarray:
     dtype, shape, data = _safe(np.dtype(part("dtype"))), tuple(part("shape")), part("data")
     if any(side < 0 for side in shape):
         raise Malformed(f"an array of shape {shape}")
@@ -90,27 +111,11 @@ def _array(part: Callable[[str], Any]) -> np.ndarray:
     return np.frombuffer(data, dtype).reshape(shape)
 
 
-def _scalar(part: Callable[[str], Any]) -> Any:
+def _scalar(part: Part) -> Any:
     return _safe(np.dtype(part("dtype"))).type(part("data"))
-
-
-def _image(part: Callable[[str], Any]) -> np.ndarray:
-    if part("format") == "raw":
-        return _array(part)
-    try:
-        from PIL import Image
-    except ImportError:
-        raise Malformed("images in PNG or JPEG need Pillow here: pip install pillow") from None
-    with Image.open(io.BytesIO(part("data")), formats=("PNG", "JPEG")) as image:
-        if image.width * image.height > MOST_PIXELS:
-            raise Malformed(f"an image of {image.width}×{image.height} pixels is too large")
-        return np.asarray(image)
 
 
 def _safe(dtype: np.dtype) -> np.dtype:
     if dtype.kind not in SAFE_KINDS:
         raise Malformed(f"arrays of {dtype} are not allowed")
     return dtype
-
-
-RESTORERS = {"__ndarray__": _array, "__npgeneric__": _scalar, "__image__": _image}

@@ -110,6 +110,7 @@ def env_from_data(data: Any, command: str = EVAL) -> BenchmarkConfig:
 def policy_from_data(data: Mapping[str, Any]) -> PolicySpec:
     """A policy from what stands below ``policy``."""
     options = {str(name): _plain(value) for name, value in data.items() if name != "type"}
+    options |= {name: str(data[name]) for name in ("url", *SECRETS) if name in data}  # 00123 is no number there
     kind = str(data.get("type") or "")
     if data.get("path") is not None:
         texts = {name: str(data[name]) for name in ("path", "revision", "device", "dtype", "python") if name in data}

@@ -67,7 +67,7 @@ def _evaluate(config: EvalConfig, policy: LoadedPolicy, tasks: tuple[TaskSpec, .
             run.play_missing_episodes()
             if config.eval.videos:
                 film_finished_episodes(folder, plan, journal, config.eval, run.listener)
-            warnings = run.odd_actions()
+            warnings = run.warnings()
             run.manifest.finish(warnings)
         finally:
             run.manifest.close()
@@ -117,7 +117,7 @@ class _Run:
                         self.manifest.keep_current()
                         self.listener.finished(record)
 
-    def odd_actions(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """What to tell of a policy that may have another convention than its environment's."""
         if getattr(self.policy.policy, "scripted", False):
             return ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 import platform
-import re
 import subprocess
 import sys
 import time
@@ -32,10 +31,6 @@ SESSION = (
     "other_interpreters",
     "inference",
 )
-
-
-# Keys are for servers, and not for the readers of a run.
-SECRET = re.compile(r"^(--[\w.]*api_key=).*$")
 
 
 class Manifest:
@@ -102,9 +97,21 @@ def _provenance() -> dict[str, Any]:
             "memory_gb": total_memory_gb(),
         },
         "git_commit": _git_commit(),
-        "command": [Path(sys.argv[0]).name, *(SECRET.sub(r"\1…", word) for word in sys.argv[1:])],
+        "command": [Path(sys.argv[0]).name, *_without_secrets(sys.argv[1:])],
         "environment": {name: os.environ[name] for name in ("MUJOCO_GL", "OMP_NUM_THREADS") if name in os.environ},
     }
+
+
+def _without_secrets(words: Sequence[str]) -> list[str]:
+    """Keys are for servers, and not for the readers of a run: ``--policy.api_key=KEY``, or the word after the flag."""
+    shown: list[str] = []
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if shown and shown[-1].endswith("api_key") and shown[-1].startswith("--"):
+            shown.append("…")
+        else:
+            shown.append(f"{name}=…" if equals and name.endswith("api_key") else word)
+    return shown
 
 
 def _git_commit() -> str | None:

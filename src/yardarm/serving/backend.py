@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import yardarm_serve
@@ -37,6 +38,7 @@ class PolicyBackend:
             images=images,
             steps=wants.steps,
             action_size=getattr(self._policy, "action_size", None) or (task.env.action.size if task else None),
+            repeatable=not isinstance(self._policy, BatchedPolicy) or self._policy.batching.rows is not None,
             about=loaded.describe(),
         )
 
@@ -66,7 +68,8 @@ class PolicyBackend:
     def _known(self, episode: yardarm_serve.Episode) -> EpisodeSpec:
         """The episode as policies know it; what the client does not say is the task's that was given to the server."""
         if episode.action_size is None and self._task is not None:
-            return EpisodeSpec(self._task, episode.index, episode.seed)
+            task = replace(self._task, instruction=episode.instruction or self._task.instruction)
+            return EpisodeSpec(task, episode.index, episode.seed)
         size = episode.action_size or self.contract.action_size
         if size is None:
             raise BackendError(

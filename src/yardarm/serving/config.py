@@ -12,6 +12,8 @@ from yardarm.tasks import option, positive
 
 __all__ = ["ServeOptions"]
 
+MOST = 1_000_000
+
 
 @dataclass
 class ServeOptions:
@@ -30,6 +32,8 @@ class ServeOptions:
     def __post_init__(self) -> None:
         for name in ("max_message_mb", "max_connections", "max_batch_size"):
             positive(f"--{name}", getattr(self, name))
+            if not getattr(self, name) < MOST:
+                raise UsageError(f"--{name} must be less than {MOST}, got {getattr(self, name)}")
         if not 0 <= self.port < 65536:
             raise UsageError(f"--port must be between 0 and 65535, got {self.port}")
         if self.max_wait_time is not None and not 0 <= self.max_wait_time <= 10:

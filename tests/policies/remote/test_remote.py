@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
+import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgpack
 import numpy as np
 import pytest
 from toy_world import MoverPolicy, ToyConfig
 
-from tests.helpers import courses, journal_lines, wait_until
+from tests.helpers import courses, journal_lines, wait_until, yardarm
 from tests.policies.remote.servers import OpenpiServer, VlaEvalServer, open_server
 from tests.serve.running import Running, running
 from yardarm.api import evaluate
-from yardarm.errors import PolicyFault, UsageError
-from yardarm.policies import ActionChunk, ObservationSpec, PolicySpec, Request, open_policy
+from yardarm.errors import ConnectionFault, PolicyFault, UsageError
+from yardarm.policies import ActionChunk, Look, ObservationSpec, PolicySpec, Request, open_policy
+from yardarm.policies.remote.connection import Address
+from yardarm.policies.remote.protocols import dial
 from yardarm.results import RunResult
 from yardarm.serving import PolicyBackend
 from yardarm.tasks.metaworld import MetaworldConfig
@@ -239,10 +244,11 @@ def test_a_server_that_declares_other_actions_is_refused_unless_they_are_convert
     ("options", "message"),
     [
         ({"url": "localhost:8000"}, "--policy.url=localhost:8000 is no address of a server"),
+        ({"url": "ws://me:secret@host:8000"}, "--policy.url must hold no password"),
         ({"protocol": "openpy"}, "did you mean 'openpi'"),
         ({"replan": -1}, "--policy.replan must be a number of at least 0, got -1"),
         ({"timeout_s": "soon"}, "--policy.timeout_s must be a number"),
-        ({"replan": 11}, "--policy.replan=11: the server answers with 10 action"),
+        ({"replan": 11}, "answers with 10 action(s) only, of which 11 were to be played: give --policy.replan=10"),
         ({"observations": None}, "there is no preset for toy with openpi"),
         ({"observations": {"x": "observation.stat"}}, "did you mean 'observation.state'"),
         ({"observations": {"x": {"from": "observation.image", "rotate": 45}}}, "rotate must be 0, 90, 180 or 270"),
@@ -276,12 +282,50 @@ def test_a_server_that_is_not_there_or_wants_a_key_is_told_at_once(
         assert play(remote(server.url), tmp_path / "run").counts.episodes == 8
 
 
-def test_a_key_is_not_written_down(tmp_path: Path) -> None:
-    with running(at_home(MoverPolicy()), api_key="sesame") as server:
-        play(remote(server.url, api_key="sesame"), tmp_path / "run")
+@pytest.mark.parametrize("flag", [["--policy.api_key=00123"], ["--policy.api_key", "00123"]])
+def test_a_key_is_taken_as_it_is_and_not_written_down(flag: list[str], tmp_path: Path) -> None:
+    with running(at_home(MoverPolicy()), api_key="00123") as server:
+        flags = ["--policy.type=remote", f"--policy.url={server.url}", "--env.type=toy", "--eval.n_episodes=1"]
+        answer = yardarm("eval", *flags, *flag, f"--output_dir={tmp_path / 'run'}")
+    assert answer.returncode == 0, answer.stderr
     texts = [file.read_text() for file in (tmp_path / "run").iterdir() if file.is_file()]
     assert texts
-    assert not any("sesame" in text for text in texts)
+    assert not any("00123" in text for text in texts)
+
+
+def test_a_mistake_leaves_no_connection_behind(tmp_path: Path) -> None:
+    backend = at_home(HistoryPolicy())
+    object.__setattr__(backend.contract, "action_size", 5)
+    with running(backend) as server:
+        for _ in range(3):
+            with pytest.raises(UsageError, match="actions have 5 numbers"):
+                play(remote(server.url), tmp_path / "run")
+            with pytest.raises(UsageError, match="rename_map renames 'a' to 'b', which the policy does not read"):
+                play(remote(server.url, rename_map={"a": "b"}), tmp_path / "run")
+        config = server.url.replace("ws", "http", 1) + "/config"
+        wait_until(lambda: json.load(urllib.request.urlopen(config))["connections"] == 0)
+
+
+def test_a_proxy_for_the_world_is_not_asked_for_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with running(at_home(MoverPolicy())) as server:
+        assert play(remote(server.url), tmp_path / "run", n_episodes=1).counts.episodes == 2
+
+
+def test_a_server_that_stops_reading_is_given_up_in_time() -> None:
+    def read_nothing(socket: Any) -> None:
+        socket.send(msgpack.packb({}))
+        time.sleep(20)
+
+    with open_server(OpenpiServer, towards_goal) as server:
+        server.converse = read_nothing
+        connection = dial(Address(server.url, timeout_s=1), "openpi")
+        started = time.perf_counter()
+        with pytest.raises(ConnectionFault):
+            connection.ask([Look(0, {"image": np.zeros((5000, 5000, 3), np.uint8)})], "")
+        assert time.perf_counter() - started < 10
+        connection.close()
 
 
 def test_no_more_episodes_run_at_once_than_the_server_takes(tmp_path: Path) -> None:

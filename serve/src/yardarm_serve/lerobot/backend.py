@@ -44,7 +44,7 @@ class LeRobotBackend:
 
     def start(self, episode: Episode) -> EpisodeMemory:
         """A memory of its own."""
-        if self._loaded.config.type == "xvla" and episode.benchmark == "libero":
+        if self._loaded.config.type == "xvla" and episode.benchmark.startswith("libero"):
             raise BackendError(
                 "X-VLA reads LIBERO's controller, which is no part of the observations here: evaluate it with LeRobot"
             )
@@ -53,12 +53,9 @@ class LeRobotBackend:
     def infer(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer all at once, or one after the other."""
         with torch.inference_mode(), self._autocast():
-            if self._kind.mode is not Mode.BATCHED:
-                return [self._step(request) for request in requests]
-            answers: dict[int, Answer] = {}
-            for group in _alike(requests):
-                answers |= zip(group, self._predict([requests[place] for place in group]), strict=True)
-            return [answers[place] for place in range(len(requests))]
+            if self._kind.mode is Mode.BATCHED:
+                return self._predict(requests)
+            return [self._step(request) for request in requests]
 
     def _predict(self, requests: Sequence[Request]) -> list[Answer]:
         """One call of `predict_action_chunk` for all; alone in a batch, an episode has the generators to itself."""
@@ -141,6 +138,7 @@ def _contract(loaded: Loaded, kind: Any, name: str, path: str) -> Contract:
         steps=int(getattr(config, "n_obs_steps", 1) or 1) if kind.mode is Mode.SWAPPED else 1,
         action_size=int(config.output_features["action"].shape[0]),
         episodes=1 if kind.mode is Mode.ALONE else None,
+        repeatable=kind.mode is not Mode.BATCHED,
         about={
             "type": config.type,
             "path": path,
@@ -161,12 +159,3 @@ def _batch(requests: Sequence[Request], looks: Sequence[Look]) -> dict[str, Any]
         is_image = values.dtype == torch.uint8 and values.ndim == 4
         batch[name] = values.permute(0, 3, 1, 2).float() / 255 if is_image else values.float()
     return batch
-
-
-def _alike(requests: Sequence[Request]) -> list[list[int]]:
-    """Places of requests whose values have the same shapes, and so fit into one batch."""
-    groups: dict[Any, list[int]] = {}
-    for place, request in enumerate(requests):
-        shapes = tuple((name, value.shape) for name, value in request.looks[-1].values.items())
-        groups.setdefault(shapes, []).append(place)
-    return list(groups.values())

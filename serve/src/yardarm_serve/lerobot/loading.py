@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import hashlib
 import sys
@@ -63,8 +64,8 @@ def load(
             pretrained_path=str(folder),
             preprocessor_overrides={"device_processor": {"device": config.device}},
         )
-    except (ImportError, OSError, ValueError, KeyError, RuntimeError) as error:
-        raise BackendError(f"{folder} cannot be loaded: {_one_line(error)}") from error
+    except Exception as error:  # LeRobot, safetensors and transformers have many
+        raise BackendError(f"{folder} cannot be loaded by this LeRobot: {_one_line(error)}") from error
     policy.to(config.device).eval()
     _check_weights(policy, folder)
     return Loaded(policy, config, processors[0], processors[1], folder)
@@ -94,12 +95,19 @@ def _config(kind: Any, folder: Path, overrides: Mapping[str, Any]) -> Any:
             f"{folder / 'config.json'} cannot be read by this LeRobot: {_one_line(error)}; "
             "was the checkpoint made by a newer one?"
         ) from error
+    fields = [field.name for field in dataclasses.fields(config)]
     for name, value in overrides.items():
-        if not hasattr(config, name):
-            close = difflib.get_close_matches(name, vars(config), n=1)
+        if name not in fields:
+            close = difflib.get_close_matches(name, fields, n=1)
             hint = f"; did you mean '{close[0]}'?" if close else ""
             raise BackendError(f"--policy.{name}: a checkpoint of type '{config.type}' has no such field{hint}")
         setattr(config, name, value)
+    if overrides and hasattr(config, "__post_init__"):
+        try:
+            config.__post_init__()  # LeRobot's own checks, once more
+        except Exception as error:
+            given = ", ".join(f"--policy.{name}={value}" for name, value in overrides.items())
+            raise BackendError(f"{given} does not fit: {_one_line(error)}") from error
     return config
 
 
@@ -110,7 +118,8 @@ def _policy(kind: Any, folder: Path, config: Any) -> Any:
 
     adapter = PeftConfig.from_pretrained(folder)
     base = kind.from_pretrained(adapter.base_model_name_or_path, config=config)
-    return PeftModel.from_pretrained(base, folder, config=adapter)
+    # The adapters are inside the base by now, which is what keeps an episode's queues.
+    return PeftModel.from_pretrained(base, folder, config=adapter).get_base_model()
 
 
 def _device(name: str) -> str:
@@ -124,21 +133,40 @@ def _device(name: str) -> str:
 
 
 def _check_weights(policy: Any, folder: Path) -> None:
-    """Some of LeRobot's loaders print an error and go on with random weights: a policy must have its checkpoint's."""
+    """Some of LeRobot's loaders log an error and go on with random weights: a policy must have its checkpoint's."""
     file = folder / "model.safetensors"
     if not file.is_file():
-        return
+        return  # adapters, whose base lies elsewhere
     from safetensors import safe_open
 
-    loaded = policy.state_dict()
+    own = dict(policy.named_parameters())
     with safe_open(file, framework="pt") as stored:
-        known = [(name, own) for name in stored.keys() for own in (name, f"model.{name}") if own in loaded]  # noqa: SIM118
-        if not known:
-            raise BackendError(f"{file}: none of its tensors is in the policy that LeRobot made of it")
-        for name, own in known[:: max(1, len(known) // COMPARED)]:
-            value, tensor = loaded[own].cpu(), stored.get_tensor(name)
-            if value.shape != tensor.shape or not torch.equal(value, tensor.to(value.dtype)):
-                raise BackendError(f"{file}: LeRobot did not load '{name}'; its own output above may say why")
+        names = set(stored.keys())
+        found = {name: key for name in own for key in (name, name.removeprefix("model.")) if key in names}
+        if 2 * len(found) < len(own):  # LeRobot renames some types' tensors: then they are known by what they hold
+            _check_some_content(own, stored, file)
+            return
+        places = {own[name].data_ptr() for name in found}  # shared tensors are stored once
+        missing = [name for name in own if name not in found and own[name].data_ptr() not in places]
+        sample = list(found)[:: max(1, len(found) // COMPARED)]
+        different = [name for name in sample if not _same(own[name], stored, found[name])]
+        for name in [*missing, *different][:1]:
+            raise BackendError(f"{file}: LeRobot did not load '{name}' from it, and went on with other weights")
+
+
+def _same(parameter: torch.Tensor, stored: Any, key: str) -> bool:
+    tensor = stored.get_tensor(key)
+    return parameter.shape == tensor.shape and torch.equal(parameter.detach().cpu(), tensor.to(parameter.dtype))
+
+
+def _check_some_content(own: Mapping[str, torch.Tensor], stored: Any, file: Path) -> None:
+    """At least one of the largest parameters must be a tensor of the file."""
+    largest = sorted(own.values(), key=lambda value: value.numel(), reverse=True)[:COMPARED]
+    keys = {key: tuple(stored.get_slice(key).get_shape()) for key in stored.keys()}  # noqa: SIM118
+    for parameter in largest:
+        if any(shape == tuple(parameter.shape) and _same(parameter, stored, key) for key, shape in keys.items()):
+            return
+    raise BackendError(f"{file}: LeRobot loaded none of its tensors, and went on with other weights")
 
 
 def content_hash(folder: Path, extra: str) -> str:

@@ -63,10 +63,16 @@ def own_randomness(memory: EpisodeMemory, shape: tuple[int, ...], device: str) -
 
 
 def _generators() -> list[torch.Tensor]:
-    return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [])]
+    if torch.cuda.is_available():
+        return [torch.get_rng_state(), *torch.cuda.get_rng_state_all()]
+    if torch.backends.mps.is_available():
+        return [torch.get_rng_state(), torch.mps.get_rng_state()]
+    return [torch.get_rng_state()]
 
 
 def _restore(states: list[torch.Tensor]) -> None:
     torch.set_rng_state(states[0])
-    if len(states) > 1:
+    if torch.cuda.is_available():
         torch.cuda.set_rng_state_all(states[1:])
+    elif len(states) > 1:
+        torch.mps.set_rng_state(states[1])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from socket import SHUT_RDWR, SO_KEEPALIVE, SO_SNDTIMEO, SOL_SOCKET
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import numpy as np
 import yardarm_serve
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.sync.client import ClientConnection, connect
-from yardarm_serve.server import CLIENT_HEADER
+from yardarm_serve.server import CLIENT_HEADER, LOOPBACK
 from yardarm_serve.wire import Malformed, unpack
 
 from yardarm.errors import ConnectionFault, PolicyFault, UsageError
@@ -80,8 +83,13 @@ class Socket:
                     compression=None,
                     max_size=None,
                     ping_interval=None,  # openpi's server cannot answer pings while it infers
+                    proxy=None if urlsplit(address.url).hostname in LOOPBACK else True,
                 )
             )
+        raw = self._socket.socket
+        raw.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
+        # A server that stops reading must not hold a sender for ever.
+        raw.setsockopt(SOL_SOCKET, SO_SNDTIMEO, struct.pack("ll", max(1, int(address.timeout_s)), 0))
 
     def send(self, frame: bytes) -> None:
         """Send a binary frame."""
@@ -101,9 +109,15 @@ class Socket:
         return None
 
     def close(self) -> None:
-        """Hang up, without waiting for the other side."""
+        """Hang up, without waiting for the other side; whoever waits for it waits no longer."""
         # The closing handshake can take a second, which nobody should wait for.
-        threading.Thread(target=self._open.close, daemon=True).start()
+        threading.Thread(target=self._hang_up, daemon=True).start()
+
+    def _hang_up(self) -> None:
+        with contextlib.suppress(Exception):
+            self._open.close()
+        with contextlib.suppress(OSError):
+            self._socket.socket.shutdown(SHUT_RDWR)
 
     @contextlib.contextmanager
     def _our_errors(self) -> Any:

@@ -12,7 +12,8 @@ from yardarm.tasks import TaskSpec
 
 __all__ = ["complaints", "wanted_by"]
 
-# vla-eval's words for what a benchmark's actions mean. A server may leave them open, as "raw".
+# What a benchmark's actions mean, in vla-eval's words; of Meta-World it does not speak itself. A server may leave them
+# open, as "raw".
 ACTIONS: Mapping[str, Mapping[str, str]] = {
     "libero": {"position": "delta_xyz", "rotation": "axis_angle", "gripper": "binary_close_positive"},
     "metaworld": {"position": "delta_xyz", "gripper": "binary_close_positive"},

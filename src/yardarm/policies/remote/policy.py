@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from yardarm_serve.openpi import YARDARM
 
@@ -57,6 +58,8 @@ class RemotePolicy:
             raise UsageError(f"--policy.protocol={protocol} is unknown{known}")
         if not str(url).startswith(("ws://", "wss://")):
             raise UsageError(f"--policy.url={url} is no address of a server; it looks like ws://host:8000")
+        if "@" in urlsplit(str(url)).netloc:  # it would be written into the run's files
+            raise UsageError("--policy.url must hold no password; a key is given as --policy.api_key")
         _check_numbers(replan=(replan, 0), connections=(connections, 0), patience_s=(patience_s, 0))
         _check_numbers(timeout_s=(timeout_s, 0.001))
         key = str(api_key) if api_key else os.environ.get(KEY_VARIABLE)
@@ -75,10 +78,17 @@ class RemotePolicy:
             connection = self._dial()
         except ConnectionFault as fault:
             raise UsageError(f"{fault}; is the server running there?") from fault
+        try:
+            self._agree(connection, tasks)
+        except BaseException:
+            connection.close()
+            raise
+        self._pool.put(connection)
+
+    def _agree(self, connection: Connection, tasks: Sequence[TaskSpec]) -> None:
         self._declared = connection.declared
-        self._protocol = (
-            "vla-eval" if isinstance(connection, VlaEvalConnection) else "openpi"
-        )  # no more to be found out
+        # Further connections need not find it out again.
+        self._protocol = "vla-eval" if isinstance(connection, VlaEvalConnection) else "openpi"
         self._translation: Translation
         if isinstance(connection, YardarmConnection):
             contract = connection.declared[YARDARM]
@@ -88,7 +98,6 @@ class RemotePolicy:
         else:
             self._translation = Mapped.agree(connection, self._protocol, tasks, self._wishes)
         self.wants = self._translation.wants
-        self._pool.put(connection)
 
     @property
     def id(self) -> str:
@@ -101,7 +110,13 @@ class RemotePolicy:
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it."""
-        return {"url": self._address.url, "declared": _plain(self._declared), **self._translation.to_json()}
+        repeatable = bool(self._declared.get(YARDARM, {}).get("repeatable")) and self._protocol == "openpi"
+        return {
+            "url": self._address.url,
+            "repeatable": repeatable,
+            "declared": _plain(self._declared),
+            **self._translation.to_json(),
+        }
 
     def start(self, episode: EpisodeSpec) -> Link:
         """Nothing is sent yet: the scheduler must not wait for a server."""
@@ -126,13 +141,14 @@ class RemotePolicy:
         looks = [Look(look.step, self._translation.sent(look.values, instruction)) for look in request.looks]
         try:
             with link.lock:
-                if link.connection is not None:
-                    reply = link.connection.ask(looks, instruction)
-                else:
-                    reply = self._begin(link, request.episode, looks)
-        except (ConnectionFault, PolicyFault):
-            self._pool.drop(link)
-            raise
+                try:
+                    if link.connection is not None:
+                        reply = link.connection.ask(looks, instruction)
+                    else:
+                        reply = self._begin(link, request.episode, looks)
+                except (ConnectionFault, PolicyFault):
+                    self._pool.drop(link)
+                    raise
         finally:
             self._pool.settle(link)
         return self._translation.chunk(reply)

@@ -39,7 +39,8 @@ class ConnectionPool:
         self._free: list[Connection] = []
         self._used: list[Connection] = []
         self._lock = threading.Lock()
-        self._away = self._closed = False
+        self._away = False
+        self._closed = threading.Event()
 
     def put(self, connection: Connection) -> None:
         """Keep a connection for the next episode."""
@@ -56,31 +57,37 @@ class ConnectionPool:
         connection = self._new()
         with self._lock:
             self._used.append(connection)
+        if self._closed.is_set():  # meanwhile
+            self.close()
+            raise ConnectionFault("the run is over")
         return connection
 
     def _new(self) -> Connection:
         given_up = time.monotonic() + self._patience_s
         pause = FIRST_PAUSE_S
         while True:
+            if self._closed.is_set():
+                raise ConnectionFault("the run is over")
             try:
                 connection = self._dial()
             except ConnectionFault as fault:
-                if self._closed:
-                    raise
                 self._say_that_it_is_away(fault)
                 if time.monotonic() + pause > given_up:
                     raise PolicyFault(
                         f"{fault}, for {self._patience_s:g} s now; finished episodes are kept: start the server, and "
                         "the same command with the same --output_dir goes on"
                     ) from fault
-                time.sleep(pause * random.uniform(0.5, 1.0))  # not all at the same moment
+                self._closed.wait(pause * random.uniform(0.5, 1.0))  # not all at the same moment
                 pause = min(2 * pause, LONGEST_PAUSE_S)
             else:
                 self._away = False
                 return connection
 
     def drop(self, link: Link) -> None:
-        """Hang up a connection that failed, and those that lie idle: the server that they led to may be gone."""
+        """Hang up a connection that failed, and those that lie idle: the server that they led to may be gone.
+
+        The caller holds the link's lock.
+        """
         with self._lock:
             lost, self._free = [*self._free, link.connection], []
             self._used = [other for other in self._used if other is not link.connection]
@@ -90,28 +97,36 @@ class ConnectionPool:
                 connection.close()
 
     def settle(self, link: Link) -> None:
-        """Take an episode's connection back if the episode is over, and nobody waits on it."""
-        if not link.lock.acquire(blocking=False):
-            return  # who waits for an answer settles it afterwards
-        try:
-            if not link.over or link.connection is None:
-                return
+        """Take an episode's connection back if the episode is over, and nobody waits on it.
+
+        Whoever waits for an answer settles it afterwards. Both look again after they let go of the lock, so that none
+        relies on the other while the other relies on it.
+        """
+        while link.over and link.connection is not None and link.lock.acquire(blocking=False):
             try:
-                link.connection.end(link.outcome)
-                self.put(link.connection)
-                link.connection = None
-            except ConnectionFault:  # the episode is over: there is nothing to lose
-                self.drop(link)
-        finally:
-            link.lock.release()
+                self._end(link)
+            finally:
+                link.lock.release()
+
+    def _end(self, link: Link) -> None:
+        connection = link.connection
+        if connection is None:
+            return
+        try:
+            connection.end(link.outcome)
+        except ConnectionFault:  # the episode is over: there is nothing to lose
+            self.drop(link)
+        else:
+            link.connection = None
+            self.put(connection)
 
     def open(self) -> None:
         """Begin, perhaps once more."""
-        self._closed = False
+        self._closed.clear()
 
     def close(self) -> None:
         """Hang up everything: whoever still waits for an answer waits no longer."""
-        self._closed = True
+        self._closed.set()
         with self._lock:
             all_of_them, self._free, self._used = [*self._free, *self._used], [], []
         for connection in all_of_them:

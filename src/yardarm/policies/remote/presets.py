@@ -1,4 +1,8 @@
-"""What servers that were made for a benchmark expect to be sent, as their authors' own clients send it."""
+"""What servers that were made for a benchmark expect to be sent.
+
+For LIBERO it is what openpi's and vla-eval's own clients send. Neither has a client for Meta-World: there the names are
+chosen here, in their manner.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +49,8 @@ PRESETS: Mapping[tuple[str, str], Preset] = {
     ("vla-eval", "libero"): Preset(
         {
             "images": {
-                "agentview": _image("observation.images.image"),
-                "wrist": _image("observation.images.image2"),
+                "agentview": _image("observation.images.image", 256),
+                "wrist": _image("observation.images.image2", 256),
             },
             # vla-eval's angles are at most half a turn, openpi's may be more.
             "states": ["observation.state[0:3]", "observation.state[3:6] as axis_angle", "observation.state[6:8]"],

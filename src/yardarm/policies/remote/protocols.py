@@ -27,26 +27,29 @@ SILENCE_S = 2.0
 
 def dial(address: Address, protocol: str) -> Connection:
     """Connect, and find out what the server speaks if need be."""
-    if protocol == "vla-eval":
-        return VlaEvalConnection(Socket(address, plain=True), address)
-    socket = Socket(address, plain=False)
-    metadata = socket.receive(SILENCE_S if protocol == "auto" else None)
-    if metadata is None:
-        return _hello_or_openpi(socket, address)
+    socket = Socket(address, plain=protocol == "vla-eval")
+    try:
+        if protocol == "vla-eval":
+            return VlaEvalConnection(socket, address)
+        metadata = socket.receive(SILENCE_S if protocol == "auto" else None)
+        if metadata is not None:
+            return _openpi(socket, address, metadata)
+        # A silent server waits for a hello, or is one of openpi's that is busy: that is asked again, with patience.
+        try:
+            return VlaEvalConnection(socket, address)
+        except (PolicyFault, ConnectionFault):
+            socket.close()
+            return dial(address, "openpi")
+    except BaseException:
+        socket.close()
+        raise
+
+
+def _openpi(socket: Socket, address: Address, metadata: Any) -> Connection:
     if not isinstance(metadata, Mapping):
         raise PolicyFault(f"the server at {address.url} speaks no protocol that is known here")
-    if YARDARM in metadata:
-        return YardarmConnection(socket, address, metadata)
-    return OpenpiConnection(socket, address, metadata)
-
-
-def _hello_or_openpi(socket: Socket, address: Address) -> Connection:
-    """A silent server waits for a hello, or is one of openpi's that is busy: then it is asked again, with patience."""
-    try:
-        return VlaEvalConnection(socket, address)
-    except (PolicyFault, ConnectionFault):
-        socket.close()
-        return dial(address, "openpi")
+    kind = YardarmConnection if YARDARM in metadata else OpenpiConnection
+    return kind(socket, address, metadata)
 
 
 class OpenpiConnection:

@@ -9,7 +9,7 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import yardarm_serve
 
@@ -30,6 +30,8 @@ sys.exit(main())
 """
 FAREWELL_LIMIT_S = 10.0
 MISSING = "No module named "
+# What the server itself needs, and what its policy does.
+SMALL_PACKAGES = ("msgpack", "websockets", "numpy")
 
 
 class ServerProcess:
@@ -40,33 +42,34 @@ class ServerProcess:
         self._arguments = list(arguments)
         self._port = 0
         self._process: subprocess.Popen[str] | None = None
-        self._lock = threading.Lock()
+        self._starting = threading.Lock()
+        self._closed = False
         with tempfile.NamedTemporaryFile(prefix="yardarm-serve-", suffix=".log", delete=False) as file:
             self._log = Path(file.name)
 
     def start(self) -> str:
         """Start it, unless it runs, wait until it listens, and return its address."""
-        with self._lock:
+        with self._starting:
+            if self._closed:
+                raise ConnectionFault("the policy's server is closed")
             if self._process is None or self._process.poll() is not None:
-                is_first = self._port == 0
-                complaint = self._launch()
-                if complaint and is_first:
-                    self._log.unlink(missing_ok=True)
-                    raise self._explained(complaint)
-                if complaint:
-                    raise ConnectionFault(f"the policy's server could not be started again: {complaint}")
+                self._launch()
             return f"ws://127.0.0.1:{self._port}"
 
     def close(self) -> None:
-        """End it, and wait until it is gone."""
-        with self._lock:
+        """End it, even while it is starting, and wait until it is gone."""
+        self._closed = True
+        if self._process is not None:
+            _end(self._process)
+        with self._starting:  # who was waiting for its first word has heard that there is none
             if self._process is not None:
-                self._end(self._process)
-                self._process = None
+                _end(self._process)
+            self._process = None
             self._log.unlink(missing_ok=True)
 
-    def _launch(self) -> str | None:
-        """Start the process and hear from it; return what went wrong, if anything did."""
+    def _launch(self) -> None:
+        """Start the process and wait for its first word."""
+        is_first = self._port == 0
         command = [self._python, "-c", PROGRAM, yardarm_serve.__file__, "--announce", f"--port={self._port}"]
         with self._log.open("a") as log:
             try:
@@ -80,49 +83,60 @@ class ServerProcess:
                     start_new_session=True,
                 )
             except OSError as error:
+                self._log.unlink(missing_ok=True)
                 raise UsageError(f"--policy.python={self._python} cannot be run: {error.strerror}") from error
-        assert process.stdout is not None
-        try:
-            said = self._first_line(process.stdout)
-        except BaseException:  # interrupted while the policy was being loaded
-            self._end(process)
-            raise
         self._process = process
+        try:
+            said = _first_word(process)
+        except BaseException:  # interrupted while the policy was being loaded
+            _end(process)
+            self._log.unlink(missing_ok=True)
+            raise
         if "port" in said:
             self._port = int(said["port"])
-            return None
-        process.wait()
-        return str(said.get("error") or self._last_words())
+            return
+        _end(process)
+        if not is_first or self._closed:
+            raise ConnectionFault(f"the policy's server could not be started again: {self._complaint(said)}")
+        raise self._explained(said)
 
-    @staticmethod
-    def _first_line(output: IO[str]) -> dict[str, Any]:
-        try:
-            return json.loads(output.readline())
-        except ValueError:  # it ended without a word
-            return {}
+    def _complaint(self, said: dict[str, Any]) -> str:
+        lines = self._log.read_text(errors="replace").strip().splitlines() if self._log.exists() else []
+        return str(said.get("error") or said.get("failure") or (lines or ["it ended without a word"])[-1])
 
-    def _last_words(self) -> str:
-        lines = self._log.read_text(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it ended without a word"
-
-    def _explained(self, complaint: str) -> UsageError:
+    def _explained(self, said: dict[str, Any]) -> UsageError:
+        complaint = self._complaint(said)
         if MISSING in complaint:
-            module = complaint.partition(MISSING)[2].strip("'").partition(".")[0].strip("'")
+            self._log.unlink(missing_ok=True)
+            module = complaint.rpartition(MISSING)[2].strip("'\". ").partition(".")[0].partition("'")[0]
+            packages = "msgpack websockets" if module in SMALL_PACKAGES else module
             return SetupError(
                 f"--policy.python={self._python} has no {module}; it needs lerobot, msgpack and websockets: "
-                f"{self._python} -m pip install msgpack websockets"
+                f"{self._python} -m pip install {packages}"
             )
-        return UsageError(complaint)
+        if "error" in said:
+            self._log.unlink(missing_ok=True)
+            return UsageError(complaint)
+        return UsageError(f"the policy's server could not be started: {complaint}; its log is {self._log}")
 
-    @staticmethod
-    def _end(process: subprocess.Popen[str]) -> None:
-        with contextlib.suppress(OSError):
-            process.terminate()
-        try:
-            process.wait(FAREWELL_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
+
+def _first_word(process: subprocess.Popen[str]) -> dict[str, Any]:
+    assert process.stdout is not None
+    try:
+        return json.loads(process.stdout.readline())
+    except ValueError:  # it ended without a word
+        return {}
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(OSError):
+        process.terminate()
+    try:
+        process.wait(FAREWELL_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError, ValueError):  # another thread reads its first word
                 stream.close()

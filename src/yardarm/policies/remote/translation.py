@@ -55,6 +55,12 @@ class AsItIs:
                 "for others; --rename_map is for names"
             )
         self._to_server = dict(wishes.rename_map)
+        for ours, theirs in self._to_server.items():
+            if theirs not in contract["inputs"]:
+                raise UsageError(
+                    f"rename_map renames '{ours}' to '{theirs}', which the policy does not read; "
+                    f"it reads {', '.join(contract['inputs'])}"
+                )
         self._to_environment = {theirs: ours for ours, theirs in self._to_server.items()}
         own_names = {self._to_environment.get(name, name): name for name in contract["inputs"]}
         shapes = {name: contract["inputs"][own] for name, own in own_names.items()}
@@ -151,7 +157,10 @@ class Mapped:
                 f"{size}{hint if chunk.shape[1] > size else ''}"
             )
         if self._replan > len(chunk):
-            raise UsageError(f"--policy.replan={self._replan}: the server answers with {len(chunk)} action(s) only")
+            raise UsageError(
+                f"the server answers with {len(chunk)} action(s) only, of which {self._replan} were to be played: "
+                f"give --policy.replan={len(chunk)}"
+            )
 
 
 def _preset(protocol: str, tasks: Sequence[TaskSpec]) -> Any:

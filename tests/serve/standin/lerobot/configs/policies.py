@@ -27,6 +27,10 @@ class PreTrainedConfig:
     pretrained_path: Path | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.n_action_steps > self.chunk_size:
+            raise ValueError(f"n_action_steps {self.n_action_steps} must not be over chunk_size {self.chunk_size}")
+
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> PreTrainedConfig:
         data = json.loads((Path(folder) / "config.json").read_text())

@@ -17,12 +17,15 @@ class Base(nn.Module):
         super().__init__()
         self.config = config
         self.gain = nn.Parameter(torch.zeros(1))
+        self.bias = nn.Parameter(torch.randn(1))
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, config: Any) -> Base:
         policy = cls(config)
+        if config.breaks == "loader":
+            raise LookupError("nobody expects\nthis error")
         if config.breaks != "weights":
-            policy.load_state_dict(load_file(Path(folder) / "model.safetensors"))
+            policy.load_state_dict(load_file(Path(folder) / "model.safetensors"), strict=False)
         policy.reset()
         return policy
 
@@ -35,7 +38,7 @@ class Base(nn.Module):
             if not mark.exists():
                 mark.touch()
                 os._exit(9)
-        return self.gain * torch.sign(state[..., 1:] - state[..., :1])
+        return self.gain * torch.sign(state[..., 1:] - state[..., :1]) + self.bias
 
 
 class Stateless(Base):
