@@ -139,14 +139,14 @@ def _check_weights(policy: Any, folder: Path) -> None:
         return  # adapters, whose base lies elsewhere
     from safetensors import safe_open
 
-    own = dict(policy.named_parameters())
+    own = dict(policy.named_parameters(remove_duplicate=False))  # a shared tensor may be stored by any of its names
     with safe_open(file, framework="pt") as stored:
         names = set(stored.keys())
         found = {name: key for name in own for key in (name, name.removeprefix("model.")) if key in names}
         if 2 * len(found) < len(own):  # LeRobot renames some types' tensors: then they are known by what they hold
             _check_some_content(own, stored, file)
             return
-        places = {own[name].data_ptr() for name in found}  # shared tensors are stored once
+        places = {own[name].data_ptr() for name in found}
         missing = [name for name in own if name not in found and own[name].data_ptr() not in places]
         sample = list(found)[:: max(1, len(found) // COMPARED)]
         different = [name for name in sample if not _same(own[name], stored, found[name])]
