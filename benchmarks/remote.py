@@ -20,13 +20,13 @@ from campaign import Measurements, run_campaign
 from processes import in_fresh_process
 from report import Figure, Section
 from served import Load, SleepingPolicy, load, serving
-from yardarm_serve.wire import pack_openpi, unpack
 
 import yardarm
 from yardarm.policies import Look, PolicySpec, Request, open_policy
 from yardarm.results import RunResult, read_journal
 from yardarm.tasks import EpisodeSpec
 from yardarm.tasks.metaworld import MetaworldConfig
+from yardarm_serve.wire import pack_openpi, unpack
 
 METHOD = """
 The server is `yardarm serve` in a process of its own, on the same two cores as its clients, over the loopback. Its

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from stand_ins import PlaybackPolicy
 from websockets.asyncio.client import connect
-from yardarm_serve.wire import pack_openpi
 
 from yardarm.policies import ActionChunk, ObservationSpec, Request
+from yardarm_serve.wire import pack_openpi
 
 HERE = Path(__file__).parent
 

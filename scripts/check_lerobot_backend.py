@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from yardarm_serve import Episode, Look, Request
 from yardarm_serve.lerobot import LeRobotBackend
 from yardarm_serve.lerobot.backend import _batch

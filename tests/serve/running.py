@@ -12,6 +12,7 @@ from typing import Any
 import msgpack
 import numpy as np
 from websockets.sync.client import ClientConnection, connect
+
 from yardarm_serve import Answer, Backend, Contract, Episode, Request, ServerConfig, serve
 from yardarm_serve.batching import Limits
 

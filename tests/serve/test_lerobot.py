@@ -16,13 +16,13 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from toy_world import ToyConfig
-from yardarm_serve import BackendError, Episode, Look, Request
 
 from tests.helpers import assert_all_gone, courses, descendants, start_yardarm, wait_until, yardarm
 from yardarm.api import evaluate
 from yardarm.errors import UsageError
 from yardarm.policies import PolicySpec
 from yardarm.results import RunResult
+from yardarm_serve import BackendError, Episode, Look, Request
 
 STANDIN = Path(__file__).parent / "standin"
 MakeCheckpoint = Callable[..., Path]

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from toy_world import ToyConfig
-from yardarm_serve.wire import pack_openpi, unpack
 
 from tests.checkpoints import small_act
 from tests.serve.running import Doubler, running
@@ -21,6 +20,7 @@ from yardarm.api import evaluate
 from yardarm.policies import PolicySpec, open_policy
 from yardarm.policies.remote.mapping import ObservationMapping
 from yardarm.serving import PolicyBackend
+from yardarm_serve.wire import pack_openpi, unpack
 
 OPENPI_CLIENT = """
 import json, sys

@@ -20,11 +20,11 @@ import msgpack
 import numpy as np
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from yardarm_serve import Answer, BackendError, Episode, Request
-from yardarm_serve.batching import Limits
 
 from tests.helpers import wait_until
 from tests.serve.running import Doubler, OpenpiClient, VlaEvalClient, opened, running
+from yardarm_serve import Answer, BackendError, Episode, Request
+from yardarm_serve.batching import Limits
 
 HERE = np.array([1.0, 2.0], np.float32)
 

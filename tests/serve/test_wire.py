@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from PIL import Image
+
 from yardarm_serve.wire import Malformed, pack_openpi, pack_vla_eval, unpack
 
 PACKERS = (pack_openpi, pack_vla_eval)

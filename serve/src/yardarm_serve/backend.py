@@ -95,7 +95,8 @@ class Answer:
 class Backend(Protocol):
     """A policy behind a server. Its methods are called from one thread, one after the other.
 
-    One that answers several requests one by one says `gains_from_batches = False`, and nobody is waited for.
+    One that answers several requests no faster together says `gains_from_batches = False`: it gets them one by one, and
+    nobody is waited for.
     """
 
     contract: Contract

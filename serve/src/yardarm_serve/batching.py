@@ -169,6 +169,8 @@ class PolicyThread:
 
 def _answers(backend: Backend, requests: Sequence[Request]) -> list[Answer | Exception]:
     """For each request its answer, or what went wrong with it. Only values of the same shapes share a call."""
+    if not getattr(backend, "gains_from_batches", True):
+        return [_group_answers(backend, [request])[0] for request in requests]
     answers: dict[int, Answer | Exception] = {}
     for places in _alike(requests):
         answers |= zip(places, _group_answers(backend, [requests[place] for place in places]), strict=True)

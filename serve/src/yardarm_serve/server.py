@@ -7,7 +7,6 @@ import contextlib
 import hmac
 import http
 import json
-import logging
 import signal
 import socket as sockets
 from collections.abc import Callable, Mapping
@@ -38,7 +37,6 @@ CLIENT_HEADER = "Yardarm-Client"
 OPENPI_PATH, VLA_EVAL_PATH = "/openpi", "/vla-eval"
 # Of a client whose machine vanished nothing is heard; the kernel asks after it.
 KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

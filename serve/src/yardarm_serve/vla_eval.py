@@ -17,7 +17,7 @@ from yardarm_serve.backend import Answer, Contract, Episode, Look
 from yardarm_serve.session import Session
 from yardarm_serve.wire import Malformed, pack_vla_eval, unpack
 
-__all__ = ["PROTOCOL_VERSION", "is_hello", "serve_vla_eval"]
+__all__ = ["PROTOCOL_VERSION", "hello_of", "is_hello", "serve_vla_eval"]
 
 PROTOCOL_VERSION = 1
 

@@ -6,15 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 
-from yardarm_serve.batching import Served
-from yardarm_serve.server import LOOPBACK
-
 from yardarm.cli.flags import describe, nested, read_flags
 from yardarm.errors import UsageError
 from yardarm.evaluation import check_policy_fits, decode, env_from_data, policy_from_data, select_tasks
 from yardarm.policies import open_policy
 from yardarm.serving import ServeOptions, serve_policy
 from yardarm.tasks import TaskSpec
+from yardarm_serve.batching import Served
+from yardarm_serve.server import LOOPBACK
 
 __all__ = ["run"]
 

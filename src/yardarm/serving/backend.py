@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import yardarm_serve
-from yardarm_serve import BackendError
-
 from yardarm.errors import UsageError
 from yardarm.policies import BatchedPolicy, LoadedPolicy, Look, Request
 from yardarm.tasks import ActionSpec, EnvSpec, EpisodeSpec, TaskSpec
+from yardarm_serve import BackendError
 
 __all__ = ["PolicyBackend"]
 

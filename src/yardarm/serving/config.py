@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from yardarm_serve.batching import Limits
-from yardarm_serve.server import ServerConfig
-
 from yardarm.errors import UsageError
 from yardarm.tasks import option, positive
+from yardarm_serve.batching import Limits
+from yardarm_serve.server import ServerConfig
 
 __all__ = ["ServeOptions"]
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from yardarm_serve import BackendError, serve
-from yardarm_serve.batching import Served
-
 import yardarm
 from yardarm.errors import UsageError
 from yardarm.machine import usable_cores
@@ -15,6 +12,8 @@ from yardarm.policies import BatchedPolicy, Batching, LoadedPolicy
 from yardarm.serving.backend import PolicyBackend
 from yardarm.serving.config import ServeOptions
 from yardarm.tasks import TaskSpec
+from yardarm_serve import BackendError, serve
+from yardarm_serve.batching import Served
 
 __all__ = ["serve_policy"]
 

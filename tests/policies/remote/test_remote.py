@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 import urllib.request
@@ -25,6 +26,7 @@ from yardarm.policies.remote.connection import Address
 from yardarm.policies.remote.protocols import dial
 from yardarm.results import RunResult
 from yardarm.serving import PolicyBackend
+from yardarm.tasks.libero import LiberoConfig
 from yardarm.tasks.metaworld import MetaworldConfig
 
 SENT = {
@@ -238,6 +240,28 @@ def test_a_server_that_declares_other_actions_is_refused_unless_they_are_convert
         for allowed in ({"check": False}, {"actions": {"scale": {3: -1}}}):
             with open_policy(remote(server.url, **allowed), tasks) as loaded:
                 assert loaded.policy.wants.inputs == ("observation.image",), "it asks for no state, and gets none"
+
+
+@pytest.mark.parametrize(
+    ("params", "form", "complaint"),
+    [
+        ({"send_state": True}, "eef_pos3_quat4_gripper1", "it reads a state of eef_pos3_quat4_gripper1, libero's is"),
+        ({}, "eef_pos3_axisangle3_gripper2", "but did not ask for one (send_state)"),
+        ({"send_state": True}, "eef_pos3_axisangle3_gripper2", None),
+        ({"send_state": True, "send_wrist_image": True}, "raw", None),
+    ],
+)
+def test_a_server_that_reads_another_state_is_refused(params: Any, form: str, complaint: str | None) -> None:
+    spec = {"state": {"name": "state", "dims": 8, "format": form}, "agentview": {"dims": 0, "format": "rgb_hwc_uint8"}}
+    hello = {"observation_spec": spec, "observation_params": params}
+    tasks = LiberoConfig(task="libero_spatial", task_ids=[0]).tasks()
+    with open_server(VlaEvalServer, lambda _: np.zeros(7, np.float32), hello=hello) as server:
+        if complaint is None:
+            with open_policy(remote(server.url), tasks) as loaded:
+                assert ("observation.images.image2" in loaded.policy.wants.inputs) == ("send_wrist_image" in params)
+            return
+        with pytest.raises(UsageError, match=re.escape(complaint)), open_policy(remote(server.url), tasks):
+            pass
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
-import yardarm_serve
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.sync.client import ClientConnection, connect
-from yardarm_serve.server import CLIENT_HEADER, LOOPBACK
-from yardarm_serve.wire import Malformed, unpack
 
+import yardarm_serve
 from yardarm.errors import ConnectionFault, PolicyFault, UsageError
 from yardarm.policies.protocol import Look, Outcome
 from yardarm.tasks import EpisodeSpec
+from yardarm_serve.server import CLIENT_HEADER, LOOPBACK
+from yardarm_serve.wire import Malformed, unpack
 
 __all__ = ["Address", "Connection", "Reply", "Socket"]
 

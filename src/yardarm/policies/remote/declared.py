@@ -1,16 +1,16 @@
 """What a server declares, held against the environment before anything starts.
 
-A policy with another convention of actions than the environment's scores 0%, and nothing else tells.
+A policy with another convention than the environment's scores 0%, and nothing else tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from yardarm.tasks import TaskSpec
 
-__all__ = ["complaints", "wanted_by"]
+__all__ = ["odd_actions", "odd_observations", "wanted_by"]
 
 # What a benchmark's actions mean, in vla-eval's words; of Meta-World it does not speak itself. A server may leave them
 # open, as "raw".
@@ -19,29 +19,43 @@ ACTIONS: Mapping[str, Mapping[str, str]] = {
     "metaworld": {"position": "delta_xyz", "gripper": "binary_close_positive"},
 }
 SIZES = {"position": 3, "rotation": 3, "gripper": 1}
+# How the presets lay the robot's state out.
+STATES = {"libero": "eef_pos3_axisangle3_gripper2"}
 RAW = "raw"
 
 
-def complaints(declared: Mapping[str, Any], task: TaskSpec) -> list[str]:
+def odd_actions(declared: Mapping[str, Any], task: TaskSpec) -> Iterator[str]:
     """Where a vla-eval server's action_spec contradicts the environment."""
-    specs = declared.get("action_spec")
     expected = dict(ACTIONS.get(task.benchmark, {}))
-    if not isinstance(specs, Mapping) or not expected:
-        return []
     if task.env.options.get("control_mode") == "absolute":
         expected["position"] = "absolute_xyz"
-    found = []
-    for name, spec in specs.items():
-        form, dims = str(spec.get("format", RAW)), int(spec.get("dims", 0))
-        if form == RAW:
-            continue
+    for name, form, dims in _specs(declared, "action_spec") if expected else ():
         if name not in expected:
-            found.append(f"its actions have a '{name}' ({form}), which {task.benchmark}'s have not")
+            yield f"its actions have a '{name}' ({form}), which {task.benchmark}'s have not"
         elif form != expected[name]:
-            found.append(f"its '{name}' is {form}, {task.benchmark}'s is {expected[name]}")
+            yield f"its '{name}' is {form}, {task.benchmark}'s is {expected[name]}"
         elif dims not in (0, SIZES[name]):
-            found.append(f"its '{name}' has {dims} numbers, {task.benchmark}'s has {SIZES[name]}")
-    return found
+            yield f"its '{name}' has {dims} numbers, {task.benchmark}'s has {SIZES[name]}"
+
+
+def odd_observations(declared: Mapping[str, Any], task: TaskSpec, sent: Mapping[str, Any]) -> Iterator[str]:
+    """Where a vla-eval server's observation_spec asks for what a preset does not send."""
+    for name, form, _ in _specs(declared, "observation_spec"):
+        if name != "state":
+            continue  # names of cameras are a matter of taste: a server takes what comes first
+        if "states" not in sent:
+            yield f"it reads a state ({form}), but did not ask for one (send_state)"
+        elif form != STATES.get(task.benchmark, form):
+            yield f"it reads a state of {form}, {task.benchmark}'s is {STATES[task.benchmark]}"
+
+
+def _specs(declared: Mapping[str, Any], kind: str) -> Iterator[tuple[str, str, int]]:
+    """Names, forms and sizes of what is said precisely."""
+    specs = declared.get(kind)
+    for name, spec in specs.items() if isinstance(specs, Mapping) else ():
+        form = str(spec.get("format", RAW)) if isinstance(spec, Mapping) else RAW
+        if form != RAW:
+            yield str(name), form, int(spec.get("dims", 0))
 
 
 def wanted_by(declared: Mapping[str, Any], observations: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from yardarm_serve.openpi import YARDARM
-
 from yardarm.errors import ConnectionFault, PolicyFault, UsageError, nearest
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Request
 from yardarm.policies.remote.connection import Address, Connection, Reply
@@ -18,6 +16,7 @@ from yardarm.policies.remote.pool import ConnectionPool, Link
 from yardarm.policies.remote.protocols import PROTOCOLS, VlaEvalConnection, YardarmConnection, dial
 from yardarm.policies.remote.translation import AsItIs, Mapped, Translation, Wishes
 from yardarm.tasks import EpisodeSpec, TaskSpec
+from yardarm_serve.openpi import YARDARM
 
 __all__ = ["RemotePolicy"]
 
@@ -66,7 +65,7 @@ class RemotePolicy:
         self._address = Address(str(url), key or None, float(timeout_s))
         self._protocol = protocol
         self._wishes = Wishes(observations, actions, int(replan), rename_map or {}, check)
-        self._name = name
+        self._name = None if name is None else str(name)
         self._pool = ConnectionPool(self._dial, float(patience_s))
         self._served: str | None = None
         self.lanes = min(int(connections) or MOST_LANES, MOST_LANES)

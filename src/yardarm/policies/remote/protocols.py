@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import yardarm_serve
-from yardarm_serve.openpi import YARDARM
-from yardarm_serve.vla_eval import PROTOCOL_VERSION
-from yardarm_serve.wire import pack_openpi, pack_vla_eval
 
+import yardarm_serve
 from yardarm.errors import ConnectionFault, PolicyFault, UsageError
 from yardarm.policies.protocol import Look, Outcome
 from yardarm.policies.remote.connection import Address, Connection, Reply, Socket
 from yardarm.tasks import EpisodeSpec
+from yardarm_serve.openpi import YARDARM
+from yardarm_serve.vla_eval import PROTOCOL_VERSION
+from yardarm_serve.wire import pack_openpi, pack_vla_eval
 
 __all__ = ["PROTOCOLS", "OpenpiConnection", "VlaEvalConnection", "YardarmConnection", "dial"]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import yardarm_serve
-
 from yardarm.errors import ConnectionFault, SetupError, UsageError
 
 __all__ = ["ServerProcess"]

@@ -11,7 +11,7 @@ import numpy as np
 from yardarm.errors import ConnectionFault, UsageError, nearest
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec
 from yardarm.policies.remote.connection import Connection, Reply
-from yardarm.policies.remote.declared import complaints, wanted_by
+from yardarm.policies.remote.declared import odd_actions, odd_observations, wanted_by
 from yardarm.policies.remote.mapping import ActionMapping, ObservationMapping
 from yardarm.policies.remote.presets import PRESETS
 from yardarm.tasks import EpisodeSpec, Feature, TaskSpec
@@ -109,11 +109,8 @@ class Mapped:
         mapped = cls(ObservationMapping(observations), actions, replan)
         for task in {task.env.options_hash: task for task in reversed(tasks)}.values():
             mapped._check_inputs(task)
-            if wishes.check and actions is None and (found := complaints(connection.declared, task)):
-                raise UsageError(
-                    f"the server was made for other actions: {'; '.join(found)}. Convert them with --policy.actions, "
-                    "or go on as they are with --policy.check=false"
-                )
+            if wishes.check:
+                _check_conventions(connection.declared, task, wishes, observations)
         if tasks:
             mapped._try(connection, tasks[0])
         return mapped
@@ -160,6 +157,24 @@ class Mapped:
             raise UsageError(
                 f"the server answers with {len(chunk)} action(s) only, of which {self._replan} were to be played: "
                 f"give --policy.replan={len(chunk)}"
+            )
+
+
+def _check_conventions(
+    declared: Mapping[str, Any], task: TaskSpec, wishes: Wishes, observations: Mapping[str, Any]
+) -> None:
+    """Refuse what contradicts the environment; what the user converts is the user's."""
+    odd = {
+        "--policy.actions": [] if wishes.actions is not None else list(odd_actions(declared, task)),
+        "--policy.observations": []
+        if wishes.observations is not None
+        else list(odd_observations(declared, task, observations)),
+    }
+    for flag, found in odd.items():
+        if found:
+            raise UsageError(
+                f"the server was made for another convention: {'; '.join(found)}. Convert with {flag}, "
+                "or go on as it is with --policy.check=false"
             )
 
 
