@@ -32,6 +32,7 @@ def test_a_script_needs_no_main_guard() -> None:
     assert "expert on push-v3: 5/5 solved, 95% interval 57% to 100%" in answer.stdout
 
 
+@pytest.mark.slow
 def test_a_module_is_evaluated_while_it_learns() -> None:
     script = EXAMPLES / "evaluate_while_training.py"
     answer = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
@@ -39,7 +40,9 @@ def test_a_module_is_evaluated_while_it_learns() -> None:
     assert len(re.findall(r"epoch \d: loss [\d.]+, \d/5 solved, 95% interval", answer.stdout)) == 3
 
 
-@pytest.mark.parametrize(("name", "flag"), [("engine.py", "--scale"), ("act.py", "--repetitions")])
+@pytest.mark.parametrize(
+    ("name", "flag"), [("engine.py", "--scale"), ("act.py", "--repetitions"), ("remote.py", "--only")]
+)
 def test_the_benchmarks_start(name: str, flag: str) -> None:
     script = ROOT / "benchmarks" / name
     assert flag in subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True).stdout
@@ -52,7 +55,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_flag_in_the_documentation_exists() -> None:
-    known = set(re.findall(r"--[\w.]+", yardarm("eval", "--help").stdout + yardarm("replay", "--help").stdout))
+    helps = [yardarm(command, "--help").stdout for command in ("eval", "replay", "serve")]
+    known = set(re.findall(r"--[\w.]+", "".join(helps)))
     pages = [page.read_text().replace("\\\n", " ") for page in PAGES]
     commands = [line.strip() for page in pages for line in page.splitlines() if line.startswith("    yardarm ")]
     assert commands

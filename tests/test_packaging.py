@@ -32,5 +32,9 @@ def test_the_wheel_runs_an_evaluation_without_a_checkout(tmp_path: Path) -> None
         env=environment,
     )
     assert answer.returncode == 0, answer.stderr
+    served = subprocess.run(
+        [bin_folder / "yardarm-serve", "--version"], capture_output=True, text=True, env=environment
+    )
+    assert served.stdout.startswith("yardarm-serve ")
     assert (tmp_path / "run" / "eval_info.json").exists()
     assert list((tmp_path / "run" / "videos").rglob("*.mp4"))

@@ -46,7 +46,7 @@ def _without_index(course: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in course.items() if name != "index"}
 
 
-@pytest.mark.parametrize("policy", ["expert", "random"])
+@pytest.mark.parametrize("policy", [pytest.param("expert", marks=pytest.mark.slow), "random"])
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     order=st.permutations(TASKS),

@@ -39,6 +39,9 @@ def run(world: str, **options: Any) -> dict[Any, Any]:
         return courses(evaluate("random", WORLDS[world](), output_dir=Path(folder), **options))
 
 
+SLOW_WORLDS = ("libero", "fetch, kept")
+
+
 @cache
 def one_after_the_other(world: str) -> dict[Any, Any]:
     """One worker, one episode at a time."""
@@ -46,7 +49,7 @@ def one_after_the_other(world: str) -> dict[Any, Any]:
 
 
 @pytest.mark.parametrize(
-    "world", [pytest.param(name, marks=[pytest.mark.slow] if name == "libero" else []) for name in WORLDS]
+    "world", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW_WORLDS else []) for name in WORLDS]
 )
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(batch_size=st.integers(2, 4), in_this_process=st.booleans(), episodes=st.integers(1, EPISODES))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -200,6 +201,7 @@ def test_the_server_runs_with_numpy_msgpack_and_websockets_alone(openpi_python: 
         "        return [Answer(np.array([self.gain * state])) for state in states]\n"
     )
     source = Path(sys.modules[Doubler.__module__].__file__ or "").parents[2] / "serve"
+    source = shutil.copytree(source, tmp_path / "serve", ignore=shutil.ignore_patterns("build", "*.egg-info"))
     target = tmp_path / "site"
     quietly = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     subprocess.run([sys.executable, "-m", "pip", "install", *quietly, "--target", target, source], check=True)

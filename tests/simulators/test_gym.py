@@ -82,7 +82,7 @@ def test_looking_leaves_no_trace(push: Actor) -> None:
         np.testing.assert_array_equal(seen[name], blind[name])
 
 
-@pytest.mark.parametrize("rebuild", [True, False])
+@pytest.mark.parametrize("rebuild", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_schedules_change_nothing(rebuild: bool, tmp_path: Path) -> None:
     config = GymConfig(task="FetchReach-v4,FetchSlide-v4", rebuild=rebuild, **FETCH)
     runs = [

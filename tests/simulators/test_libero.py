@@ -129,10 +129,7 @@ def test_an_episode_does_not_know_what_ran_before_it(recorded: Recorded) -> None
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(path.stem, marks=[] if path.stem == "lights_the_stove" else [pytest.mark.slow])
-        for path in sorted(VARIANTS.glob("*.npz"))
-    ],
+    [pytest.param(path.stem, marks=pytest.mark.slow) for path in sorted(VARIANTS.glob("*.npz"))],
 )
 def test_variants_go_as_in_lerobot(name: str) -> None:
     with np.load(VARIANTS / f"{name}.npz") as file:

@@ -234,11 +234,11 @@ def test_a_server_that_declares_other_actions_is_refused_unless_they_are_convert
     with open_server(VlaEvalServer, lambda _: np.zeros(4, np.float32), hello={"action_spec": spec}) as server:
         with (
             pytest.raises(UsageError, match="its 'gripper' is binary_close_negative, metaworld's is binary_close_pos"),
-            open_policy(remote(server.url), tasks),
+            open_policy(remote(server.url, protocol="vla-eval"), tasks),
         ):
             pass
         for allowed in ({"check": False}, {"actions": {"scale": {3: -1}}}):
-            with open_policy(remote(server.url, **allowed), tasks) as loaded:
+            with open_policy(remote(server.url, protocol="vla-eval", **allowed), tasks) as loaded:
                 assert loaded.policy.wants.inputs == ("observation.image",), "it asks for no state, and gets none"
 
 
@@ -257,10 +257,11 @@ def test_a_server_that_reads_another_state_is_refused(params: Any, form: str, co
     tasks = LiberoConfig(task="libero_spatial", task_ids=[0]).tasks()
     with open_server(VlaEvalServer, lambda _: np.zeros(7, np.float32), hello=hello) as server:
         if complaint is None:
-            with open_policy(remote(server.url), tasks) as loaded:
+            with open_policy(remote(server.url, protocol="vla-eval"), tasks) as loaded:
                 assert ("observation.images.image2" in loaded.policy.wants.inputs) == ("send_wrist_image" in params)
             return
-        with pytest.raises(UsageError, match=re.escape(complaint)), open_policy(remote(server.url), tasks):
+        policy = remote(server.url, protocol="vla-eval")
+        with pytest.raises(UsageError, match=re.escape(complaint)), open_policy(policy, tasks):
             pass
 
 
@@ -338,9 +339,11 @@ def test_a_proxy_for_the_world_is_not_asked_for_this_machine(tmp_path: Path, mon
 
 
 def test_a_server_that_stops_reading_is_given_up_in_time() -> None:
+    enough = threading.Event()
+
     def read_nothing(socket: Any) -> None:
         socket.send(msgpack.packb({}))
-        time.sleep(20)
+        enough.wait(20)
 
     with open_server(OpenpiServer, towards_goal) as server:
         server.converse = read_nothing
@@ -350,6 +353,7 @@ def test_a_server_that_stops_reading_is_given_up_in_time() -> None:
             connection.ask([Look(0, {"image": np.zeros((5000, 5000, 3), np.uint8)})], "")
         assert time.perf_counter() - started < 10
         connection.close()
+        enough.set()
 
 
 def test_no_more_episodes_run_at_once_than_the_server_takes(tmp_path: Path) -> None:
