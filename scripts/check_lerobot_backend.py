@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from yardarm_serve import Episode, Look, Request
+from yardarm_serve import BackendError, Episode, Look, Request
 from yardarm_serve.lerobot import LeRobotBackend
 from yardarm_serve.lerobot.backend import _batch
 
@@ -75,7 +75,10 @@ def main() -> None:
     """Check each checkpoint that is named."""
     torch.set_num_threads(1)
     for path in sys.argv[1:]:
-        backend = LeRobotBackend(path, device="cpu")
+        try:
+            backend = LeRobotBackend(path, device="cpu")
+        except BackendError as error:
+            sys.exit(str(error))
         looks = [made_up_looks(backend, seed) for seed in range(EPISODES)]
         expected = [as_lerobot_does(backend, looks[seed], seed) for seed in range(EPISODES)]
         played = as_the_server_does(backend, looks)

@@ -15,6 +15,7 @@ import yaml
 from tests.helpers import courses, yardarm
 from yardarm.evaluation import policy_from_data
 from yardarm.policies.remote.mapping import ActionMapping, ObservationMapping
+from yardarm.tasks.metaworld import MetaworldConfig
 
 GUIDE = Path(__file__).parents[1] / "docs" / "adding-a-benchmark.md"
 LONGEST = 60
@@ -111,6 +112,7 @@ def test_the_guides_mapping_is_understood() -> None:
     data = yaml.safe_load(block("yaml", "observations:"))
     policy = policy_from_data(data["policy"])
     mapping = ObservationMapping(policy.options["observations"])
-    assert set(mapping.inputs) == {"observation.image", "observation.images.image2", "observation.state"}
+    mapping.check(MetaworldConfig().tasks()[0].env.features)
+    assert set(mapping.inputs) == {"observation.image", "observation.state"}
     actions = ActionMapping.parse(policy.options["actions"])
-    assert actions.apply(np.zeros((2, 8), np.float32)).shape == (2, 7)
+    assert actions.apply(np.zeros((2, 7), np.float32))[0].tolist() == [0, 0, 0, 1]

@@ -228,5 +228,5 @@ def test_an_environment_without_lerobot_is_named(
 ) -> None:
     folder = checkpoint("vqbet")
     monkeypatch.delenv("PYTHONPATH")
-    with pytest.raises(UsageError, match="has no lerobot; it needs lerobot, msgpack and websockets"):
+    with pytest.raises(UsageError, match="is no Python of an environment that has LeRobot: it has no lerobot"):
         play(folder, tmp_path / "run")

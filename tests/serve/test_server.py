@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import contextlib
 import json
@@ -23,7 +24,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.helpers import wait_until
 from tests.serve.running import Doubler, OpenpiClient, VlaEvalClient, opened, running
-from yardarm_serve import Answer, BackendError, Episode, Request
+from yardarm_serve import Answer, BackendError, Episode, Request, ServerConfig, serve
 from yardarm_serve.batching import Limits
 
 HERE = np.array([1.0, 2.0], np.float32)
@@ -317,9 +318,39 @@ def test_an_odd_answer_is_an_error_for_who_asked_and_for_nobody_else(answer: Any
 
     with running(Odd()) as server:
         good, bad = OpenpiClient(server.url), OpenpiClient(server.url)
-        with pytest.raises(RuntimeError, match="the policy's actions are"):
+        with pytest.raises(RuntimeError, match="the policy's actions"):
             bad.infer({"observation.state": np.array([10.0, 0])})
         assert good.infer(seen())["actions"][0].tolist() == [2, 4]
+
+
+def test_what_makes_no_sense_is_refused_when_a_server_starts() -> None:
+    with pytest.raises(BackendError, match=r"images of the contract names 'observation\.image', which is not among"):
+        Doubler(images=("observation.image",))
+    with pytest.raises(BackendError, match=r"renames 'cam' to 'observation\.top', which the policy does not read"):
+        asyncio.run(serve(Doubler(), ServerConfig(port=0, rename_map={"cam": "observation.top"}), version="1"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--backend=mine:Bare"], "--backend=mine:Bare has no contract"),
+        (["--backend=mine:Failing"], "--backend=mine:Failing cannot be made: ValueError: weights not found"),
+        (["--backend=mine:Nothing"], "--backend=mine:Nothing cannot be imported"),
+        (["--backend=mine"], "unknown --backend=mine; lerobot, or package.module:Name"),
+        (["--backend=mine:Bare", "--policy.gain", "3"], "'--policy.gain' needs its value: --policy.gain=…"),
+        (["--backend=mine:Bare", "--prot=3"], "unknown argument '--prot=3'"),
+        (["--backend=mine:Bare", "--max_message_mb=nan"], "--max_message_mb must be positive"),
+    ],
+)
+def test_yardarm_serve_tells_mistakes_in_a_last_line(words: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "class Bare: pass\nclass Failing:\n    def __init__(self): raise ValueError('weights not found')\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-m", "yardarm_serve", *words], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert answer.returncode == 2
+    assert message in answer.stderr.strip().splitlines()[-1]
 
 
 def test_a_policy_that_ends_itself_does_not_end_the_server() -> None:

@@ -34,6 +34,11 @@ class Contract:
     about: Mapping[str, Any] = field(default_factory=dict)
     """Plain values for a client's records: type, path, versions."""
 
+    def __post_init__(self) -> None:
+        for name in self.images:
+            if name not in self.inputs:
+                raise BackendError(f"images of the contract names '{name}', which is not among its inputs")
+
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {

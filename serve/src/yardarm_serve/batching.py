@@ -119,8 +119,6 @@ class Batcher:
         self._last_s = time.perf_counter() - started
         self.served.batches[len(batch)] += 1
         for (_, future), answer in zip(batch, answers, strict=True):
-            if isinstance(answer, Exception):
-                self.served.errors += 1
             if future.done():
                 continue
             if isinstance(answer, Exception):
@@ -194,12 +192,16 @@ def _group_answers(backend: Backend, requests: Sequence[Request]) -> list[Answer
 
 
 def _checked(answer: Any) -> Answer | Exception:
+    if not isinstance(answer, Answer):
+        return RuntimeError(f"the policy's answers are no list of Answer, but of {type(answer).__name__}")
     try:
         actions = np.asarray(answer.actions, dtype=np.float32)
-    except (AttributeError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         return RuntimeError(f"the policy's actions are no array of numbers: {error}")
-    if actions.ndim != 2 or not len(actions) or not np.isfinite(actions).all():
-        return RuntimeError(f"the policy's actions are unusable: shape {actions.shape}, or not all finite")
+    if actions.ndim != 2 or not len(actions):
+        return RuntimeError(f"the policy's actions are of shape {actions.shape}, not (how many, action size)")
+    if not np.isfinite(actions).all():
+        return RuntimeError("the policy's actions are not all finite numbers")
     return Answer(actions, answer.looks)
 
 

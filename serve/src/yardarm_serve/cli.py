@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import dataclasses
+import hashlib
 import importlib
 import json
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
 import yardarm_serve
-from yardarm_serve.backend import Backend, BackendError
+from yardarm_serve.backend import Backend, BackendError, Contract
 from yardarm_serve.batching import Limits
 from yardarm_serve.server import LOOPBACK, ServerConfig, serve
 
@@ -35,7 +38,8 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         config = _server_config(arguments)
         backend = _load(arguments.backend, _options(rest))
-        asyncio.run(serve(backend, config, version=yardarm_serve.__version__, on_ready=_announcing(config, ready)))
+        announce = _announcing(backend.contract.id, config, ready)
+        asyncio.run(serve(backend, config, version=yardarm_serve.__version__, on_ready=announce))
     except BackendError as error:
         print(f"yardarm-serve: {error}", file=sys.stderr)
         if ready is not None:
@@ -99,7 +103,9 @@ def _options(words: Sequence[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")
-        if not name.startswith("--policy.") or not equals:
+        if name.startswith("--policy.") and not equals:
+            raise BackendError(f"'{word}' needs its value: {word}=…")
+        if not name.startswith("--policy."):
             raise BackendError(f"unknown argument '{word}'; `yardarm-serve --help` lists all")
         try:
             options[name.removeprefix("--policy.")] = json.loads(text)
@@ -117,21 +123,34 @@ def _load(name: str, options: dict[str, Any]) -> Backend:
     try:
         factory = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise BackendError(f"--backend={name} cannot be imported: {error}") from error
+        hint = "; run it with the Python of an environment that has LeRobot" if name in BACKENDS else ""
+        raise BackendError(f"--backend={name} cannot be imported: {error}{hint}") from error
     try:
-        return factory(**options)
-    except TypeError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # raised by the call itself
-            raise BackendError(f"--backend={name}: {error}") from error
+        backend = factory(**options)
+    except BackendError:
         raise
+    except Exception as error:
+        traceback.print_exc()
+        raise BackendError(f"--backend={name} cannot be made: {type(error).__name__}: {error}") from error
+    if not isinstance(getattr(backend, "contract", None), Contract):
+        raise BackendError(f"--backend={name} has no contract: a yardarm_serve.Contract says what it reads")
+    return backend if name in BACKENDS else _named_by_options(backend, options)
 
 
-def _announcing(config: ServerConfig, ready: Any) -> Any:
+def _named_by_options(backend: Backend, options: dict[str, Any]) -> Backend:
+    """Results are filed under a backend's id: with other options it is another."""
+    if options:
+        digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode()).hexdigest()[:8]
+        backend.contract = dataclasses.replace(backend.contract, id=f"{backend.contract.id}-{digest}")
+    return backend
+
+
+def _announcing(name: str, config: ServerConfig, ready: Any) -> Any:
     def announce(port: int) -> None:
         if ready is not None:
             print(json.dumps({"port": port}), file=ready)
             return
-        print(f"serving on ws://{config.host}:{port}; Ctrl-C ends it", file=sys.stderr)
+        print(f"serving {name} on ws://{config.host}:{port}; Ctrl-C ends it", file=sys.stderr)
         if config.host not in LOOPBACK and config.api_key is None:
             print("yardarm-serve: warning: anybody who reaches this port can use it; give --api_key", file=sys.stderr)
 

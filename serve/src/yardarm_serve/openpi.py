@@ -36,6 +36,7 @@ async def serve_openpi(socket: ServerConnection, session: Session, metadata: Map
         try:
             answer = await _answer(session, await session.unpack(frame))
         except Exception as error:
+            session.note_error(error)
             await socket.send(_explained(error))
             await socket.close(INTERNAL_ERROR, "see the text frame before")
             return

@@ -7,6 +7,7 @@ import contextlib
 import hmac
 import http
 import json
+import os
 import signal
 import socket as sockets
 from collections.abc import Callable, Mapping
@@ -63,6 +64,12 @@ class PolicyServer:
         self._config = config
         self.batcher = Batcher(backend, config.limits)
         contract = backend.contract
+        for theirs, ours in config.rename_map.items():
+            if contract.inputs and ours not in contract.inputs:
+                raise BackendError(
+                    f"--rename_map renames '{theirs}' to '{ours}', which the policy does not read; "
+                    f"it reads {', '.join(contract.inputs)}"
+                )
         places = asyncio.Semaphore(contract.episodes) if contract.episodes else None
         self._host = Host(backend, self.batcher, Reader(contract, config.rename_map), places)
         self._metadata = {YARDARM: {"version": version, **contract.to_json()}}
@@ -188,7 +195,8 @@ async def serve(
                 batching.result()
     except OSError as error:
         raise BackendError(
-            f"cannot listen on {config.host}:{config.port}: {error.strerror or error}; try another --host or --port"
+            f"cannot listen on {config.host}:{config.port}: {os.strerror(error.errno) if error.errno else error}; "
+            "try another --host or --port"
         ) from error
     finally:
         batching.cancel()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from yardarm_serve.backend import Answer, Backend, Episode, Look, Request
+from yardarm_serve.backend import Answer, Backend, BackendError, Episode, Look, Request
 from yardarm_serve.batching import Batcher
-from yardarm_serve.names import Reader
-from yardarm_serve.wire import IMAGE, unpack
+from yardarm_serve.names import Misfit, Reader
+from yardarm_serve.wire import IMAGE, Malformed, unpack
 
 __all__ = ["Host", "Session"]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,12 @@ class Session:
         if isinstance(frame, bytes) and IMAGE in frame:
             return await asyncio.to_thread(unpack, frame)
         return unpack(frame)
+
+    def note_error(self, error: Exception) -> None:
+        """Count an error that a client is told of, and say it to whoever runs the server."""
+        self.host.batcher.served.errors += 1
+        mistake = isinstance(error, (Malformed, Misfit, BackendError))
+        log.warning("a client was told: %s: %s", type(error).__name__, error, exc_info=None if mistake else error)
 
     def end(self) -> None:
         """Let go of the episode."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
 
 from yardarm_serve.backend import Answer, Contract, Episode, Look
 from yardarm_serve.session import Session
@@ -87,6 +88,9 @@ async def serve_vla_eval(
                 raise Malformed(f"a message of type '{kind}' is unknown")
         except Exception as error:
             stepper = Stepper()  # what was planned belongs to a policy that has failed
+            if isinstance(error, ConnectionClosed):
+                raise
+            session.note_error(error)
             await _send(socket, "error", {"error": f"{type(error).__name__}: {error}"}, seq)
         frame = await socket.recv()
 

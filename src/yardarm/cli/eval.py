@@ -128,6 +128,8 @@ def _help(benchmark: str) -> str:
         ("--policy.timeout_s", "300", "an episode whose answer takes longer is run again"),
         ("--policy.patience_s", "300", "how long a server that is away is waited for"),
         ("--policy.connections", "0", "how many episodes run at once, at most; 0: fit to this machine"),
+        ("--policy.check", "True", "false: go on with a server that declares another convention"),
+        ("--policy.name", "", "what results are filed under, instead of its address"),
         ("--policy.api_key", "", "what the server wants to know; YARDARM_API_KEY in the environment does it, too"),
         ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
         *describe(env, "env."),

@@ -34,7 +34,13 @@ def run(words: Sequence[str]) -> int:
     options: ServeOptions = decode(ServeOptions, "", data, COMMAND)
     options.api_key = options.api_key or os.environ.get(KEY_VARIABLE) or None
     task: TaskSpec | None = select_tasks([env_from_data(env, COMMAND)])[0] if env is not None else None
-    with open_policy(policy_from_data(policy), [task] if task else []) as loaded:
+    spec = policy_from_data(policy)
+    if spec.type in ("lerobot", "remote"):
+        raise UsageError(
+            "a policy that LeRobot runs, or that is behind a socket, is served where it is: "
+            "`yardarm-serve --backend=lerobot --policy.path=…` in LeRobot's own environment"
+        )
+    with open_policy(spec, [task] if task else []) as loaded:
         if task is not None:
             check_policy_fits(loaded.policy, [task])
         served = serve_policy(loaded, options, task, lambda port: _say_ready(loaded.id, options, port))
@@ -44,7 +50,8 @@ def run(words: Sequence[str]) -> int:
 
 def _say_ready(name: str, options: ServeOptions, port: int) -> None:
     print(
-        f"serving {name} on ws://{options.host}:{port} for openpi's and vla-eval's clients; Ctrl-C ends it", flush=True
+        f"serving {name} on ws://{options.host}:{port} for Yardarm's, openpi's and vla-eval's clients; Ctrl-C ends it",
+        flush=True,
     )
     if options.host not in LOOPBACK and options.api_key is None:
         print("yardarm: warning: anybody who reaches this port can use it; give --api_key", file=sys.stderr)

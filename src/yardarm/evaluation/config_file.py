@@ -111,7 +111,9 @@ def policy_from_data(data: Mapping[str, Any]) -> PolicySpec:
     """A policy from what stands below ``policy``."""
     options = {str(name): _plain(value) for name, value in data.items() if name != "type"}
     options |= {name: str(data[name]) for name in ("url", *SECRETS) if name in data}  # 00123 is no number there
-    kind = str(data.get("type") or "")
+    kind = str(data.get("type") or ("remote" if "url" in data else ""))
+    if data.get("path") is not None and "url" in data:
+        raise UsageError("--policy.path is for a checkpoint, --policy.url for a policy behind a socket: give one")
     if data.get("path") is not None:
         texts = {name: str(data[name]) for name in ("path", "revision", "device", "dtype", "python") if name in data}
         return _checkpoint(kind, {**options, **texts})

@@ -84,7 +84,8 @@ def _architecture(stored: Mapping[str, Any], folder: CheckpointFolder, wanted: s
     if kind not in CHECKPOINT_TYPES:
         raise UsageError(
             f"{folder.path / CONFIG} is of a policy of type '{kind}', which LeRobot itself must run: add "
-            "--policy.python=PATH, the Python of an environment that has lerobot, msgpack and websockets"
+            "--policy.python=PATH, the Python of an environment that has lerobot, msgpack and websockets "
+            "(to serve it: `yardarm-serve --backend=lerobot` there)"
         )
     if wanted is not None and wanted != kind:
         raise UsageError(f"--policy.type={wanted}: {folder.path} is of type '{kind}'; leave --policy.type away")

@@ -23,9 +23,7 @@ class PolicyBackend:
         self._policy = loaded.policy
         self._task = task
         if hasattr(self._policy, "lanes"):
-            raise UsageError(
-                "the policy is behind a server already: its own can be asked, or `yardarm-serve` run where it is"
-            )
+            raise UsageError("a policy that is behind a server already is not served once more")
         wants = self._policy.wants
         shapes: dict[str, Any] = {name: wants.shapes.get(name) for name in wants.inputs}
         if task is not None:

@@ -130,7 +130,8 @@ def test_an_answer_that_does_not_come_in_time_costs_an_attempt(tmp_path: Path) -
         slow = threading.Event()
 
         def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
-            if not self.slow.is_set():
+            is_real = requests[0].observation["observation.state"].any()
+            if is_real and not self.slow.is_set():
                 self.slow.set()
                 time.sleep(1.5)
             return super().infer(requests)
@@ -210,7 +211,7 @@ def test_what_a_server_raises_stops_the_run_with_its_words(tmp_path: Path) -> No
     def refuse(observation: dict[str, Any]) -> np.ndarray:
         raise ArithmeticError("not like this")
 
-    with open_server(VlaEvalServer, refuse) as server, pytest.raises(PolicyFault, match="observation_failed: not like"):
+    with open_server(VlaEvalServer, refuse) as server, pytest.raises(UsageError, match="observation_failed: not like"):
         play(remote(server.url, observations=SENT), tmp_path / "other")
 
 
@@ -283,6 +284,10 @@ def test_a_server_that_reads_another_state_is_refused(params: Any, form: str, co
         ),
         ({"observations": {"x": "observation.state[0:1] as quat"}}, "unknown form 'quat'"),
         ({"observations": {"x": {}}}, "'x' is empty"),
+        ({"observations": {"x": {"form": "observation.image", "rotate": 90}}}, "'x' has no 'from'"),
+        ({"observations": {"x": "instructions"}}, "did you mean 'instruction'"),
+        ({"observations": {"x": "observation.state[1:3]"}}, "observation.state has 2 numbers, [1:3] is beyond them"),
+        ({"observations": {"x": "observation.state[4:]"}}, "observation.state has 2 numbers, [4:] is beyond them"),
         ({"actions": {"flip": 3}}, "--policy.actions has no option 'flip'"),
         ({"actions": {"take": [7]}}, "the server's actions have 1 numbers"),
         ({"rename_map": {"a": "b"}}, "--rename_map is for servers that know Yardarm"),
@@ -301,7 +306,7 @@ def test_a_server_that_is_not_there_or_wants_a_key_is_told_at_once(
     with pytest.raises(UsageError, match="Connection refused; is the server running there"):
         play(remote("ws://127.0.0.1:9"), tmp_path / "run")
     with running(at_home(MoverPolicy()), api_key="sesame") as server:
-        with pytest.raises(UsageError, match=r"wants another key: give --policy\.api_key"):
+        with pytest.raises(UsageError, match=r"wants a key: give --policy\.api_key"):
             play(remote(server.url), tmp_path / "run")
         monkeypatch.setenv("YARDARM_API_KEY", "sesame")
         assert play(remote(server.url), tmp_path / "run").counts.episodes == 8
@@ -329,6 +334,28 @@ def test_a_mistake_leaves_no_connection_behind(tmp_path: Path) -> None:
                 play(remote(server.url, rename_map={"a": "b"}), tmp_path / "run")
         config = server.url.replace("ws", "http", 1) + "/config"
         wait_until(lambda: json.load(urllib.request.urlopen(config))["connections"] == 0)
+
+
+def test_another_mapping_is_another_policy_whatever_its_name(tmp_path: Path) -> None:
+    with open_server(OpenpiServer, towards_goal) as server:
+        first = play(remote(server.url, observations=SENT, name="mine", replan=4), tmp_path / "run", n_episodes=1)
+        with pytest.raises(UsageError, match="mine-"):
+            play(remote(server.url, observations=SENT, name="mine", replan=5), tmp_path / "run", n_episodes=1)
+    assert first.episodes[0].key.policy.startswith("mine-")
+
+
+def test_a_server_that_fails_on_a_made_up_look_is_told_before_anything_starts(tmp_path: Path) -> None:
+    class Broken(MoverPolicy):
+        def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+            raise RuntimeError("no weights")
+
+    with running(at_home(Broken())) as server, pytest.raises(UsageError, match="RuntimeError: no weights"):
+        play(remote(server.url), tmp_path / "run")
+    with open_server(OpenpiServer, towards_goal) as server:
+        server.answer = lambda _: (_ for _ in ()).throw(ValueError("not like this"))
+        with pytest.raises(UsageError, match="ValueError: not like this"):
+            play(remote(server.url, observations=SENT), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_proxy_for_the_world_is_not_asked_for_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

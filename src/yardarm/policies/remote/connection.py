@@ -111,7 +111,7 @@ class Socket:
     def close(self) -> None:
         """Hang up, without waiting for the other side; whoever waits for it waits no longer."""
         # The closing handshake can take a second, which nobody should wait for.
-        threading.Thread(target=self._hang_up, daemon=True).start()
+        threading.Thread(target=self._hang_up).start()
 
     def _hang_up(self) -> None:
         with contextlib.suppress(Exception):
@@ -131,8 +131,9 @@ class Socket:
         except InvalidStatus as error:
             status = error.response.status_code
             if status in WRONG_KEY:
+                wants = "another key" if self._address.api_key else "a key"
                 raise UsageError(
-                    f"the server at {url} wants another key: give --policy.api_key, or YARDARM_API_KEY"
+                    f"the server at {url} wants {wants}: give --policy.api_key, or YARDARM_API_KEY"
                 ) from error
             said = (error.response.body or b"").decode(errors="replace").strip()
             raise ConnectionFault(f"{url} refused the connection: HTTP {status} {said}") from error

@@ -62,8 +62,7 @@ class LeRobotPolicy(RemotePolicy):
     @property
     def id(self) -> str:
         """The server's name for it, which follows from the checkpoint's content."""
-        renaming = "" if not self._wishes.rename_map else super().id.removeprefix("remote")
-        return f"{self._served}{renaming}"
+        return super().id.removeprefix("remote-")
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it; the port is another each time."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from yardarm.errors import UsageError, nearest
+from yardarm.tasks import Feature
 
 __all__ = ["INSTRUCTION", "ActionMapping", "ObservationMapping"]
 
@@ -117,6 +118,16 @@ class ObservationMapping:
         names = [part.name for entry in self._entries.values() for part in entry.parts]
         return tuple(dict.fromkeys(name for name in names if name != INSTRUCTION))
 
+    def check(self, features: Mapping[str, Feature]) -> None:
+        """Refuse numbers that an environment's inputs do not have."""
+        for path, entry in self._entries.items():
+            for part in entry.parts:
+                shape = features[part.name].shape if part.name in features else ()
+                last = max(part.start + 1 if part.start is not None else 0, part.stop or 0)
+                if len(shape) == 1 and last > shape[0]:
+                    asked = f"[{'' if part.start is None else part.start}:{'' if part.stop is None else part.stop}]"
+                    raise UsageError(f"{_flag(path)}: {part.name} has {shape[0]} numbers, {asked} is beyond them")
+
     def apply(self, values: Mapping[str, np.ndarray], instruction: str) -> dict[str, Any]:
         """The observation that the server gets."""
         observation: dict[str, Any] = {}
@@ -165,6 +176,7 @@ class ActionMapping:
 
     def apply(self, actions: np.ndarray) -> np.ndarray:
         """The environment's actions."""
+        given = actions.shape[1]
         try:
             actions = np.array(actions if self.take is None else actions[:, list(self.take)])
             for axis, factor in (self.scale or {}).items():
@@ -173,10 +185,9 @@ class ActionMapping:
                 actions[:, axis] += shift
             for axis in self.binary:
                 actions[:, axis] = np.where(actions[:, axis] < 0, -1.0, 1.0)
-        except IndexError as error:
-            raise UsageError(
-                f"--policy.actions: the server's actions have {actions.shape[1]} numbers: {error}"
-            ) from error
+        except IndexError:
+            kept = f"{given} numbers" if self.take is None else f"{given} numbers, of which {len(self.take)} are taken"
+            raise UsageError(f"--policy.actions names an axis too many: the server's actions have {kept}") from None
         return actions
 
 
@@ -184,6 +195,8 @@ def _leaves(data: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
     """Entries and where they are; a map without ``from`` is a level of its own."""
     for name, value in data.items():
         here = (*path, str(name))
+        if isinstance(value, Mapping) and "from" not in value and set(value) & set(OPTIONS):
+            raise UsageError(f"{_flag(here)} has no 'from', which says what is sent")
         if isinstance(value, Mapping) and "from" not in value:
             if not value:
                 raise UsageError(f"{_flag(here)} is empty: give its source, e.g. {{from: observation.state}}")

@@ -91,7 +91,7 @@ class RemotePolicy:
         self._translation: Translation
         if isinstance(connection, YardarmConnection):
             contract = connection.declared[YARDARM]
-            self._translation = AsItIs(contract, self._wishes)
+            self._translation = AsItIs.agree(connection, contract, tasks, self._wishes)
             self.action_size = contract["action_size"]
             self.lanes = min(self.lanes, contract["episodes"] or self.lanes)
         else:
@@ -100,12 +100,17 @@ class RemotePolicy:
 
     @property
     def id(self) -> str:
-        """What can be known of it: a server that knows Yardarm names its policy, another is known by its address."""
-        if self._name:
-            return self._name
-        known = self._served or [self._address.url, _plain(self._declared)]
-        text = json.dumps([known, self._translation.to_json()], sort_keys=True)
-        return f"remote-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        """What can be known of it: a server that knows Yardarm names its policy, another is known by its address.
+
+        What is sent and played is part of it: with another mapping it is another policy.
+        """
+        name = self._name or (f"remote-{self._served}" if self._served else "remote")
+        parts: list[Any] = [self._translation.to_json()]
+        if name == "remote":
+            parts += [self._address.url, _plain(self._declared)]
+        if parts == [{"rename_map": {}}]:
+            return name
+        return f"{name}-{hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]}"
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of it."""

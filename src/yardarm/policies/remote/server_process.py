@@ -29,8 +29,8 @@ sys.exit(main())
 """
 FAREWELL_LIMIT_S = 10.0
 MISSING = "No module named "
-# What the server itself needs, and what its policy does.
-SMALL_PACKAGES = ("msgpack", "websockets", "numpy")
+# What the server needs beside LeRobot.
+SMALL_PACKAGES = ("msgpack", "websockets")
 
 
 class ServerProcess:
@@ -108,10 +108,12 @@ class ServerProcess:
         if MISSING in complaint:
             self._log.unlink(missing_ok=True)
             module = complaint.rpartition(MISSING)[2].strip("'\". ").partition(".")[0].partition("'")[0]
-            packages = "msgpack websockets" if module in SMALL_PACKAGES else module
+            if module in SMALL_PACKAGES:
+                return SetupError(
+                    f"--policy.python={self._python} has no {module}: {self._python} -m pip install msgpack websockets"
+                )
             return SetupError(
-                f"--policy.python={self._python} has no {module}; it needs lerobot, msgpack and websockets: "
-                f"{self._python} -m pip install {packages}"
+                f"--policy.python={self._python} is no Python of an environment that has LeRobot: it has no {module}"
             )
         if "error" in said:
             self._log.unlink(missing_ok=True)

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from yardarm.errors import ConnectionFault, UsageError, nearest
+from yardarm.errors import ConnectionFault, PolicyFault, UsageError, nearest
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec
 from yardarm.policies.remote.connection import Connection, Reply
 from yardarm.policies.remote.declared import odd_actions, odd_observations, wanted_by
-from yardarm.policies.remote.mapping import ActionMapping, ObservationMapping
+from yardarm.policies.remote.mapping import INSTRUCTION, ActionMapping, ObservationMapping
 from yardarm.policies.remote.presets import PRESETS
 from yardarm.tasks import EpisodeSpec, Feature, TaskSpec
 
@@ -71,6 +71,22 @@ class AsItIs:
             own_names=own_names,
         )
 
+    @classmethod
+    def agree(
+        cls, connection: Connection, contract: Mapping[str, Any], tasks: Sequence[TaskSpec], wishes: Wishes
+    ) -> AsItIs:
+        """Take the server at its word, and try it where the environment offers what it reads."""
+        as_it_is = cls(contract, wishes)
+        for task in tasks[:1]:
+            wants, features = as_it_is.wants, task.env.features
+            fits = all(
+                name in features and wants.shapes.get(name, features[name].shape) == features[name].shape
+                for name in wants.inputs
+            )
+            if fits and contract["action_size"] in (None, task.env.action.size):
+                _try(connection, as_it_is, task)
+        return as_it_is
+
     def sent(self, values: Mapping[str, np.ndarray], instruction: str) -> Mapping[str, Any]:
         """The values as they are."""
         return {self._to_server.get(name, name): np.asarray(value) for name, value in values.items()}
@@ -111,8 +127,13 @@ class Mapped:
             mapped._check_inputs(task)
             if wishes.check:
                 _check_conventions(connection.declared, task, wishes, observations)
-        if tasks:
-            mapped._try(connection, tasks[0])
+        for task in tasks[:1]:
+            length = _try(connection, mapped, task)
+            if replan > length:
+                raise UsageError(
+                    f"the server answers with {length} action(s) only, of which {replan} were to be played: "
+                    f"give --policy.replan={length}"
+                )
         return mapped
 
     def sent(self, values: Mapping[str, np.ndarray], instruction: str) -> Mapping[str, Any]:
@@ -130,34 +151,35 @@ class Mapped:
         return {"observations": self._observations.data, "actions": actions, "replan": self._replan}
 
     def _check_inputs(self, task: TaskSpec) -> None:
+        offered = [*task.env.features, INSTRUCTION]
         for name in self.wants.inputs:
             if name not in task.env.features:
                 raise UsageError(
-                    f"--policy.observations reads '{name}'{nearest(name, task.env.features)} "
-                    f"'{task.name}' of {task.benchmark} offers {', '.join(task.env.features)}"
+                    f"--policy.observations reads '{name}'{nearest(name, offered)} "
+                    f"'{task.name}' of {task.benchmark} offers {', '.join(offered)}"
                 )
+        self._observations.check(task.env.features)
 
-    def _try(self, connection: Connection, task: TaskSpec) -> None:
-        """One made-up look tells what no server declares: the size of its actions, and how many it answers with."""
-        values = {name: _made_up(task.env.features[name]) for name in self.wants.inputs}
-        try:
-            connection.begin(EpisodeSpec(task, 0, 0))
-            reply = connection.ask([Look(0, self.sent(values, task.instruction))], task.instruction)
-            connection.end(None)
-        except ConnectionFault as fault:
-            raise UsageError(f"{fault}, when it was shown a made-up observation; its log may say why") from fault
-        chunk, size = self.chunk(reply).actions, task.env.action.size
-        if chunk.shape[1] != size:
-            hint = f"""; if the first are meant, add --policy.actions='{{"take": "0:{size}"}}'"""
-            raise UsageError(
-                f"the server answers with actions of {chunk.shape[1]} numbers, '{task.name}' of {task.benchmark} takes "
-                f"{size}{hint if chunk.shape[1] > size else ''}"
-            )
-        if self._replan > len(chunk):
-            raise UsageError(
-                f"the server answers with {len(chunk)} action(s) only, of which {self._replan} were to be played: "
-                f"give --policy.replan={len(chunk)}"
-            )
+
+def _try(connection: Connection, translation: Translation, task: TaskSpec) -> int:
+    """One made-up look tells what no server declares: the size of its actions, and how many it answers with."""
+    values = {name: _made_up(task.env.features[name]) for name in translation.wants.inputs}
+    try:
+        connection.begin(EpisodeSpec(task, 0, 0))
+        reply = connection.ask([Look(0, translation.sent(values, task.instruction))], task.instruction)
+        connection.end(None)
+    except (ConnectionFault, PolicyFault) as fault:
+        lines = str(fault).strip().splitlines()
+        said = lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1]}"
+        raise UsageError(f"{said} (when it was shown a made-up observation)") from fault
+    actions, size = translation.chunk(reply).actions, task.env.action.size
+    if actions.shape[1] != size:
+        hint = f"""; if the first are meant, add --policy.actions='{{"take": "0:{size}"}}'"""
+        raise UsageError(
+            f"the server answers with actions of {actions.shape[1]} numbers, '{task.name}' of {task.benchmark} takes "
+            f"{size}{hint if actions.shape[1] > size and isinstance(translation, Mapped) else ''}"
+        )
+    return len(reply.actions)
 
 
 def _check_conventions(

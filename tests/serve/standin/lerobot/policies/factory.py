@@ -16,6 +16,7 @@ class Base(nn.Module):
     def __init__(self, config: Any) -> None:
         super().__init__()
         self.config = config
+        self.calls = 0
         self.gain = nn.Parameter(torch.zeros(1))
         self.bias = nn.Parameter(torch.randn(1))
 
@@ -33,7 +34,8 @@ class Base(nn.Module):
         pass
 
     def direction(self, state: Tensor) -> Tensor:
-        if self.config.breaks == "process":
+        self.calls += 1
+        if self.config.breaks == "process" and self.calls == 5:
             mark = Path(self.config.extra["mark"])
             if not mark.exists():
                 mark.touch()
