@@ -104,6 +104,7 @@ def test_it_can_be_closed_and_used_again(reach: LazyVectorEnv) -> None:
     np.testing.assert_array_equal(before["pixels"], after["pixels"])
 
 
+@pytest.mark.slow
 def test_several_processes_play_the_same_and_nothing_is_said_at_exit() -> None:
     script = """
 import numpy as np, yardarm

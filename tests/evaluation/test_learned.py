@@ -30,13 +30,8 @@ def command(checkpoint: Path, folder: Path, *words: str) -> list[str]:
     return ["eval", f"--policy.path={checkpoint}", *tasks, "--eval.n_episodes=3", f"--output_dir={folder}", *words]
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: small_act(n_action_steps=5),
-        pytest.param(lambda: small_diffusion(n_action_steps=6), marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [lambda: small_act(n_action_steps=5), lambda: small_diffusion(n_action_steps=6)])
 def test_a_killed_evaluation_of_a_checkpoint_ends_with_the_identical_journal(
     make: Callable[[], LearnedPolicy], tmp_path: Path
 ) -> None:

@@ -39,7 +39,7 @@ def run(world: str, **options: Any) -> dict[Any, Any]:
         return courses(evaluate("random", WORLDS[world](), output_dir=Path(folder), **options))
 
 
-SLOW_WORLDS = ("libero", "fetch, kept")
+SLOW_WORLDS = ("libero", "fetch", "fetch, kept")
 
 
 @cache

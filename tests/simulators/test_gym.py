@@ -92,6 +92,7 @@ def test_schedules_change_nothing(rebuild: bool, tmp_path: Path) -> None:
     assert runs[0] == runs[1]
 
 
+@pytest.mark.slow
 def test_a_replay_matches_what_was_recorded(tmp_path: Path) -> None:
     config = GymConfig(task="FetchReach-v4", episode_length=4, **FETCH)
     yardarm.evaluate("random", config, n_episodes=1, output_dir=tmp_path / "run")
