@@ -25,7 +25,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.helpers import wait_until
 from tests.serve.running import Doubler, OpenpiClient, VlaEvalClient, opened, running
 from yardarm_serve import Answer, BackendError, Episode, Request, ServerConfig, serve
-from yardarm_serve.batching import Limits
+from yardarm_serve.batching import Batcher, Limits
 
 HERE = np.array([1.0, 2.0], np.float32)
 
@@ -127,20 +127,31 @@ def test_clients_that_ask_together_are_waited_for() -> None:
     assert backend.batches == [6, 6, 6, 6], "when all have asked, the wait is over"
 
 
-def test_nobody_is_waited_for_if_there_is_nobody_else_or_it_would_not_help() -> None:
-    alone = Doubler()
-    with running(alone, limits=Limits(max_wait_time=5.0)) as server:
-        OpenpiClient(server.url).infer({"observation.state": HERE})
-    one_by_one = Doubler(pause_s=3.0)
-    one_by_one.gains_from_batches = False  # type: ignore[attr-defined]
-    with running(one_by_one) as server:
-        OpenpiClient(server.url)
+def test_nobody_is_waited_for_if_there_is_nobody_else() -> None:
+    with running(Doubler(), limits=Limits(max_wait_time=5.0)) as server:
         client = OpenpiClient(server.url)
-        client.infer({"observation.state": HERE})
-        one_by_one.pause_s = 0.0
         started = time.perf_counter()
         client.infer({"observation.state": HERE})
-        assert time.perf_counter() - started < 0.25, "a tenth of the last batch would be 0.3 s"
+    assert time.perf_counter() - started < 4
+
+
+@pytest.mark.parametrize(
+    ("gains", "limits", "last_s", "wait_s"),
+    [
+        (True, Limits(), 1.0, 0.1),
+        (True, Limits(), 600.0, 0.25),
+        (True, Limits(max_wait_time=0.5), 1.0, 0.5),
+        (False, Limits(), 1.0, 0.0),
+    ],
+)
+def test_a_wait_is_a_tenth_of_the_last_batch_where_it_helps(
+    gains: bool, limits: Limits, last_s: float, wait_s: float
+) -> None:
+    backend = Doubler()
+    backend.gains_from_batches = gains  # type: ignore[attr-defined]
+    batcher = Batcher(backend, limits)
+    batcher._last_s = last_s
+    assert batcher._patience_s() == pytest.approx(wait_s)
 
 
 MISTAKES = [
