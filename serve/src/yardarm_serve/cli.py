@@ -18,13 +18,12 @@ from typing import Any
 import yardarm_serve
 from yardarm_serve.backend import Backend, BackendError, Contract
 from yardarm_serve.batching import Limits
-from yardarm_serve.server import LOOPBACK, ServerConfig, serve
+from yardarm_serve.server import KEY_VARIABLE, ServerConfig, serve
 
 __all__ = ["main"]
 
 BACKENDS = {"lerobot": "yardarm_serve.lerobot:LeRobotBackend"}
 EXIT_USAGE = 2
-MOST = 1_000_000
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -75,13 +74,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _server_config(arguments: argparse.Namespace) -> ServerConfig:
-    for name in ("max_message_mb", "max_connections", "max_batch_size"):
-        if not 0 < getattr(arguments, name) < MOST:
-            raise BackendError(f"--{name} must be positive, and no more than {MOST}, got {getattr(arguments, name)}")
-    if arguments.max_wait_time is not None and not 0 <= arguments.max_wait_time <= 10:
-        raise BackendError(f"--max_wait_time must be between 0 and 10 seconds, got {arguments.max_wait_time}")
-    if not 0 <= arguments.port < 65536:
-        raise BackendError(f"--port must be between 0 and 65535, got {arguments.port}")
     try:
         renaming = json.loads(arguments.rename_map)
         assert isinstance(renaming, dict)
@@ -90,7 +82,7 @@ def _server_config(arguments: argparse.Namespace) -> ServerConfig:
     return ServerConfig(
         host=arguments.host,
         port=arguments.port,
-        api_key=arguments.api_key or os.environ.get("YARDARM_API_KEY") or None,
+        api_key=arguments.api_key or os.environ.get(KEY_VARIABLE) or None,
         max_message_mb=arguments.max_message_mb,
         max_connections=arguments.max_connections,
         rename_map=renaming,
@@ -151,7 +143,7 @@ def _announcing(name: str, config: ServerConfig, ready: Any) -> Any:
             print(json.dumps({"port": port}), file=ready)
             return
         print(f"serving {name} on ws://{config.host}:{port}; Ctrl-C ends it", file=sys.stderr)
-        if config.host not in LOOPBACK and config.api_key is None:
+        if config.is_open_to_all:
             print("yardarm-serve: warning: anybody who reaches this port can use it; give --api_key", file=sys.stderr)
 
     return announce

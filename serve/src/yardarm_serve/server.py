@@ -29,9 +29,12 @@ from yardarm_serve.openpi import YARDARM, serve_openpi
 from yardarm_serve.session import Host, Session
 from yardarm_serve.vla_eval import hello_of, is_hello, serve_vla_eval
 
-__all__ = ["CLIENT_HEADER", "LOOPBACK", "ServerConfig", "serve"]
+__all__ = ["CLIENT_HEADER", "KEY_VARIABLE", "LOOPBACK", "ServerConfig", "serve"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# Where both sides look for a key that is not given as a flag.
+KEY_VARIABLE = "YARDARM_API_KEY"
+MOST = 1_000_000
 # A client that says so speaks openpi's protocol, and need not be waited for.
 CLIENT_HEADER = "Yardarm-Client"
 # An address with one of these paths says what its client speaks.
@@ -55,6 +58,27 @@ class ServerConfig:
     """A client of vla-eval's says hello at once; one that is silent for so long is openpi's, and waits for metadata."""
     rename_map: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        for name, value in (
+            ("max_message_mb", self.max_message_mb),
+            ("max_connections", self.max_connections),
+            ("max_batch_size", self.limits.max_batch_size),
+        ):
+            if not value > 0:
+                raise BackendError(f"--{name} must be positive, got {value}")
+            if not value < MOST:
+                raise BackendError(f"--{name} must be less than {MOST}, got {value}")
+        if not 0 <= self.port < 65536:
+            raise BackendError(f"--port must be between 0 and 65535, got {self.port}")
+        wait = self.limits.max_wait_time
+        if wait is not None and not 0 <= wait <= 10:
+            raise BackendError(f"--max_wait_time must be between 0 and 10 seconds, got {wait}")
+
+    @property
+    def is_open_to_all(self) -> bool:
+        """Whether whoever reaches the port can use it."""
+        return self.host not in LOOPBACK and self.api_key is None
 
 
 class PolicyServer:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from yardarm.cli.flags import describe, nested, read_flags
+from yardarm.cli.flags import describe, listed, nested, read_flags
 from yardarm.cli.progress import open_display
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.evaluation import EvalConfig, EvalOptions, config_from_data, evaluate, read_config_file
@@ -137,13 +137,11 @@ def _help(benchmark: str) -> str:
         *describe(EvalConfig),
         ("--config_path", "", "a YAML or JSON file with these options, such as a run's config.yaml"),
     ]
-    width = max(len(name) for name, _, _ in rows)
-    lines = [f"  {name:<{width}}  {text}" + (f" [{default}]" if default else "") for name, default, text in rows]
     return (
         "Evaluate a policy in simulation. Press Ctrl-C at any time: the same command with the same --output_dir, or "
         "with\n--resume=true, goes on where it stopped.\n\n"
         "usage: yardarm eval --policy.path=…|--policy.type=… --env.type=… [--flag=value …]\n\n"
-        + "\n".join(lines)
+        + listed(rows)
         + f"\n\nexamples:\n{EXAMPLES}\n\n"
         "exit code: 0 all episodes ran, 1 some ended in errors, 2 a mistake in the command, 130 Ctrl-C, 143 SIGTERM"
     )

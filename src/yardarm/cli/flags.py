@@ -9,7 +9,7 @@ from typing import Any
 from yardarm.errors import UsageError
 from yardarm.evaluation import FlagText
 
-__all__ = ["Flags", "describe", "nested", "read_flags"]
+__all__ = ["Flags", "describe", "listed", "nested", "read_flags"]
 
 Flags = dict[str, str]
 
@@ -62,3 +62,11 @@ def describe(kind: type, prefix: str = "") -> list[tuple[str, str, str]]:
             default = "" if field.default in (None, dataclasses.MISSING) else str(field.default)
             rows.append((f"--{prefix}{field.name}", default, field.metadata["help"]))
     return rows
+
+
+def listed(rows: Sequence[tuple[str, str, str]]) -> str:
+    """Flags with their meanings and defaults, aligned."""
+    width = max(len(name) for name, _, _ in rows)
+    return "\n".join(
+        f"  {name:<{width}}  {text}" + (f" [{default}]" if default else "") for name, default, text in rows
+    )

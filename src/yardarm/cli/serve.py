@@ -6,19 +6,18 @@ import os
 import sys
 from collections.abc import Sequence
 
-from yardarm.cli.flags import describe, nested, read_flags
+from yardarm.cli.flags import describe, listed, nested, read_flags
 from yardarm.errors import UsageError
 from yardarm.evaluation import check_policy_fits, decode, env_from_data, policy_from_data, select_tasks
 from yardarm.policies import open_policy
 from yardarm.serving import ServeOptions, serve_policy
 from yardarm.tasks import TaskSpec
 from yardarm_serve.batching import Served
-from yardarm_serve.server import LOOPBACK
+from yardarm_serve.server import KEY_VARIABLE
 
 __all__ = ["run"]
 
 COMMAND = "serve"
-KEY_VARIABLE = "YARDARM_API_KEY"
 
 
 def run(words: Sequence[str]) -> int:
@@ -53,7 +52,7 @@ def _say_ready(name: str, options: ServeOptions, port: int) -> None:
         f"serving {name} on ws://{options.host}:{port} for Yardarm's, openpi's and vla-eval's clients; Ctrl-C ends it",
         flush=True,
     )
-    if options.host not in LOOPBACK and options.api_key is None:
+    if options.server_config().is_open_to_all:
         print("yardarm: warning: anybody who reaches this port can use it; give --api_key", file=sys.stderr)
 
 
@@ -70,11 +69,9 @@ def _help() -> str:
         ("--env.type, --env.task", "", "what clients are taken to be at that do not say, e.g. for expert or random"),
         *describe(ServeOptions),
     ]
-    width = max(len(name) for name, _, _ in rows)
-    lines = [f"  {name:<{width}}  {text}" + (f" [{default}]" if default else "") for name, default, text in rows]
     return (
         "Serve a policy over a WebSocket to Yardarm's, openpi's and vla-eval's clients, on one port.\n\n"
-        "usage: yardarm serve --policy.path=… [--flag=value …]\n\n" + "\n".join(lines) + "\n\nexamples:\n"
+        "usage: yardarm serve --policy.path=… [--flag=value …]\n\n" + listed(rows) + "\n\nexamples:\n"
         "  yardarm serve --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model\n"
         "  yardarm eval --policy.type=remote --policy.url=ws://127.0.0.1:8000 --env.type=metaworld --env.task=reach-v3"
     )

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from yardarm.errors import UsageError
-from yardarm.tasks import option, positive
+from yardarm.tasks import option
+from yardarm_serve import BackendError
 from yardarm_serve.batching import Limits
 from yardarm_serve.server import ServerConfig
 
 __all__ = ["ServeOptions"]
-
-MOST = 1_000_000
 
 
 @dataclass
@@ -29,14 +28,10 @@ class ServeOptions:
     rename_map: dict[str, str] | None = option(None, '{"a client\'s name of an input": "the policy\'s", …}')
 
     def __post_init__(self) -> None:
-        for name in ("max_message_mb", "max_connections", "max_batch_size"):
-            positive(f"--{name}", getattr(self, name))
-            if not getattr(self, name) < MOST:
-                raise UsageError(f"--{name} must be less than {MOST}, got {getattr(self, name)}")
-        if not 0 <= self.port < 65536:
-            raise UsageError(f"--port must be between 0 and 65535, got {self.port}")
-        if self.max_wait_time is not None and not 0 <= self.max_wait_time <= 10:
-            raise UsageError(f"--max_wait_time must be between 0 and 10 seconds, got {self.max_wait_time}")
+        try:
+            self.server_config()  # which knows its bounds, before a policy is loaded
+        except BackendError as error:
+            raise UsageError(str(error)) from error
 
     def server_config(self) -> ServerConfig:
         """As the server wants it."""

@@ -17,10 +17,10 @@ from yardarm.policies.remote.protocols import PROTOCOLS, VlaEvalConnection, Yard
 from yardarm.policies.remote.translation import AsItIs, Mapped, Translation, Wishes
 from yardarm.tasks import EpisodeSpec, TaskSpec
 from yardarm_serve.openpi import YARDARM
+from yardarm_serve.server import KEY_VARIABLE
 
 __all__ = ["RemotePolicy"]
 
-KEY_VARIABLE = "YARDARM_API_KEY"
 # As many as there can be workers.
 MOST_LANES = 64
 
