@@ -1,13 +1,15 @@
-"""Intervals for a success rate."""
+"""Intervals for one success rate."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from scipy.special import ndtri
+from scipy.special import betaincinv, ndtri
 
-__all__ = ["Interval", "wilson"]
+__all__ = ["CONFIDENCE", "Interval", "clopper_pearson", "quantile", "score_interval", "wilson"]
+
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,21 +18,54 @@ class Interval:
 
     low: float
     high: float
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
+
+    @property
+    def half_width(self) -> float:
+        """Half the distance between the ends."""
+        return (self.high - self.low) / 2
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
 
 
-def wilson(successes: int, trials: int, confidence: float = 0.95) -> Interval:
+def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
     """Wilson's score interval for a rate; without trials nothing is known, and it is [0, 1]."""
-    if not 0 <= successes <= trials:
-        raise ValueError(f"successes must lie between 0 and {trials}, got {successes}")
+    _check(successes, trials)
     if trials == 0:
         return Interval(0.0, 1.0, confidence)
-    z = float(ndtri(0.5 + confidence / 2))
-    rate = successes / trials
-    scale = 1 + z * z / trials
-    centre = (rate + z * z / (2 * trials)) / scale
-    half = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale
-    # Exact at the ends, where rounding would leave 1e-17.
-    low = 0.0 if successes == 0 else centre - half
-    high = 1.0 if successes == trials else centre + half
+    return score_interval(successes / trials, trials, quantile(confidence), confidence)
+
+
+def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
+    """The exact interval: it covers at least as often as it says, mostly more often, and is wider for it."""
+    _check(successes, trials)
+    tail = (1 - confidence) / 2
+    failures = trials - successes
+    low = float(betaincinv(successes, failures + 1, tail)) if successes else 0.0
+    high = float(betaincinv(successes + 1, failures, 1 - tail)) if failures else 1.0
     return Interval(low, high, confidence)
+
+
+def score_interval(rate: float, trials: float, deviations: float, confidence: float) -> Interval:
+    """Wilson's interval around a rate that is known as well as from so many trials, which need not be whole."""
+    square = deviations * deviations
+    scale = 1 + square / trials
+    centre = (rate + square / (2 * trials)) / scale
+    half = deviations * math.sqrt(rate * (1 - rate) / trials + square / (4 * trials * trials)) / scale
+    # Exact at the ends, where rounding would leave 1e-17.
+    low = 0.0 if rate == 0 else centre - half
+    high = 1.0 if rate == 1 else centre + half
+    return Interval(low, high, confidence)
+
+
+def quantile(confidence: float) -> float:
+    """How many standard deviations to each side have this share of a normal distribution between them."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"the confidence must lie between 0 and 1, got {confidence}")
+    return float(ndtri(0.5 + confidence / 2))
+
+
+def _check(successes: int, trials: int) -> None:
+    if not 0 <= successes <= trials:
+        raise ValueError(f"successes must lie between 0 and {trials}, got {successes}")

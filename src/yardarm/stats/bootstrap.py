@@ -1,0 +1,44 @@
+"""Intervals for means of anything, by drawing again from what was seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from yardarm.stats.intervals import CONFIDENCE, Interval
+
+__all__ = ["bootstrap_mean"]
+
+REPETITIONS = 4000
+MOST_NUMBERS_AT_ONCE = 4_000_000
+
+
+def bootstrap_mean(groups: Sequence[Sequence[float]], confidence: float = CONFIDENCE, seed: int = 0) -> Interval | None:
+    """An interval for the mean over all groups' values, each group drawn for itself; None without two values.
+
+    The groups are tasks, which stay as they are while their episodes vary. The same values give the same interval.
+    """
+    groups = [values for values in groups if len(values)]
+    count = sum(len(values) for values in groups)
+    if count < 2:
+        return None
+    rng = np.random.default_rng(seed)
+    sums = np.zeros(REPETITIONS)
+    mean = sum(float(np.sum(values)) for values in groups) / count
+    for values in groups:
+        own = np.asarray(values, float)
+        # A bootstrap varies too little, by n - 1 instead of n; in a small group that shows.
+        widening = math.sqrt(len(own) / max(1, len(own) - 1))
+        sums += own.sum() + widening * (_drawn_sums(own, rng) - own.sum())
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(sums / count, [tail, 1 - tail])
+    return Interval(min(float(low), mean), max(float(high), mean), confidence)
+
+
+def _drawn_sums(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Sums of as many values as there are, drawn with replacement, many times over."""
+    rows = max(1, MOST_NUMBERS_AT_ONCE // len(values))
+    blocks = [min(rows, REPETITIONS - start) for start in range(0, REPETITIONS, rows)]
+    return np.concatenate([rng.choice(values, (block, len(values))).sum(axis=1) for block in blocks])

@@ -1,0 +1,69 @@
+"""Intervals for the success rate over several tasks. Which one is right depends on what "several tasks" stands for.
+
+* `pooled`: these tasks, all episodes in one pot. The default: simple, and never too narrow for a fixed set of tasks.
+* `stratified`: these tasks, and no others. Tasks of different difficulty leave less to chance than the pot
+  suggests, so this one is narrower where tasks differ.
+* `clustered`: new tasks like these. What counts then is the number of tasks, and how much they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from yardarm.stats.intervals import CONFIDENCE, Interval, quantile, score_interval, wilson
+
+__all__ = ["TaskCounts", "clustered", "pooled", "stratified"]
+
+
+class TaskCounts(NamedTuple):
+    """Successes of so many episodes of one task."""
+
+    successes: int
+    trials: int
+
+
+def pooled(tasks: Sequence[TaskCounts], confidence: float = CONFIDENCE) -> Interval:
+    """Wilson's interval of all episodes together."""
+    return wilson(sum(task.successes for task in tasks), sum(task.trials for task in tasks), confidence)
+
+
+def stratified(tasks: Sequence[TaskCounts], confidence: float = CONFIDENCE) -> Interval:
+    """For the mean of these tasks' rates: Wilson's, with as many episodes as would leave as much to chance.
+
+    A task that always went the same way does not prove that it always will: for the variance, every task gets half
+    a success and half a failure more.
+    """
+    successes, trials = _arrays(tasks)
+    if not len(trials):
+        return Interval(0.0, 1.0, confidence)
+    rate = float(np.mean(successes / trials))
+    smoothed = (successes + 0.5) / (trials + 1)
+    variance = float(np.sum(smoothed * (1 - smoothed) / trials)) / len(trials) ** 2
+    least = len(trials) ** 2 / float(np.sum(1 / trials))
+    return score_interval(rate, max(least, rate * (1 - rate) / variance), quantile(confidence), confidence)
+
+
+def clustered(tasks: Sequence[TaskCounts], confidence: float = CONFIDENCE) -> Interval:
+    """For the rate on tasks like these: Wilson's, with as many episodes as the spread between tasks is worth.
+
+    That is at least one for each task, and no more than there were. Few tasks tell little of their spread, which
+    Student's distribution allows for.
+    """
+    successes, trials = _arrays(tasks)
+    count = len(trials)
+    if count < 2:
+        return Interval(0.0, 1.0, confidence)  # one task says nothing of others
+    rates = successes / trials
+    rate, spread = float(np.mean(rates)), float(np.var(rates, ddof=1))
+    worth = rate * (1 - rate) / (spread / count) if spread > 0 else count
+    deviations = float(student.ppf(0.5 + confidence / 2, count - 1))
+    return score_interval(rate, float(np.clip(worth, count, trials.sum())), deviations, confidence)
+
+
+def _arrays(tasks: Sequence[TaskCounts]) -> tuple[np.ndarray, np.ndarray]:
+    known = np.array([task for task in tasks if task[1]], float).reshape(-1, 2)
+    return known[:, 0], known[:, 1]

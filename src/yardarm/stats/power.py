@@ -1,0 +1,117 @@
+"""How many episodes it takes to tell two policies apart, and how far apart they must be for so many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom
+
+__all__ = ["Design", "largest_correlation"]
+
+MOST_EPISODES = 1_000_000
+# Power of an exact test goes up and down by a little from one number of episodes to the next.
+STEADY = 12
+FARTHEST_DEVIATIONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A comparison to be planned: the rates of two policies, and how the test is held.
+
+    `correlation` is that of the two policies' outcomes on the same episode; None stands for different episodes.
+    """
+
+    baseline: float
+    gap: float
+    """The rate of the other policy less the baseline."""
+    correlation: float | None = None
+    power: float = 0.8
+    alpha: float = 0.05
+
+    def power_with(self, episodes: int) -> float:
+        """The chance that a test of so many episodes of each policy finds the difference."""
+        return self._paired_power(episodes) if self.correlation is not None else self._unpaired_power(episodes)
+
+    def episodes(self) -> int | None:
+        """The fewest episodes of each policy that give the power; None if a million do not."""
+        return _least(lambda episodes: self.power_with(episodes) >= self.power)
+
+    def smallest_gap(self, episodes: int) -> float | None:
+        """The smallest gap, in the direction of this one's, that so many episodes find; None if there is none.
+
+        Policies that differ much cannot agree on all that is hard, so the correlation may have to be smaller.
+        """
+        sign = math.copysign(1.0, self.gap)
+        room = 1 - self.baseline if sign > 0 else self.baseline
+        gaps = np.arange(1, round(room * 1000) + 1) / 1000
+        found, beyond = 0, len(gaps)
+        while found < beyond:
+            middle = (found + beyond) // 2
+            if self._with_gap(sign * gaps[middle]).power_with(episodes) >= self.power:
+                beyond = middle
+            else:
+                found = middle + 1
+        return float(gaps[found]) if found < len(gaps) else None
+
+    def _with_gap(self, gap: float) -> Design:
+        if self.correlation is None:
+            return replace(self, gap=gap)
+        return replace(self, gap=gap, correlation=min(self.correlation, largest_correlation(self.baseline, gap)))
+
+    def _paired_power(self, episodes: int) -> float:
+        """Exact, for McNemar's test: over all numbers of discordant pairs that are worth considering."""
+        other, correlation = self.baseline + self.gap, self.correlation or 0.0
+        spread = math.sqrt(max(0.0, other * (1 - other) * self.baseline * (1 - self.baseline)))
+        both = other * self.baseline + correlation * spread
+        only_other, only_baseline = max(0.0, other - both), max(0.0, self.baseline - both)
+        discordant = min(1.0, only_other + only_baseline)
+        if discordant <= 0:
+            return 0.0
+        mean, deviation = episodes * discordant, math.sqrt(episodes * discordant * (1 - discordant))
+        first = max(0, math.floor(mean - FARTHEST_DEVIATIONS * deviation))
+        last = min(episodes, math.ceil(mean + FARTHEST_DEVIATIONS * deviation))
+        counts = np.arange(first, last + 1)
+        fewest = binom.ppf(self.alpha / 2, counts, 0.5)
+        fewest = np.where(binom.cdf(fewest, counts, 0.5) <= self.alpha / 2, fewest, fewest - 1)
+        wins = only_other / discordant
+        found = binom.cdf(fewest, counts, wins) + binom.sf(counts - fewest - 1, counts, wins)
+        return float(np.sum(binom.pmf(counts, episodes, discordant) * np.where(fewest >= 0, found, 0.0)))
+
+    def _unpaired_power(self, episodes: int) -> float:
+        """The normal approximation of the score test, which Boschloo's exact test comes close to."""
+        other = self.baseline + self.gap
+        middle = (other + self.baseline) / 2
+        even = math.sqrt(2 * middle * (1 - middle))
+        apart = math.sqrt(other * (1 - other) + self.baseline * (1 - self.baseline))
+        shortfall = float(ndtri(1 - self.alpha / 2)) * even - abs(self.gap) * math.sqrt(episodes)
+        if apart == 0:
+            return float(shortfall <= 0)
+        return float(ndtr(-shortfall / apart))
+
+
+def largest_correlation(baseline: float, gap: float) -> float:
+    """How much two policies of these rates can agree at most: one solves all that the other does, and more."""
+    low, high = sorted((baseline, baseline + gap))
+    if low <= 0 or high >= 1:
+        return 0.0
+    return math.sqrt(low * (1 - high) / (high * (1 - low)))
+
+
+def _least(enough: Callable[[int], bool]) -> int | None:
+    """The least number that is enough, and whose next neighbours are, too."""
+    high = 1
+    while not enough(high):
+        high *= 2
+        if high > MOST_EPISODES:
+            return None
+    low = high // 2
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    while not all(enough(high + more) for more in range(STEADY)):
+        high += 1
+    return high

@@ -1,0 +1,112 @@
+"""A method is more than one checkpoint: what several training seeds tell of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from yardarm.stats.intervals import CONFIDENCE, Interval
+
+__all__ = ["MethodDifference", "SeedSpread", "method_difference", "seed_spread"]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedSpread:
+    """The rates of a method's training seeds: their mean, its interval for new seeds, and how far they lie apart."""
+
+    mean: float
+    interval: Interval
+    deviation: float
+    by_chance: float
+    """The deviation that episodes alone would cause, if all seeds were equally good."""
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True, slots=True)
+class MethodDifference:
+    """The difference of two methods, with new training seeds and new episodes in mind."""
+
+    difference: float
+    interval: Interval
+    p_value: float
+
+
+def seed_spread(outcomes: np.ndarray, confidence: float = CONFIDENCE) -> SeedSpread:
+    """From a table of outcomes, a row for each of at least two training seeds, a column for each episode."""
+    rates, parts = outcomes.mean(axis=1), _Parts.of(outcomes)
+    half = _deviations(confidence, parts.degrees) * math.sqrt(parts.total)
+    mean = float(rates.mean())
+    return SeedSpread(
+        mean=mean,
+        interval=Interval(max(0.0, mean - half), min(1.0, mean + half), confidence),
+        deviation=float(rates.std(ddof=1)),
+        by_chance=math.sqrt(parts.residual * parts.seeds),
+        lowest=float(rates.min()),
+        highest=float(rates.max()),
+    )
+
+
+def method_difference(
+    a: np.ndarray, b: np.ndarray, paired: bool = True, confidence: float = CONFIDENCE
+) -> MethodDifference:
+    """Compare two tables of outcomes with the same episodes as columns, or with others if they are not `paired`."""
+    difference = float(a.mean() - b.mean())
+    parts = [_Parts.of(a), _Parts.of(b)]
+    by_episodes = (
+        _variance_of_mean(a.mean(axis=0) - b.mean(axis=0)) if paired else sum(part.by_episodes for part in parts)
+    )
+    by_seeds = sum(part.by_seeds for part in parts)
+    variance = max(by_episodes, by_seeds, by_episodes + by_seeds - sum(part.residual for part in parts))
+    if variance == 0:
+        same = difference == 0
+        return MethodDifference(difference, Interval(difference, difference, confidence), 1.0 if same else 0.0)
+    uncertain = sum(part.by_seeds**2 / (part.seeds - 1) for part in parts if part.seeds > 1)
+    degrees = variance**2 / uncertain if uncertain else math.inf
+    half = _deviations(confidence, degrees) * math.sqrt(variance)
+    p_value = 2 * float(student.sf(abs(difference) / math.sqrt(variance), degrees))
+    interval = Interval(max(-1.0, difference - half), min(1.0, difference + half), confidence)
+    return MethodDifference(difference, interval, p_value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What makes a method's mean uncertain: the draw of seeds, the draw of episodes, and what both of these contain."""
+
+    seeds: int
+    by_seeds: float
+    by_episodes: float
+    residual: float
+
+    @classmethod
+    def of(cls, outcomes: np.ndarray) -> _Parts:
+        seeds, episodes = outcomes.shape
+        own = outcomes - outcomes.mean(axis=1, keepdims=True) - outcomes.mean(axis=0, keepdims=True) + outcomes.mean()
+        freedom = (seeds - 1) * (episodes - 1)
+        residual = float(np.sum(own**2)) / freedom / (seeds * episodes) if freedom else 0.0
+        return cls(
+            seeds,
+            _variance_of_mean(outcomes.mean(axis=1)),
+            _variance_of_mean(outcomes.mean(axis=0)),
+            residual,
+        )
+
+    @property
+    def total(self) -> float:
+        return max(self.by_seeds, self.by_episodes, self.by_seeds + self.by_episodes - self.residual)
+
+    @property
+    def degrees(self) -> float:
+        return self.total**2 / (self.by_seeds**2 / (self.seeds - 1)) if self.by_seeds else math.inf
+
+
+def _variance_of_mean(values: Sequence[float] | np.ndarray) -> float:
+    return float(np.var(values, ddof=1)) / len(values) if len(values) > 1 else 0.0
+
+
+def _deviations(confidence: float, degrees: float) -> float:
+    return float(student.ppf(0.5 + confidence / 2, degrees))

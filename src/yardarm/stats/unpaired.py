@@ -1,0 +1,73 @@
+"""Two policies on different episodes: each rate has its own chance, and telling them apart takes more episodes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.stats import binom, hypergeom
+
+from yardarm.stats.intervals import CONFIDENCE, Interval, wilson
+from yardarm.stats.over_tasks import TaskCounts
+
+__all__ = ["boschloo", "newcombe"]
+
+GRID = 400
+# Fisher's p-values of equal tables may differ in the last bits.
+TIES = 1 + 1e-9
+
+
+def newcombe(a: TaskCounts, b: TaskCounts, confidence: float = CONFIDENCE) -> Interval:
+    """An interval for the difference of two independent rates, put together from Wilson's of each."""
+    if not a.trials or not b.trials:
+        return Interval(-1.0, 1.0, confidence)
+    rate_a, rate_b = a.successes / a.trials, b.successes / b.trials
+    own_a, own_b = wilson(*a, confidence), wilson(*b, confidence)
+    below = math.hypot(rate_a - own_a.low, own_b.high - rate_b)
+    above = math.hypot(own_a.high - rate_a, rate_b - own_b.low)
+    return Interval(max(-1.0, rate_a - rate_b - below), min(1.0, rate_a - rate_b + above), confidence)
+
+
+def boschloo(a: TaskCounts, b: TaskCounts) -> float:
+    """The exact two-sided p-value of "both have the same rate", whatever that rate is.
+
+    It asks how likely a table is that Fisher's test finds as odd as this one, at the common rate where that is most
+    likely. Twice the smaller of both directions.
+    """
+    if not a.trials or not b.trials:
+        return 1.0
+    return min(1.0, 2 * min(_at_least_so_few(a, b), _at_least_so_few(b, a)))
+
+
+def _at_least_so_few(a: TaskCounts, b: TaskCounts) -> float:
+    """The one-sided p-value of A having the lower rate."""
+    observed = _fisher_less(np.array(a.successes), np.array(b.successes), a.trials, b.trials) * TIES
+    of_a = np.arange(a.trials + 1)
+    least_of_b = _least_of_b(of_a, a.trials, b.trials, float(observed))
+
+    def chance(rate: float) -> float:
+        return float(np.sum(binom.pmf(of_a, a.trials, rate) * binom.sf(least_of_b - 1, b.trials, rate)))
+
+    rates = (np.arange(GRID) + 0.5) / GRID
+    chances = [chance(rate) for rate in rates]
+    best = float(rates[int(np.argmax(chances))])
+    near = minimize_scalar(lambda rate: -chance(rate), bounds=(max(0.0, best - 1 / GRID), min(1.0, best + 1 / GRID)))
+    return max(*chances, -float(near.fun))
+
+
+def _least_of_b(of_a: np.ndarray, trials_a: int, trials_b: int, observed: float) -> np.ndarray:
+    """For each number of A's successes, the fewest of B's that make the table as odd: found by halving."""
+    low, high = np.zeros(len(of_a), int), np.full(len(of_a), trials_b + 1)
+    while np.any(low < high):
+        middle = (low + high) // 2
+        odd = _fisher_less(of_a, np.minimum(middle, trials_b), trials_a, trials_b) <= observed
+        # What is beyond the last table is odd by definition.
+        odd |= middle > trials_b
+        high = np.where(odd, middle, high)
+        low = np.where(odd, low, np.minimum(middle + 1, high))
+    return low
+
+
+def _fisher_less(of_a: np.ndarray, of_b: np.ndarray, trials_a: int, trials_b: int) -> np.ndarray:
+    return hypergeom.cdf(of_a, trials_a + trials_b, of_a + of_b, trials_a)
