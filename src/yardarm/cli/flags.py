@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from yardarm.errors import UsageError
+from yardarm.errors import UsageError, nearest
 from yardarm.evaluation import FlagText
 
-__all__ = ["Flags", "describe", "listed", "nested", "read_flags"]
+__all__ = ["Flags", "describe", "listed", "nested", "number", "read_flags", "refuse_unknown", "switch"]
 
 Flags = dict[str, str]
 
 
-def read_flags(words: Sequence[str]) -> tuple[list[str], Flags]:
-    """Split a command's words into plain arguments and flags; a flag without a value means true."""
+def read_flags(words: Sequence[str], switches: Collection[str] = ()) -> tuple[list[str], Flags]:
+    """Split a command's words into plain arguments and flags; a flag without a value means true.
+
+    `switches` take a value only by ``=``: the word after one is not theirs.
+    """
     plain: list[str] = []
     flags: Flags = {}
     rest = list(words)
@@ -30,11 +34,45 @@ def read_flags(words: Sequence[str]) -> tuple[list[str], Flags]:
             raise UsageError(f"'{word}' is not a flag; flags look like --env.task=reach-v3")
         name, equals, value = word[2:].partition("=")
         if not equals:
-            value = rest.pop(0) if rest and not rest[0].startswith("-") else "true"
+            takes_next = name not in switches and rest and not rest[0].startswith("-")
+            value = rest.pop(0) if takes_next else "true"
         if name in flags:
             raise UsageError(f"--{name} is given twice: '{flags[name]}' and '{value}'")
         flags[name] = value
     return plain, flags
+
+
+def refuse_unknown(flags: Flags, known: Collection[str], command: str) -> None:
+    """Stop at a flag that a command does not have."""
+    for name in flags:
+        if name not in known:
+            raise UsageError(f"unknown option '--{name}'{nearest(name, known)} see `yardarm {command} --help`")
+
+
+def switch(flags: Flags, name: str) -> bool:
+    """Whether something was asked for."""
+    text = flags.get(name, "false").lower()
+    if text not in ("true", "false"):
+        raise UsageError(f"--{name} must be true or false, got '{flags[name]}'")
+    return text == "true"
+
+
+def number(flags: Flags, name: str, default: float, whole: bool = False) -> float:
+    """A flag's number; 0 or more, if it must be whole."""
+    text = flags.get(name)
+    if text is None:
+        return default
+    if whole:
+        if not text.isdecimal():
+            raise UsageError(f"--{name} must be a whole number, got '{text}'")
+        return int(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise UsageError(f"--{name} must be a number, got '{text}'")
+    return value
 
 
 def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,8 @@ __all__ = ["main"]
 
 COMMANDS = {
     "eval": "evaluate a policy in simulation",
+    "compare": "tell which of several runs is better, and how sure that is",
+    "plan": "tell how many episodes a comparison needs",
     "tasks": "list what can be evaluated",
     "serve": "serve a policy to the clients of others",
     "replay": "render the video of a finished episode",

@@ -1,6 +1,8 @@
 """Results and tasks as people like to look at them."""
 
+from yardarm.report.comparison_table import print_comparison
 from yardarm.report.contact_sheet import contact_sheet
-from yardarm.report.table import print_results
+from yardarm.report.results_table import print_results
+from yardarm.report.table import percent, print_table
 
-__all__ = ["contact_sheet", "print_results"]
+__all__ = ["contact_sheet", "percent", "print_comparison", "print_results", "print_table"]

@@ -1,64 +1,60 @@
-"""The results table: drawn on a terminal, plain lines elsewhere."""
+"""A table: drawn on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
-from yardarm.results import Counts, EpisodeRecord, RunResult
+from yardarm.stats import Interval
 
-__all__ = ["print_results"]
+__all__ = ["interval_text", "p_text", "percent", "points", "print_table"]
 
-HEADER = ("group", "task", "success", "k/n", "95% interval", "mean steps", "errors")
-SUMMARIES = ("(group)", "(all)")
+Row = tuple[str, ...]
 
 
-def print_results(result: RunResult, console: Console) -> None:
-    """Print one row per task, per group of several tasks, and overall: rate, k/n, interval."""
-    rows = list(_rows(result))
+def print_table(
+    console: Console, header: Row, rows: Sequence[Row], left: int = 1, strong: Collection[int] = ()
+) -> None:
+    """Print rows of text; the first `left` columns are words, the others numbers; `strong` rows sum others up."""
     if console.is_terminal:
-        console.print(_drawn(rows))
-    else:
-        for line in _aligned([HEADER, *rows]):
-            console.print(line, soft_wrap=True)
+        console.print(_drawn(header, rows, left, strong))
+        return
+    for line in _aligned([header, *rows]):
+        console.print(line, soft_wrap=True)
 
 
-def _drawn(rows: list[tuple[str, ...]]) -> Table:
-    table = Table(*HEADER, header_style="bold")
-    for column in table.columns[2:]:
+def _drawn(header: Row, rows: Sequence[Row], left: int, strong: Collection[int]) -> Table:
+    table = Table(*header, header_style="bold")
+    for column in table.columns[left:]:
         column.justify = "right"
-    for row in rows:
-        table.add_row(*row, style="bold" if row[1] in SUMMARIES else "", end_section=row[1] in SUMMARIES)
+    for number, row in enumerate(rows):
+        table.add_row(*row, style="bold" if number in strong else "", end_section=number in strong)
     return table
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
+def _aligned(rows: Sequence[Row]) -> Iterator[str]:
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _rows(result: RunResult) -> Iterator[tuple[str, ...]]:
-    for group, tasks in result.groups().items():
-        for task in tasks:
-            yield _row(group, task.task.name, task.episodes)
-        if len(tasks) > 1:
-            yield _row(group, "(group)", [record for task in tasks for record in task.episodes])
-    yield _row("", "(all)", result.episodes)
+def percent(rate: float | None) -> str:
+    """A rate; "-" if there is none."""
+    return "-" if rate is None else f"{rate:.1%}"
 
 
-def _row(group: str, task: str, records: tuple[EpisodeRecord, ...] | list[EpisodeRecord]) -> tuple[str, ...]:
-    counts = Counts.of(records)
-    steps = [record.steps for record in records if record.status != "error"]
-    interval = counts.interval
-    return (
-        group,
-        task,
-        "-" if counts.rate is None else f"{counts.rate:.1%}",
-        f"{counts.successes}/{counts.episodes}",
-        f"{interval.low:.1%} – {interval.high:.1%}",
-        f"{sum(steps) / len(steps):.0f}" if steps else "-",
-        str(counts.errors) if counts.errors else "",
-    )
+def interval_text(interval: Interval) -> str:
+    """The ends of a rate's interval."""
+    return f"{interval.low:.1%} – {interval.high:.1%}"
+
+
+def points(difference: float) -> str:
+    """A difference of rates, in percentage points, with its sign."""
+    return f"{100 * difference:+.1f}".replace("-", "−")  # a true minus is as wide as the plus
+
+
+def p_text(p_value: float) -> str:
+    """A p-value, as short as is honest."""
+    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.2g}" if p_value < 0.01 else f"{p_value:.3f}"

@@ -5,10 +5,13 @@ from yardarm.results.files import PlayedEpisode, RunFolder, write_atomically, wr
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.manifest import Manifest
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
-from yardarm.results.summary import Counts, RunResult, TaskResult, summarise
+from yardarm.results.summary import Counts, RunResult, TaskResult, counted, summarise
+from yardarm.results.uncertainty import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.results.video import VideoWriter
 
 __all__ = [
+    "OVER_TASKS",
+    "PER_TASK",
     "Counts",
     "EpisodeKey",
     "EpisodeRecord",
@@ -19,7 +22,9 @@ __all__ = [
     "RunFolder",
     "RunResult",
     "TaskResult",
+    "Uncertainty",
     "VideoWriter",
+    "counted",
     "eval_info",
     "read_journal",
     "summarise",

@@ -65,6 +65,10 @@ class Manifest:
         self._content.update(setting, **_provenance(), session_started=_now())
         self._write("running")
 
+    def note_stopping(self, state: Mapping[str, Any]) -> None:
+        """Keep what a run that may stop early has come to; it is written with the rest."""
+        self._content["stopping"] = dict(state)
+
     def keep_current(self) -> None:
         """Write now and then, so that a crash loses little of the time spent."""
         if time.monotonic() - self._written > WRITE_EVERY_S:

@@ -48,9 +48,11 @@ class EpisodeRecord:
     fingerprints: dict[str, str] = field(default_factory=dict)
     """Hash of the physical state after so many steps."""
     error: str | None = None
+    place: int | None = None
+    """Where it stands in the planned order, if the run may stop early."""
     attempts: int = 1
     timing: EpisodeTiming = EpisodeTiming()
-    """The only part that differs between two runs of the same episode, with `attempts`."""
+    """The only part that differs between two runs of the same episode, with `attempts` and `place`."""
 
     @property
     def success(self) -> bool:
@@ -59,7 +61,7 @@ class EpisodeRecord:
 
     def course(self) -> dict[str, Any]:
         """All but what it cost: equal for equal keys, whatever the batch size, the machine's load or its history."""
-        return {name: value for name, value in self.to_json().items() if name not in ("attempts", "timing")}
+        return {name: value for name, value in self.to_json().items() if name not in ("place", "attempts", "timing")}
 
     def to_json(self) -> dict[str, Any]:
         """A flat dictionary of plain values."""

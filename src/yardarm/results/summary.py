@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from yardarm.results.record import EpisodeRecord
-from yardarm.stats import Interval, wilson
+from yardarm.results.uncertainty import Uncertainty
+from yardarm.stats import Interval, TaskCounts, wilson
 from yardarm.tasks import TaskSpec
 
-__all__ = ["Counts", "RunResult", "TaskResult", "summarise"]
+__all__ = ["Counts", "RunResult", "TaskResult", "counted", "summarise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,21 @@ class Counts:
         """Wilson's 95% interval of the rate."""
         return wilson(self.successes, self.episodes)
 
+    @property
+    def of_task(self) -> TaskCounts:
+        """The same for statistics, which know no errors."""
+        return TaskCounts(self.successes, self.episodes)
+
+    @property
+    def errors_failed(self) -> Counts:
+        """What it would be if every error had been a failure."""
+        return Counts(self.successes, self.episodes + self.errors, 0)
+
+    @property
+    def errors_succeeded(self) -> Counts:
+        """What it would be if every error had been a success."""
+        return Counts(self.successes + self.errors, self.episodes + self.errors, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
@@ -64,6 +81,10 @@ class RunResult:
     wall_s: float = 0.0
     warnings: tuple[str, ...] = ()
     """What is odd about the actions that were played."""
+    uncertainty: Uncertainty = Uncertainty()
+    """How intervals are computed."""
+    stopping: Mapping[str, Any] | None = None
+    """What a run that may stop early has come to; it counts the episodes up to its decision only."""
 
     @property
     def episodes(self) -> tuple[EpisodeRecord, ...]:
@@ -75,6 +96,10 @@ class RunResult:
         """Successes over all tasks, each episode counted once."""
         return Counts.of(self.episodes)
 
+    def by_task(self) -> list[tuple[EpisodeRecord, ...]]:
+        """The episodes of each task once, whatever groups it was selected by."""
+        return list({task.task.key(): task.episodes for task in self.tasks}.values())
+
     def groups(self) -> dict[str, list[TaskResult]]:
         """The tasks by the selector that they came by; with the benchmark's name, where there are several."""
         several = len({result.task.benchmark for result in self.tasks}) > 1
@@ -83,6 +108,16 @@ class RunResult:
             task = result.task
             groups.setdefault(f"{task.benchmark}/{task.group}" if several else task.group, []).append(result)
         return groups
+
+
+def counted(records: Iterable[EpisodeRecord], stopping: Mapping[str, Any] | None) -> list[EpisodeRecord]:
+    """The records that count: of a run that may stop early, those whose turn had come.
+
+    Later ones may have finished already, and then are on disk; but which of them did depends on how long they took.
+    """
+    if stopping is None:
+        return list(records)
+    return [record for record in records if record.place is not None and record.place < stopping["released"]]
 
 
 def summarise(

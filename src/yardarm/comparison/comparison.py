@@ -1,0 +1,162 @@
+"""Compares any number of runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from yardarm.comparison.methods import Contender, compare_methods, contenders, spread_between_seeds
+from yardarm.comparison.outcomes import RunOutcomes
+from yardarm.comparison.pairwise import Difference, Pairwise, compare_two
+from yardarm.errors import UsageError
+from yardarm.results import Counts
+from yardarm.stats import CONFIDENCE, Design, Interval, SeedSpread, holm, largest_correlation, letters, wilson
+
+__all__ = ["Comparison", "Entry", "compare", "episodes_to_find"]
+
+POWER = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One of the compared: a run, or a method with several training seeds."""
+
+    name: str
+    runs: tuple[str, ...]
+    counts: Counts
+    interval: Interval
+    letters: str = ""
+    """Two that share a letter could not be told apart."""
+    seeds: SeedSpread | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The compared in the order given, each pair of them, and what must be said."""
+
+    entries: tuple[Entry, ...]
+    pairs: tuple[Pairwise, ...]
+    confidence: float
+    notes: tuple[str, ...]
+
+    @property
+    def alpha(self) -> float:
+        """The chance of a false finding that is accepted."""
+        return round(1 - self.confidence, 12)
+
+    def first_is_worse(self) -> bool:
+        """Whether any of the others is better than the first."""
+        first = self.entries[0].name
+        return any(pair.better(self.alpha) not in (None, first) for pair in self.pairs if pair.a == first)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for machines."""
+        return {
+            "confidence": self.confidence,
+            "runs": [_entry_json(entry) for entry in self.entries],
+            "comparisons": [_pair_json(pair, self.alpha) for pair in self.pairs],
+            "notes": list(self.notes),
+        }
+
+
+def compare(runs: Sequence[RunOutcomes], paired: bool = True, confidence: float = CONFIDENCE) -> Comparison:
+    """Compare each with each; p-values of more than one comparison are adjusted by Holm's method."""
+    compared = contenders(runs)
+    if len(compared) < 2:
+        raise UsageError("there is nothing to compare: give runs of at least two policies or methods")
+    pairs = [_compare(a, b, paired, confidence) for a, b in itertools.combinations(compared, 2)]
+    if len(pairs) > 1:
+        adjusted = holm([pair.overall.p_value for pair in pairs])
+        pairs = [
+            replace(pair, overall=replace(pair.overall, p_adjusted=value))
+            for pair, value in zip(pairs, adjusted, strict=True)
+        ]
+    entries = [_entry(one, confidence) for one in compared]
+    notes = dict.fromkeys(note for run in runs for note in run.notes)
+    return Comparison(tuple(_lettered(entries, pairs, 1 - confidence)), tuple(pairs), confidence, tuple(notes))
+
+
+def episodes_to_find(gap: float, pair: Pairwise, confidence: float) -> int | None:
+    """How many pairs it would take to find a gap of this size, if the policies agree as much as they did."""
+    counts = pair.overall.counts
+    if counts is None or not counts.pairs:
+        return None
+    baseline = (counts.both + counts.only_b) / counts.pairs
+    signed = gap if baseline + gap < 1 else -gap
+    correlation = min(max(0.0, counts.correlation or 0.0), largest_correlation(baseline, signed))
+    return Design(baseline, signed, correlation, POWER, 1 - confidence).episodes()
+
+
+def _compare(a: Contender, b: Contender, paired: bool, confidence: float) -> Pairwise:
+    if len(a.runs) == len(b.runs) == 1:
+        return compare_two(a.runs[0], b.runs[0], paired, confidence)
+    return compare_methods(a, b, paired, confidence)
+
+
+def _entry(contender: Contender, confidence: float) -> Entry:
+    outcomes = [outcome.success for run in contender.runs for outcome in run.outcomes.values()]
+    errors = outcomes.count(None)
+    counts = Counts(outcomes.count(True), len(outcomes) - errors, errors)
+    spread = spread_between_seeds(contender, confidence)
+    interval = spread.interval if spread else wilson(counts.successes, counts.episodes, confidence)
+    return Entry(contender.name, tuple(run.name for run in contender.runs), counts, interval, "", spread)
+
+
+def _lettered(entries: Sequence[Entry], pairs: Sequence[Pairwise], alpha: float) -> list[Entry]:
+    """The best gets the first letter."""
+    best_first = sorted(entries, key=lambda entry: -(entry.counts.rate or 0.0))
+    place = {entry.name: number for number, entry in enumerate(best_first)}
+    different = {
+        (min(place[pair.a], place[pair.b]), max(place[pair.a], place[pair.b])) for pair in pairs if pair.better(alpha)
+    }
+    own = letters(len(entries), different)
+    return [replace(entry, letters=own[place[entry.name]]) for entry in entries]
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "runs": list(entry.runs),
+        "successes": entry.counts.successes,
+        "episodes": entry.counts.episodes,
+        "errors": entry.counts.errors,
+        "rate": entry.counts.rate,
+        "interval": asdict(entry.interval),
+        "letters": entry.letters,
+        "training_seeds": asdict(entry.seeds) if entry.seeds else None,
+    }
+
+
+def _pair_json(pair: Pairwise, alpha: float) -> dict[str, Any]:
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "method": pair.method,
+        "paired": bool(pair.pairs),
+        "better": pair.better(alpha),
+        "overall": _difference_json(pair.overall),
+        "per_task": [_difference_json(row) for row in pair.tasks],
+        "errors": asdict(pair.errors) if pair.errors else None,
+        "unmatched_a": pair.unmatched_a,
+        "unmatched_b": pair.unmatched_b,
+        "notes": list(pair.notes),
+    }
+
+
+def _difference_json(row: Difference) -> dict[str, Any]:
+    counts = row.counts
+    return {
+        "task": row.task or None,
+        "a": {"successes": row.a.successes, "episodes": row.a.trials},
+        "b": {"successes": row.b.successes, "episodes": row.b.trials},
+        "difference": None if math.isnan(row.difference) else row.difference,
+        "interval": asdict(row.interval),
+        "p_value": row.p_value,
+        "p_adjusted": row.p_adjusted,
+        "pairs": None
+        if counts is None
+        else {**asdict(counts), "total": counts.pairs, "correlation": counts.correlation},
+    }

@@ -1,0 +1,118 @@
+"""Several training seeds of one method, compared as a method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from yardarm.comparison.outcomes import EpisodeName, RunOutcomes
+from yardarm.comparison.pairing import same_start
+from yardarm.comparison.pairwise import Difference, Pairwise
+from yardarm.errors import UsageError
+from yardarm.stats import CONFIDENCE, SeedSpread, TaskCounts, holm, method_difference, seed_spread
+
+__all__ = ["Contender", "compare_methods", "contenders", "spread_between_seeds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """What is compared: one run, or the runs of a method with different training seeds."""
+
+    name: str
+    runs: tuple[RunOutcomes, ...]
+
+
+def contenders(runs: Sequence[RunOutcomes]) -> list[Contender]:
+    """Put runs together that name the same method and different training seeds."""
+    groups: dict[str, list[RunOutcomes]] = {}
+    for run in runs:
+        groups.setdefault(f"method {run.method}" if run.method else f"run {run.name}", []).append(run)
+    found = []
+    for own in groups.values():
+        seeds = [run.training_seed for run in own]
+        for seed in seeds:
+            if seeds.count(seed) > 1:
+                twice = " and ".join(run.name for run in own if run.training_seed == seed)
+                raise UsageError(
+                    f"{twice} are both of method '{own[0].method}' with training seed {seed}; give each run its own "
+                    "--training_seed, or compare them without the other"
+                )
+        found.append(Contender((own[0].method or own[0].name) if len(own) > 1 else own[0].name, tuple(own)))
+    return found
+
+
+def spread_between_seeds(contender: Contender, confidence: float = CONFIDENCE) -> SeedSpread | None:
+    """How far a method's training seeds lie apart, on the episodes that all of them have."""
+    names = _common(contender.runs)
+    if len(contender.runs) < 2 or len(names) < 2:
+        return None
+    return seed_spread(_table(contender.runs, names), confidence)
+
+
+def compare_methods(a: Contender, b: Contender, paired: bool = True, confidence: float = CONFIDENCE) -> Pairwise:
+    """Compare the means over training seeds, with new seeds and new episodes in mind."""
+    both = _common([*a.runs, *b.runs]) if paired else []
+    names_a, names_b = (both, both) if both else (_common(a.runs), _common(b.runs))
+    tasks = [task for task in dict.fromkeys(name.task for name in names_a) if task in {name.task for name in names_b}]
+    if not tasks:
+        raise UsageError(f"{a.name} and {b.name} have no task in common that all their runs have")
+    by_a = {task: [name for name in names_a if name.task == task] for task in tasks}
+    by_b = {task: [name for name in names_b if name.task == task] for task in tasks}
+
+    def row(label: str, own: Sequence[str]) -> Difference:
+        table_a = _table(a.runs, [name for task in own for name in by_a[task]])
+        table_b = _table(b.runs, [name for task in own for name in by_b[task]])
+        found = method_difference(table_a, table_b, bool(both), confidence)
+        return Difference(label, _counts(table_a), _counts(table_b), found.difference, found.interval, found.p_value)
+
+    rows = [row(task, [task]) for task in tasks]
+    adjusted = holm([one.p_value for one in rows])
+    return Pairwise(
+        a=a.name,
+        b=b.name,
+        method="training seeds",
+        overall=row("", tasks),
+        tasks=tuple(replace(one, p_adjusted=value) for one, value in zip(rows, adjusted, strict=True)),
+        pairs=len(both),
+        notes=tuple(_notes(a, b, bool(both))),
+    )
+
+
+def _notes(a: Contender, b: Contender, paired: bool) -> list[str]:
+    notes = []
+    if not paired:
+        notes.append(f"{a.name} and {b.name} are not paired: their runs have no episode that all share")
+    for one in (a, b):
+        if len(one.runs) == 1:
+            notes.append(
+                f"{one.name} is a single training seed: how much others would differ is unknown, so the comparison is "
+                "with this one checkpoint"
+            )
+    return notes
+
+
+def _common(runs: Sequence[RunOutcomes]) -> list[EpisodeName]:
+    """Episodes that all runs have finished, from the same beginning."""
+    first, *others = runs
+    return [
+        name
+        for name, own in first.outcomes.items()
+        if own.success is not None and own.pairable and all(_has(other, name, first) for other in others)
+    ]
+
+
+def _has(run: RunOutcomes, name: EpisodeName, first: RunOutcomes) -> bool:
+    outcome = run.outcomes.get(name)
+    if outcome is None or outcome.success is None or not outcome.pairable:
+        return False
+    return not (run.records_starts and first.records_starts) or same_start(first.outcomes[name], outcome)
+
+
+def _table(runs: Sequence[RunOutcomes], names: Sequence[EpisodeName]) -> np.ndarray:
+    return np.array([[float(bool(run.outcomes[name].success)) for name in names] for run in runs])
+
+
+def _counts(table: np.ndarray) -> TaskCounts:
+    return TaskCounts(int(table.sum()), table.size)

@@ -1,0 +1,72 @@
+"""Finds the episodes that two runs have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from yardarm.comparison.outcomes import EpisodeName, Outcome, RunOutcomes
+
+__all__ = ["Pair", "Pairing", "find_pairs", "same_start"]
+
+# Physics differs in the last bits between machines: 1e-11 after LIBERO's settling, where states of different seeds
+# differ by 1e-2 and more.
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The same episode, played by both; None stands for an error."""
+
+    name: EpisodeName
+    a: bool | None
+    b: bool | None
+
+    @property
+    def known(self) -> bool:
+        """Whether both came to an end."""
+        return self.a is not None and self.b is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """The pairs of two runs, and what could not be paired."""
+
+    pairs: tuple[Pair, ...]
+    unmatched_a: int
+    """Episodes of A that B does not have, or that do not begin alike."""
+    unmatched_b: int
+    different_starts: int
+    """Episodes with the same seed that begin in different states."""
+    checked: bool
+    """Whether initial states could be compared."""
+
+
+def find_pairs(a: RunOutcomes, b: RunOutcomes) -> Pairing:
+    """Pair episodes by task, index and seed, and by where they begin, as far as that is recorded."""
+    checked = a.records_starts and b.records_starts
+    pairs, different = [], 0
+    for name, own in a.outcomes.items():
+        other = b.outcomes.get(name)
+        if other is None or not own.pairable or not other.pairable:
+            continue
+        if checked and not same_start(own, other):
+            different += 1
+            continue
+        pairs.append(Pair(name, own.success, other.success))
+    count = len(pairs)
+    return Pairing(tuple(pairs), len(a.outcomes) - count, len(b.outcomes) - count, different, checked)
+
+
+def same_start(one: Outcome, other: Outcome) -> bool:
+    """Whether two episodes begin in the same physical state, up to rounding. An error's start is trusted."""
+    if one.success is None or other.success is None:
+        return True
+    if one.start_hash is not None and one.start_hash == other.start_hash:
+        return True
+    first, second = one.start(), other.start()
+    if first is None or second is None or first.shape != second.shape:
+        return False
+    scale = 1 + np.maximum(np.abs(first), np.abs(second))
+    return bool(np.all(np.abs(first - second) <= TOLERANCE * scale))

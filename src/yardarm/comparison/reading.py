@@ -1,0 +1,58 @@
+"""Finds out what each of the given paths is, and reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from yardarm.comparison.lerobot_run import LerobotAssumptions, read_eval_info
+from yardarm.comparison.outcomes import RunOutcomes
+from yardarm.comparison.yardarm_run import read_yardarm_run
+from yardarm.errors import UsageError
+from yardarm.results import RunFolder
+
+__all__ = ["read_runs"]
+
+
+def read_runs(
+    paths: Sequence[Path], assumed: LerobotAssumptions | None = None, allow_unfinished: bool = False
+) -> list[RunOutcomes]:
+    """Read runs of Yardarm's (their folders) and of LeRobot's (``eval_info.json``, or the folder that has it)."""
+    places = [path.absolute() for path in paths]
+    for path in places:
+        if places.count(path) > 1:
+            raise UsageError(f"{path} is given twice; a run does not differ from itself")
+    names = _short_names(places)
+    assumed = assumed or LerobotAssumptions()
+    return [_read(path, name, assumed, allow_unfinished) for path, name in zip(places, names, strict=True)]
+
+
+def _read(path: Path, name: str, assumed: LerobotAssumptions, allow_unfinished: bool) -> RunOutcomes:
+    folder = RunFolder(path.parent if path.name == "eval_info.json" else path)
+    if folder.manifest.exists():
+        run = read_yardarm_run(folder, name, allow_unfinished)
+    elif path.is_file():
+        run = read_eval_info(path, name, assumed)
+    elif folder.eval_info.is_file():
+        run = read_eval_info(folder.eval_info, name, assumed)
+    elif not path.exists():
+        raise UsageError(f"there is no run {path}")
+    else:
+        raise UsageError(
+            f"{path} is no run: it has neither a manifest.json (Yardarm's) nor an eval_info.json (LeRobot's)"
+        )
+    if not run.outcomes:
+        raise UsageError(f"{path} has no finished episode")
+    return run
+
+
+def _short_names(paths: Sequence[Path]) -> list[str]:
+    """As much of the end of each path as tells it from the others."""
+    folders = [path.parent if path.name == "eval_info.json" else path for path in paths]
+    if len(set(folders)) < len(folders):
+        folders = list(paths)
+    for length in range(1, max(len(folder.parts) for folder in folders) + 1):
+        names = ["/".join(folder.parts[-length:]) for folder in folders]
+        if len(set(names)) == len(names):
+            return names
+    return [str(folder) for folder in folders]

@@ -1,0 +1,163 @@
+"""The comparison of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from yardarm.comparison import Comparison, Difference, Entry, episodes_to_find
+from yardarm.report.table import interval_text, p_text, percent, points, print_table
+from yardarm.stats import TaskCounts
+
+__all__ = ["print_comparison"]
+
+Row = tuple[str, ...]
+TESTS = {
+    "mcnemar": "exact McNemar test on pairs, Bonett–Price interval",
+    "boschloo": "Boschloo's exact test, Newcombe's interval",
+    "training seeds": "t-test over training seeds and episodes",
+}
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Two runs task by task; more of them pair by pair, with letters."""
+    _print_entries(comparison, console)
+    console.print()
+    if len(comparison.pairs) == 1:
+        _print_tasks(comparison, console)
+    else:
+        _print_pairs(comparison, console)
+    console.print()
+    for line in [*_verdicts(comparison), *_notes(comparison)]:
+        console.print(line, soft_wrap=True)
+
+
+def _print_entries(comparison: Comparison, console: Console) -> None:
+    several = len(comparison.entries) > 2
+    seeds = any(entry.seeds for entry in comparison.entries)
+    header: Row = ("", "run", "success", "k/n", f"{100 * comparison.confidence:.4g}% interval")
+    rows = []
+    for number, entry in enumerate(comparison.entries):
+        row: Row = (
+            _label(number),
+            entry.name,
+            percent(entry.counts.rate),
+            _fraction(entry),
+            interval_text(entry.interval),
+        )
+        row += (entry.letters,) if several else ()
+        rows.append(row + ((_spread(entry),) if seeds else ()))
+    header += (("letters",) if several else ()) + (("between training seeds",) if seeds else ())
+    print_table(console, header, rows, left=2)
+
+
+def _print_tasks(comparison: Comparison, console: Console) -> None:
+    (pair,) = comparison.pairs
+    paired = pair.overall.counts is not None
+    header: Row = ("task", "A", "B", "A − B", f"{100 * comparison.confidence:.4g}% interval", "p")
+    rows = [_difference_row(row, paired, comparison.alpha) for row in pair.tasks]
+    if len(rows) > 1:
+        rows.append(_difference_row(pair.overall, paired, comparison.alpha, "(all)"))
+    strong = [len(rows) - 1] if len(rows) > 1 else []
+    print_table(console, (*header, "A alone", "B alone", "pairs") if paired else header, rows, strong=strong)
+    if any(row.p_adjusted is not None and row.p_adjusted < comparison.alpha for row in pair.tasks) and len(rows) > 1:
+        console.print("* also when allowing for the number of tasks (Holm)")
+
+
+def _difference_row(row: Difference, paired: bool, alpha: float, label: str | None = None) -> Row:
+    significant = label is None and row.p_adjusted is not None and row.p_adjusted < alpha
+    cells = (
+        label or row.task.partition("/")[2] or row.task,
+        _rate(row.a),
+        _rate(row.b),
+        points(row.difference) if row.difference == row.difference else "-",
+        f"{points(row.interval.low)} … {points(row.interval.high)}",
+        p_text(row.p_value) + ("*" if significant else ""),
+    )
+    if not paired:
+        return cells
+    counts = row.counts
+    assert counts is not None
+    return (*cells, str(counts.only_a), str(counts.only_b), str(counts.pairs))
+
+
+def _print_pairs(comparison: Comparison, console: Console) -> None:
+    labels = {entry.name: _label(number) for number, entry in enumerate(comparison.entries)}
+    header: Row = (
+        "pair",
+        "difference",
+        f"{100 * comparison.confidence:.4g}% interval",
+        "p (Holm)",
+        "test",
+        "discordant",
+    )
+    rows = []
+    for pair in comparison.pairs:
+        row, counts = pair.overall, pair.overall.counts
+        rows.append(
+            (
+                f"{labels[pair.a]} − {labels[pair.b]}",
+                points(row.difference),
+                f"{points(row.interval.low)} … {points(row.interval.high)}",
+                p_text(row.p_adjusted if row.p_adjusted is not None else row.p_value),
+                pair.method,
+                f"{counts.only_a} : {counts.only_b} of {counts.pairs}" if counts else "-",
+            )
+        )
+    print_table(console, header, rows)
+
+
+def _verdicts(comparison: Comparison) -> Iterator[str]:
+    if len(comparison.pairs) > 1:
+        yield "Runs that share a letter could not be told apart; p-values allow for the number of comparisons (Holm)."
+        return
+    (pair,) = comparison.pairs
+    row, better = pair.overall, pair.better(comparison.alpha)
+    labels = {pair.a: "A", pair.b: "B"}
+    ends = f"{points(row.interval.low)} to {points(row.interval.high)}"
+    interval = f"{100 * comparison.confidence:.4g}% interval {ends}"
+    found = f"A − B = {points(row.difference)} points ({interval}), p = {p_text(row.p_value)}"
+    if better:
+        other = "B" if labels[better] == "A" else "A"
+        yield f"{labels[better]} is better than {other}: {found}; {TESTS[pair.method]}."
+        return
+    yield f"No difference is shown: {found}; {TESTS[pair.method]}. That is not to say that there is none."
+    needed = episodes_to_find(0.05, pair, comparison.confidence)
+    if needed and row.counts and needed > row.counts.pairs:
+        yield f"To find a gap of 5 points with 80% power takes about {needed} pairs; here are {row.counts.pairs}."
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    for pair in comparison.pairs:
+        if pair.errors:
+            own = pair.errors
+            yield (
+                f"Errors: {own.errors_a} of {pair.a}, {own.errors_b} of {pair.b}, left out above. Had they all gone "
+                f"against {pair.a}, the difference would be {points(own.lowest)} points; had they all gone for it, "
+                f"{points(own.highest)}."
+            )
+    notes = [*comparison.notes, *(note for pair in comparison.pairs for note in pair.notes)]
+    yield from (f"Note: {note}." for note in dict.fromkeys(notes))
+
+
+def _spread(entry: Entry) -> str:
+    spread = entry.seeds
+    if spread is None:
+        return "one"
+    return (
+        f"{len(entry.runs)} seeds, {percent(spread.lowest)} – {percent(spread.highest)}, deviation "
+        f"{100 * spread.deviation:.1f} points ({100 * spread.by_chance:.1f} by chance of episodes)"
+    )
+
+
+def _fraction(entry: Entry) -> str:
+    return f"{entry.counts.successes}/{entry.counts.episodes}"
+
+
+def _rate(counts: TaskCounts) -> str:
+    return percent(counts.successes / counts.trials) if counts.trials else "-"
+
+
+def _label(number: int) -> str:
+    return chr(ord("A") + number) if number < 26 else f"#{number + 1}"

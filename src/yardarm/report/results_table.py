@@ -1,0 +1,88 @@
+"""The results of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+
+from yardarm.report.resolution import resolution
+from yardarm.report.stopping import stopping_lines
+from yardarm.report.table import interval_text, percent, print_table
+from yardarm.results import Counts, EpisodeRecord, RunResult, Uncertainty
+
+__all__ = ["print_results"]
+
+SUMMARIES = ("(group)", "(all)")
+ERRORS = ("errors", "had they failed", "had they succeeded")
+Row = tuple[str, ...]
+
+
+def print_results(result: RunResult, console: Console) -> None:
+    """Print one row per task, per group of several tasks, and overall; and what so many episodes can tell."""
+    confidence = f"{100 * result.uncertainty.confidence:.4g}%"
+    header: Row = ("group", "task", "success", "k/n", f"{confidence} interval", "mean steps", "mean return")
+    rows = list(_rows(result))
+    if result.counts.errors:
+        header = (*header, *ERRORS)
+    else:
+        rows = [row[: len(header)] for row in rows]
+    strong = [number for number, row in enumerate(rows) if row[1] in SUMMARIES]
+    print_table(console, header, rows, left=2, strong=strong)
+    for line in _below(result):
+        console.print(line, soft_wrap=True)
+
+
+def _below(result: RunResult) -> Iterator[str]:
+    if result.uncertainty.over_tasks != "pooled":
+        meaning = {"stratified": "for these tasks", "clustered": "for new tasks like these"}
+        over = result.uncertainty.over_tasks
+        yield f"Intervals over several tasks are {over}: {meaning[over]}."
+    if result.stopping is not None:
+        yield ""
+        yield from stopping_lines(result.stopping)
+    elif line := resolution(result.counts, result.uncertainty.confidence):
+        yield f"\n{line}"
+
+
+def _rows(result: RunResult) -> Iterator[Row]:
+    for group, tasks in result.groups().items():
+        for task in tasks:
+            yield _row(group, task.task.name, [task.episodes], result.uncertainty)
+        if len(tasks) > 1:
+            yield _row(group, "(group)", [task.episodes for task in tasks], result.uncertainty)
+    yield _row("", "(all)", result.by_task(), result.uncertainty)
+
+
+def _row(group: str, name: str, tasks: Sequence[Sequence[EpisodeRecord]], uncertainty: Uncertainty) -> Row:
+    records = [record for task in tasks for record in task]
+    counts = Counts.of(records)
+    by_task = [Counts.of(task).of_task for task in tasks]
+    interval = uncertainty.of_tasks(by_task) if name in SUMMARIES else uncertainty.of_task(counts.of_task)
+    ended = [[record for record in task if record.status != "error"] for task in tasks]
+    return (
+        group,
+        name,
+        percent(counts.rate),
+        f"{counts.successes}/{counts.episodes}",
+        interval_text(interval),
+        _mean([[record.steps for record in task] for task in ended], uncertainty),
+        _mean([[record.sum_reward for record in task] for task in ended], uncertainty),
+        *_error_readings(counts),
+    )
+
+
+def _error_readings(counts: Counts) -> Row:
+    if not counts.errors:
+        return ("", "", "")
+    readings = (counts.errors_failed, counts.errors_succeeded)
+    return (str(counts.errors), *(f"{percent(own.rate)} ({interval_text(own.interval)})" for own in readings))
+
+
+def _mean(tasks: Sequence[Sequence[float]], uncertainty: Uncertainty) -> str:
+    values = [value for task in tasks for value in task]
+    if not values:
+        return "-"
+    mean, interval = sum(values) / len(values), uncertainty.of_mean(tasks)
+    digits = 0 if abs(mean) >= 10 else 2
+    return f"{mean:.{digits}f}" + (f" ({interval.low:.{digits}f} – {interval.high:.{digits}f})" if interval else "")

@@ -1,0 +1,67 @@
+"""What a run that may stop early has come to, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from yardarm.report.table import percent, points
+from yardarm.stats import Interval
+
+__all__ = ["stopping_lines"]
+
+
+def stopping_lines(state: Mapping[str, Any]) -> Iterator[str]:
+    """The decision, what it rests on, and what it saved."""
+    yield from (_decided_lines if state["rule"] == "decided" else _precision_lines)(state)
+    if state.get("uncounted"):
+        yield (
+            f"{state['uncounted']} more episode(s) had finished before their turn; they are kept, and not counted, "
+            "because the quick ones are not a fair sample."
+        )
+
+
+def _decided_lines(state: Mapping[str, Any]) -> Iterator[str]:
+    a, b, used, most = state["a"], state["b"], state["released"], state["maximum"]
+    evidence = f"A alone solved {state['only_a']}, B alone {state['only_b']} of {state['pairs']} pairs"
+    level = f"{100 * (1 - state['confidence']):.3g}% level, exact sequential McNemar test"
+    match state["decision"]:
+        case "a":
+            yield f"Decided: A is better than B. {evidence} ({level})."
+        case "b":
+            yield f"Decided: B is better than A. {evidence} ({level})."
+        case "budget":
+            yield f"Not decided within the budget: neither is shown to be better. {evidence} ({level})."
+        case _:
+            yield f"Not decided yet, after {used} of {most} pairs. {evidence}."
+    yield f"  A: {a}\n  B: {b}"
+    low, high = state["difference_interval"]
+    yield (
+        f"A − B: {points(state['difference'])} points, interval {points(low)} to {points(high)} (it holds whenever one "
+        "stops, and is wider than the test for that; after an early stop the difference itself tends to be too large)."
+    )
+    if state["decision"] in ("a", "b") and used < most:
+        yield f"Decided after {used} of at most {most} pairs: {most - used} pairs ({1 - used / most:.0%}) saved."
+    if state["dropped"]:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in state["dropped"].items() if count)
+        yield f"Pairs that were dropped: {reasons}."
+
+
+def _precision_lines(state: Mapping[str, Any]) -> Iterator[str]:
+    low, high = state["interval"]
+    interval = Interval(low, high, state["confidence"])
+    width = f"± {100 * interval.half_width:.1f} points"
+    text = (
+        f"{percent(state['rate'])}, {100 * state['confidence']:.3g}% interval {percent(interval.low)} – "
+        f"{percent(interval.high)} ({width}; it holds whenever one stops)"
+    )
+    used, most = state["released"], state["maximum"]
+    match state["decision"]:
+        case "precise":
+            yield f"Precise enough after {used} of at most {most} episodes ({1 - used / most:.0%} saved): {text}."
+        case "budget":
+            yield f"Not as precise as ± {100 * state['half_width']:.3g} points within the {most} episodes: {text}."
+        case _:
+            yield f"Not precise enough yet, after {used} of {most} episodes: {text}."
+    if state["dropped"]:
+        yield f"Episodes that were dropped because of errors: {sum(state['dropped'].values())}."

@@ -1,0 +1,57 @@
+"""How the intervals of a run are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from yardarm.stats import (
+    CONFIDENCE,
+    Interval,
+    TaskCounts,
+    bootstrap_mean,
+    clopper_pearson,
+    clustered,
+    pooled,
+    stratified,
+    wilson,
+)
+
+__all__ = ["OVER_TASKS", "PER_TASK", "Uncertainty"]
+
+PER_TASK: dict[str, Callable[[int, int, float], Interval]] = {"wilson": wilson, "clopper_pearson": clopper_pearson}
+OVER_TASKS: dict[str, Callable[[Sequence[TaskCounts], float], Interval]] = {
+    "pooled": pooled,
+    "stratified": stratified,
+    "clustered": clustered,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """The confidence of intervals, and the methods for one task's rate and for that of several."""
+
+    confidence: float = CONFIDENCE
+    per_task: str = "wilson"
+    over_tasks: str = "pooled"
+
+    def of_task(self, task: TaskCounts) -> Interval:
+        """An interval for a task's rate."""
+        return PER_TASK[self.per_task](*task, self.confidence)
+
+    def of_tasks(self, tasks: Sequence[TaskCounts]) -> Interval:
+        """An interval for the rate over several tasks; over one, it is that task's."""
+        if self.over_tasks == "pooled":  # with the method that was chosen for one task
+            return self.of_task(TaskCounts(sum(task.successes for task in tasks), sum(task.trials for task in tasks)))
+        return OVER_TASKS[self.over_tasks](tasks, self.confidence)
+
+    def all_of(self, tasks: Sequence[TaskCounts]) -> dict[str, Interval]:
+        """Every method's interval for the rate over several tasks, by its name."""
+        total = TaskCounts(sum(task.successes for task in tasks), sum(task.trials for task in tasks))
+        by_one = {name: method(*total, self.confidence) for name, method in PER_TASK.items()}
+        over = {name: OVER_TASKS[name](tasks, self.confidence) for name in ("stratified", "clustered")}
+        return {**by_one, **(over if len(tasks) > 1 else {})}
+
+    def of_mean(self, tasks: Sequence[Sequence[float]]) -> Interval | None:
+        """An interval for the mean of any values, by bootstrap within each task."""
+        return bootstrap_mean(tasks, self.confidence)
