@@ -27,11 +27,15 @@ DOORS = {
     "envs": {"errors", "registry", "tasks", "policies"},
     "simulators": {"errors", "envs", "hub", "tasks"},
     "results": {"errors", "machine", "stats", "tasks"},
-    "evaluation": {"errors", "machine", "envs", "policies", "results", "stats", "tasks"},
-    "report": {"results", "stats"},
+    "comparison": {"errors", "results", "stats", "tasks"},
+    "evaluation": {"comparison", "errors", "machine", "envs", "policies", "results", "stats", "tasks"},
+    "report": {"comparison", "results", "stats"},
     "api": {"errors", "envs", "evaluation", "policies", "results", "tasks"},
     "serving": {"errors", "machine", "policies", "tasks"},
-    "cli": {"errors", "machine", "envs", "evaluation", "policies", "report", "results", "serving", "tasks"},
+    "cli": {
+        *("comparison", "errors", "machine", "envs", "evaluation"),
+        *("policies", "report", "results", "serving", "stats", "tasks"),
+    },
 }
 PUBLIC_MODULES = {"yardarm.envs.messages", "yardarm.envs.vector"}
 

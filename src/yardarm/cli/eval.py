@@ -11,9 +11,10 @@ from rich.console import Console
 
 from yardarm.cli.flags import describe, listed, nested, read_flags
 from yardarm.cli.progress import open_display
+from yardarm.comparison import compare, read_runs
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.evaluation import EvalConfig, EvalOptions, config_from_data, evaluate, read_config_file
-from yardarm.report import print_results
+from yardarm.report import print_comparison, print_results
 from yardarm.results import RunResult
 from yardarm.tasks import BENCHMARKS
 
@@ -49,7 +50,10 @@ def run(words: Sequence[str]) -> int:
     except BaseException:
         display.say_how_to_continue(words)
         raise
-    return _show(result, console)
+    _show(result, console)
+    if result.against is not None:
+        _show_comparison(result, console)
+    return _show_problems(result)
 
 
 def read_config(flags: dict[str, str]) -> EvalConfig:
@@ -59,10 +63,24 @@ def read_config(flags: dict[str, str]) -> EvalConfig:
     return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}))
 
 
-def _show(result: RunResult, console: Console) -> int:
+def _show_comparison(result: RunResult, console: Console) -> None:
+    """Hold the run against the other, if it did not stop early: then it has said so already."""
+    assert result.against is not None
+    console.print(f"Compared with: {result.against}", soft_wrap=True)
+    if result.stopping is None:
+        runs = read_runs([result.path, result.against], allow_unfinished=True)
+        console.print()
+        print_comparison(compare(runs, confidence=result.uncertainty.confidence), console)
+
+
+def _show(result: RunResult, console: Console) -> None:
     print_results(result, console)
     console.print(f"\nResults: {result.path}", soft_wrap=True)
     _show_how_to_watch(result, console)
+
+
+def _show_problems(result: RunResult) -> int:
+    """Say what was odd or failed; returns the exit code."""
     for warning in result.warnings:
         print(f"yardarm: warning: {warning}", file=sys.stderr)
     errors = result.counts.errors

@@ -6,8 +6,9 @@ import contextlib
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -22,6 +23,7 @@ from rich.progress import (
 
 from yardarm.cli.flags import read_flags
 from yardarm.evaluation import Listener, Plan, Replay, ReplayResult
+from yardarm.report import judged_text
 from yardarm.results import EpisodeRecord
 
 __all__ = ["Display", "open_display"]
@@ -35,17 +37,20 @@ class Display(Listener):
     def __init__(self, console: Console) -> None:
         self.console = console
         self.path: Path | None = None
+        self._judged = ""
         self._successes = self._errors = self._done = self._total = self._planned = 0
 
-    def started(self, path: Path, plan: Plan, missing: int, workers: int) -> None:
+    def started(self, path: Path, plans: Sequence[Plan], missing: int, workers: int) -> None:
         """Say what is going to run."""
         self.path = path
         self._total = missing
-        tasks = len(plan.distinct_tasks())
-        planned = self._planned = plan.n_episodes * tasks
-        known = f", {planned - missing} of them finished before" if missing < planned else ""
+        first, tasks = plans[0], len(plans[0].distinct_tasks())
+        planned = self._planned = first.n_episodes * tasks * len(plans)
+        players = " against ".join(plan.policy_id for plan in plans)
+        known = f", {planned - missing} of them finished before" if 0 < missing < planned else ""
+        most = "at most " if first.stopping else ""
         self.console.print(
-            f"{plan.policy_id} on {tasks} task(s): {planned} episodes{known}; {workers} worker(s); {path}",
+            f"{players} on {tasks} task(s): {most}{planned} episodes{known}; {workers} worker(s); {path}",
             soft_wrap=True,
         )
         self._begin(missing)
@@ -56,6 +61,10 @@ class Display(Listener):
         self._successes += record.success
         self._errors += record.status == "error"
         self._advance()
+
+    def judged(self, state: Mapping[str, Any]) -> None:
+        """Keep what a run that may stop early has come to."""
+        self._judged = judged_text(state)
 
     def filming(self, replays: Sequence[Replay]) -> None:
         """Say that videos are being made."""
@@ -85,6 +94,8 @@ class Display(Listener):
         )
 
     def _score(self) -> str:
+        if self._judged:
+            return self._judged + (f", {self._errors} errors" if self._errors else "")
         ended = self._done - self._errors
         score = f"{self._successes}/{ended} solved"
         return score + (f", {self._errors} errors" if self._errors else "")

@@ -6,6 +6,7 @@ from yardarm.comparison.outcomes import EpisodeName, Outcome, RunOutcomes
 from yardarm.comparison.pairing import same_start
 from yardarm.comparison.pairwise import Difference, Pairwise
 from yardarm.comparison.reading import read_runs
+from yardarm.comparison.yardarm_run import outcome_of
 
 __all__ = [
     "Comparison",
@@ -18,6 +19,7 @@ __all__ = [
     "RunOutcomes",
     "compare",
     "episodes_to_find",
+    "outcome_of",
     "read_runs",
     "same_start",
 ]

@@ -107,7 +107,7 @@ def _has(run: RunOutcomes, name: EpisodeName, first: RunOutcomes) -> bool:
     outcome = run.outcomes.get(name)
     if outcome is None or outcome.success is None or not outcome.pairable:
         return False
-    return not (run.records_starts and first.records_starts) or same_start(first.outcomes[name], outcome)
+    return same_start(first.outcomes[name], outcome)
 
 
 def _table(runs: Sequence[RunOutcomes], names: Sequence[EpisodeName]) -> np.ndarray:

@@ -51,7 +51,7 @@ def find_pairs(a: RunOutcomes, b: RunOutcomes) -> Pairing:
         other = b.outcomes.get(name)
         if other is None or not own.pairable or not other.pairable:
             continue
-        if checked and not same_start(own, other):
+        if not same_start(own, other):
             different += 1
             continue
         pairs.append(Pair(name, own.success, other.success))
@@ -60,10 +60,10 @@ def find_pairs(a: RunOutcomes, b: RunOutcomes) -> Pairing:
 
 
 def same_start(one: Outcome, other: Outcome) -> bool:
-    """Whether two episodes begin in the same physical state, up to rounding. An error's start is trusted."""
-    if one.success is None or other.success is None:
+    """Whether two episodes begin in the same physical state, up to rounding; what is not recorded is trusted."""
+    if None in (one.success, other.success, one.start_hash, other.start_hash):
         return True
-    if one.start_hash is not None and one.start_hash == other.start_hash:
+    if one.start_hash == other.start_hash:
         return True
     first, second = one.start(), other.start()
     if first is None or second is None or first.shape != second.shape:

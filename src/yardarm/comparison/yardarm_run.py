@@ -11,7 +11,7 @@ from yardarm.comparison.outcomes import EpisodeName, Outcome, RunOutcomes
 from yardarm.errors import UsageError
 from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, counted, read_journal
 
-__all__ = ["read_yardarm_run"]
+__all__ = ["outcome_of", "read_yardarm_run"]
 
 
 def read_yardarm_run(folder: RunFolder, name: str, allow_unfinished: bool = False) -> RunOutcomes:
@@ -23,7 +23,7 @@ def read_yardarm_run(folder: RunFolder, name: str, allow_unfinished: bool = Fals
     return RunOutcomes(
         name=name,
         path=folder.path,
-        outcomes={_name(record.key): _outcome(folder, record) for record in counting},
+        outcomes={_name(record.key): outcome_of(folder, record) for record in counting},
         policy=str(manifest["plan"].get("policy", "")),
         method=manifest.get("method"),
         training_seed=manifest.get("training_seed"),
@@ -78,7 +78,8 @@ def _name(key: EpisodeKey) -> EpisodeName:
     return EpisodeName(f"{key.benchmark}/{key.task}", key.index, key.seed)
 
 
-def _outcome(folder: RunFolder, record: EpisodeRecord) -> Outcome:
+def outcome_of(folder: RunFolder, record: EpisodeRecord) -> Outcome:
+    """How an episode went, and where it began, which is read from the folder when it is asked for."""
     success = None if record.status == "error" else record.success
     return Outcome(success, record.fingerprints.get("0"), partial(_start, folder, record.key))
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from yardarm.errors import UsageError
+from yardarm.errors import UsageError, nearest
+from yardarm.evaluation.stopping import DECIDED, PRECISION, RULES
 from yardarm.policies import Policy, PolicySpec
+from yardarm.results import OVER_TASKS, PER_TASK, Uncertainty
+from yardarm.stats import CONFIDENCE
 from yardarm.tasks import FIRST_SEED, BenchmarkConfig, option, positive
 
 __all__ = ["MOST_WORKERS", "EvalConfig", "EvalOptions"]
@@ -28,16 +31,45 @@ class EvalOptions:
     videos: int = option(0, "videos of the first so many episodes of each task, rendered after the evaluation")
     timeout_s: float = option(300.0, "a worker that says nothing for so long is replaced")
     max_retries: int = option(2, "how often an episode is run again after its worker failed")
+    stop: str = option("", "stop early: decided (needs --against), or precision; n_episodes is then the most")
+    half_width: float = option(0.05, "of --eval.stop=precision: how near to the true rate is near enough")
+    confidence: float = option(CONFIDENCE, "of intervals, and of the decision to stop")
+    interval: str = option("", "of a success rate: wilson, clopper_pearson, or anytime [wilson; anytime with stop]")
+    over_tasks: str = option("pooled", "over several tasks: pooled, stratified, or clustered (new tasks like these)")
 
     def __post_init__(self) -> None:
         for name in ("n_episodes", "batch_size", "videos", "max_retries"):
             setattr(self, name, int(getattr(self, name)))  # numpy's integers are welcome, but no YAML
             if getattr(self, name) < 0:
                 raise UsageError(f"--eval.{name} must not be negative, got {getattr(self, name)}")
+        _one_of("--eval.stop", self.stop, ("", *RULES))
+        _one_of("--eval.interval", self.interval, ("", *PER_TASK))
+        _one_of("--eval.over_tasks", self.over_tasks, OVER_TASKS)
+        if not 0.5 <= self.confidence < 1:
+            raise UsageError(f"--eval.confidence must lie between 0.5 and 1, got {self.confidence}")
+        if self.stop and (self.interval not in ("", "anytime") or self.over_tasks != "pooled"):
+            raise UsageError(
+                "--eval.interval, --eval.over_tasks: these are for a fixed number of episodes; with --eval.stop it is anytime"
+            )
+        if not 0 < self.half_width < 0.5:
+            raise UsageError(f"--eval.half_width must lie between 0 and 0.5, got {self.half_width}")
         positive("--eval.timeout_s", self.timeout_s)
         positive("--eval.n_episodes", self.n_episodes)
         if self.n_episodes > MOST_EPISODES:
             raise UsageError(f"--eval.n_episodes must be at most {MOST_EPISODES:,} a task, got {self.n_episodes}")
+
+    @property
+    def uncertainty(self) -> Uncertainty:
+        """How intervals are computed."""
+        # Who stops when it suits must not use an interval for a number of episodes that was fixed before.
+        usual = "anytime" if self.stop else "wilson"
+        return Uncertainty(self.confidence, self.interval or usual, self.over_tasks)
+
+
+def _one_of(flag: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        listed = ", ".join(name for name in known if name)
+        raise UsageError(f"{flag} must be one of {listed}, got '{value}'{nearest(value, known).rstrip(';')}")
 
 
 @dataclass
@@ -47,9 +79,14 @@ class EvalConfig:
     env: BenchmarkConfig | Sequence[BenchmarkConfig]
     policy: PolicySpec | Policy
     eval: EvalOptions = field(default_factory=EvalOptions)
+    against: Path | PolicySpec | Policy | None = option(
+        None, "compare with this: a run, or another policy (a checkpoint, a name; --against.path=… with its options)"
+    )
     seed: int = option(FIRST_SEED, "episode k of a task has the seed --seed + k")
     output_dir: Path | None = option(None, "the run's folder; one that exists is continued")
     job_name: str | None = option(None, "a name for the run, used in its folder's name")
+    method: str | None = option(None, "what trained the policy: `yardarm compare` puts its training seeds together")
+    training_seed: int | None = option(None, "the seed that the policy was trained with; needs --method")
     rename_map: dict[str, str] | None = option(None, '{"the environment\'s name of an input": "the policy\'s", …}')
     trust_remote_code: bool = option(False, "run an environment's code that comes from elsewhere (--env.type=hub)")
     resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
@@ -66,6 +103,9 @@ class EvalConfig:
             raise UsageError(
                 "--env.python is for workers; --eval.use_async_envs=false keeps the simulator in this process"
             )
+        self._check_stopping()
+        if self.training_seed is not None and not self.method:
+            raise UsageError(f"--training_seed={self.training_seed} is one of a method's: name it with --method")
         if self.seed is None:
             raise UsageError("--seed must be a number: an episode without a seed could not be repeated")
         self.seed = int(self.seed)
@@ -73,3 +113,11 @@ class EvalConfig:
             raise UsageError(f"--seed must not be negative, got {self.seed}")
         if self.job_name and ("/" in self.job_name or len(self.job_name) > LONGEST_NAME):
             raise UsageError(f"--job_name must be short and without '/', got '{self.job_name[:LONGEST_NAME]}'")
+
+    def _check_stopping(self) -> None:
+        if self.eval.stop == DECIDED and self.against is None:
+            raise UsageError("--eval.stop=decided needs to know between what: add --against=RUN_OR_POLICY")
+        if self.eval.stop == PRECISION and self.against is not None:
+            raise UsageError("--eval.stop=precision is for one policy alone; with --against it is --eval.stop=decided")
+        if isinstance(self.against, Path) and not self.against.exists():
+            raise UsageError(f"--against={self.against}: there is no such run")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -14,11 +15,12 @@ import yaml
 
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.config import EvalConfig, EvalOptions
-from yardarm.policies import CHECKPOINT_TYPES, PolicySpec
+from yardarm.policies import CHECKPOINT_TYPES, POLICIES, PolicySpec
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 
 __all__ = [
     "FlagText",
+    "against_from_data",
     "config_from_data",
     "config_to_data",
     "decode",
@@ -28,6 +30,8 @@ __all__ = [
 ]
 
 SECTIONS = ("env", "policy", "eval")
+AGAINST = "against"
+HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 EVAL = "eval"
 LEROBOT = "lerobot"
 # Not written down: a run's folder is shown to others.
@@ -70,10 +74,14 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
     for name in SECTIONS:
         if not isinstance(data.get(name, {}), Mapping) and not (name == "env" and isinstance(data[name], list)):
             raise UsageError(f"'{name}' must be a section of its own: --{name}.…=…")
-    plain = _decode_plain({name: value for name, value in data.items() if name not in SECTIONS})
+    plain = _decode_plain({name: value for name, value in data.items() if name not in (*SECTIONS, AGAINST)})
     options = decode(EvalOptions, "eval", data.get("eval", {}))
     return EvalConfig(
-        env=_envs(data.get("env", {})), policy=policy_from_data(data.get("policy", {})), eval=options, **plain
+        env=_envs(data.get("env", {})),
+        policy=policy_from_data(data.get("policy", {})),
+        eval=options,
+        against=against_from_data(data.get(AGAINST)),
+        **plain,
     )
 
 
@@ -81,15 +89,22 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     """The configuration as plain data, all defaults written out."""
     assert isinstance(config.policy, PolicySpec)
     # Consent to run code from elsewhere is not written down: no file can give it in the user's place.
-    plain = ("seed", "job_name", "rename_map", "resume")
+    plain = ("seed", "job_name", "method", "training_seed", "rename_map", "resume")
     data = {name: getattr(config, name) for name in plain}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None
-    options = {name: value for name, value in config.policy.options.items() if name not in SECRETS}
-    data["policy"] = {"type": config.policy.type, **options}
+    data["policy"] = _policy_to_data(config.policy)
+    if isinstance(config.against, PolicySpec):
+        data[AGAINST] = _policy_to_data(config.against)
+    elif config.against is not None:
+        data[AGAINST] = str(config.against)
     envs = [{"type": env.name, **dataclasses.asdict(env)} for env in config.envs]
     data["env"] = envs[0] if len(envs) == 1 else envs
     data["eval"] = dataclasses.asdict(config.eval)
     return data
+
+
+def _policy_to_data(policy: PolicySpec) -> dict[str, Any]:
+    return {"type": policy.type, **{name: value for name, value in policy.options.items() if name not in SECRETS}}
 
 
 def _envs(data: Mapping[str, Any] | list[Any]) -> BenchmarkConfig | list[BenchmarkConfig]:
@@ -124,6 +139,26 @@ def policy_from_data(data: Mapping[str, Any]) -> PolicySpec:
             "--policy.path=CHECKPOINT or --policy.type is missing; e.g. --policy.type=expert, or package.module:Name"
         )
     return PolicySpec(kind, options)
+
+
+def against_from_data(data: Any) -> Path | PolicySpec | None:
+    """What to compare with: a run's folder, LeRobot's ``eval_info.json``, or a policy by path, address or name."""
+    if data is None or isinstance(data, Mapping):
+        return None if data is None else policy_from_data(data)
+    text = str(data)
+    path = Path(text).expanduser()
+    if path.is_file() or any((path / name).is_file() for name in ("manifest.json", "eval_info.json")):
+        return path.absolute()
+    if text in POLICIES.names() or (":" in text and "/" not in text):
+        return policy_from_data({"type": text})
+    if "://" in text:
+        return policy_from_data({"url": text})
+    if path.is_dir() or HUB_ID.fullmatch(text):
+        return policy_from_data({"path": text})
+    raise UsageError(
+        f"--against={text} is neither a run's folder, nor a checkpoint, nor the name of a policy"
+        f"{nearest(text, POLICIES.names())} to say more of a policy: --against.path=…, --against.type=…"
+    )
 
 
 def _checkpoint(kind: str, options: dict[str, Any]) -> PolicySpec:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
+from typing import Any
 
 from yardarm.errors import UsageError
 from yardarm.evaluation.config import LONGEST_NAME, EvalConfig
@@ -29,12 +30,28 @@ def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
     if folder.manifest.exists():
         stored = folder.read_manifest()["plan"]
         if stored != plan.identity():
-            raise UsageError(
-                f"{path} holds another run: {describe_difference(stored, plan.identity())}; choose another --output_dir"
-            )
+            raise UsageError(f"{path} {_why_not(stored, plan.identity())}; choose another --output_dir")
     elif folder.eval_info.exists() or (folder.journal.exists() and folder.journal.stat().st_size):
         raise UsageError(f"{path} holds results of something else; choose another --output_dir")
     return folder
+
+
+def _why_not(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """Why a run that is there cannot be gone on with."""
+    if {**stored, "stopping": None} != {**wanted, "stopping": None}:
+        return f"holds another run: {describe_difference(stored, wanted)}"
+    before, now = _flags(stored.get("stopping")), _flags(wanted.get("stopping"))
+    return (
+        f"was begun with {before}, and cannot go on with {now}: what is declared of early stopping is fixed at the "
+        "start, because a maximum or a rule that changes when results are known finds differences that are not there"
+    )
+
+
+def _flags(stopping: dict[str, Any] | None) -> str:
+    if not stopping:
+        return "no early stopping"
+    names = {"rule": "--eval.stop", "against": "--against"}
+    return " ".join(f"{names.get(name, f'--eval.{name}')}={value}" for name, value in stopping.items())
 
 
 def _newest_of(plan: Plan) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -38,10 +39,13 @@ class Inference(Generic[Owner]):
     While the policy thinks, the scheduler goes on serving workers: a finished episode is written down and the next one
     begun. A policy that says it is `quick` is called in place, because the way to a thread and back costs 0.1 ms. One
     that lives elsewhere has several `lanes`: requests of one episode each, which wait for nobody else's answer.
+
+    `turn` keeps two policies that compute in this process from doing so at the same time.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, turn: threading.Lock | None = None) -> None:
         self._policy = policy
+        self._turn = contextlib.nullcontext() if turn is None or hasattr(policy, "lanes") else turn
         self._in_place = bool(getattr(policy, "quick", False))
         self._lanes = int(getattr(policy, "lanes", 1))
         self._batches: SimpleQueue[tuple[Sequence[Owner], Sequence[Request]] | None] = SimpleQueue()
@@ -104,7 +108,8 @@ class Inference(Generic[Owner]):
     def _ask(self, owners: Sequence[Owner], requests: Sequence[Request]) -> Answer[Owner]:
         started = time.perf_counter()
         try:
-            chunks = list(self._policy.infer(requests))
+            with self._turn:
+                chunks = list(self._policy.infer(requests))
         except PolicyFault as fault:  # it says itself what is wrong
             return Answer(owners, error=str(fault))
         except ConnectionFault as fault:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from yardarm.results import EpisodeRecord
 
@@ -21,11 +21,14 @@ class Listener:
     def preparing(self, what: str) -> None:
         """Something that takes a moment comes before the first episode."""
 
-    def started(self, path: Path, plan: Plan, missing: int, workers: int) -> None:
-        """The first episode is about to start."""
+    def started(self, path: Path, plans: Sequence[Plan], missing: int, workers: int) -> None:
+        """The first episode is about to start; there is a plan for each policy."""
 
     def finished(self, record: EpisodeRecord) -> None:
         """An episode is in the journal."""
+
+    def judged(self, state: Mapping[str, Any]) -> None:
+        """A run that may stop early has looked at some more outcomes."""
 
     def filming(self, replays: Sequence[Replay]) -> None:
         """Videos are about to be made."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ class Plan:
     """As selected: a task that is in two groups is listed for each."""
     n_episodes: int
     seed: int
+    stopping: Mapping[str, Any] | None = None
+    """What was declared of early stopping, if anything."""
 
     def distinct_tasks(self) -> tuple[TaskSpec, ...]:
         """Each task once, in the order of its first selection: it runs once, and counts in each group."""
@@ -58,6 +60,7 @@ class Plan:
                 {"benchmark": task.benchmark, **task.env.options}
                 for task in {task.key()[:2]: task for task in self.tasks}.values()
             ],
+            **({"stopping": dict(self.stopping)} if self.stopping else {}),
         }
 
     def to_json(self) -> dict[str, Any]:

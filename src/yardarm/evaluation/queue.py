@@ -1,49 +1,74 @@
-"""The one queue of episodes over all tasks."""
+"""Which episode a free worker gets next."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
 
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["EpisodeQueue"]
+__all__ = ["EpisodeQueue", "Job", "PlannedOrderQueue", "Queue"]
 
 TaskKey = tuple[str, str, str]
 
 
-class EpisodeQueue:
-    """Hands out episodes so that a worker keeps its task, and so its simulator, where that costs nothing."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """An episode, and which of the players is to play it. The same job is the same object."""
 
-    def __init__(self, episodes: Iterable[EpisodeSpec], max_parallel_tasks: int = 0) -> None:
-        self._waiting: dict[TaskKey, deque[EpisodeSpec]] = {}
+    episode: EpisodeSpec
+    player: int = 0
+
+    @property
+    def task(self) -> TaskKey:
+        """What a worker must have at hand to run it."""
+        return self.episode.task.key()
+
+
+class Queue(Protocol):
+    """Hands out jobs, and gets those back that came to nothing."""
+
+    def take(self, at_hand: TaskSpec | None = None) -> Job | None:
+        """The next job for a worker that has this task's simulator at hand; None if there is none for it."""
+
+    def done(self, job: Job) -> None:
+        """The job is not running any more."""
+
+    def put_back(self, job: Job) -> None:
+        """Run the job again, before others."""
+
+
+class EpisodeQueue:
+    """One queue over all tasks, in which a worker keeps its task, and so its simulator, where that costs nothing."""
+
+    def __init__(self, jobs: Iterable[Job], max_parallel_tasks: int = 0) -> None:
+        self._waiting: dict[TaskKey, deque[Job]] = {}
         self._running: Counter[TaskKey] = Counter()
-        for episode in episodes:
-            self._waiting.setdefault(episode.task.key(), deque()).append(episode)
+        for job in jobs:
+            self._waiting.setdefault(job.task, deque()).append(job)
         self._max_parallel_tasks = max_parallel_tasks or max(1, len(self._waiting))
 
-    def take(self, at_hand: TaskSpec | None = None) -> EpisodeSpec | None:
-        """The next episode for a worker that has this task's simulator at hand; None if there is none for it."""
+    def take(self, at_hand: TaskSpec | None = None) -> Job | None:
+        """The next of the task at hand, of an untouched task, or of the one with most left."""
         task = self._choose(at_hand.key() if at_hand else None)
         if task is None:
             return None
         self._running[task] += 1
         return self._waiting[task].popleft()
 
-    def done(self, episode: EpisodeSpec) -> None:
-        """The episode is not running any more."""
-        task = episode.task.key()
-        self._running[task] -= 1
-        if not self._running[task]:
-            del self._running[task]
+    def done(self, job: Job) -> None:
+        """The job is not running any more."""
+        _leave(self._running, job.task)
 
-    def put_back(self, episode: EpisodeSpec) -> None:
-        """Run the episode again, before the others of its task."""
-        self.done(episode)
-        self._waiting[episode.task.key()].appendleft(episode)
+    def put_back(self, job: Job) -> None:
+        """Run the job again, before the others of its task."""
+        self.done(job)
+        self._waiting[job.task].appendleft(job)
 
     def _choose(self, at_hand: TaskKey | None) -> TaskKey | None:
-        waiting = [task for task, episodes in self._waiting.items() if episodes]
+        waiting = [task for task, jobs in self._waiting.items() if jobs]
         if len(self._running) >= self._max_parallel_tasks:
             waiting = [task for task in waiting if task in self._running]
         if at_hand in waiting:
@@ -53,3 +78,47 @@ class EpisodeQueue:
             return untouched[0]
         # Help where most is left: a second simulator of a task that has but one episode left would be in vain.
         return max(waiting, key=lambda task: len(self._waiting[task]), default=None)
+
+
+class PlannedOrderQueue:
+    """Keeps to the planned order, but for a few places that a worker may reach ahead to stay with its task.
+
+    A run that may stop early plays in a random order of tasks, and building a simulator takes time. What finishes ahead
+    of its turn is in vain if the run stops before.
+    """
+
+    def __init__(self, jobs: Iterable[Job], ahead: int, max_parallel_tasks: int = 0) -> None:
+        self._waiting = list(jobs)
+        self._places = {job: place for place, job in enumerate(self._waiting)}
+        self._running: Counter[TaskKey] = Counter()
+        self._ahead = max(1, ahead)
+        self._max_parallel_tasks = max_parallel_tasks or max(1, len(self._waiting))
+
+    def take(self, at_hand: TaskSpec | None = None) -> Job | None:
+        """The first job of the task at hand among the next few; else the first of all."""
+        next_few = self._waiting[: self._ahead]
+        if len(self._running) >= self._max_parallel_tasks:
+            next_few = [job for job in next_few if job.task in self._running]
+        if not next_few:
+            return None
+        own = [job for job in next_few if at_hand is not None and job.task == at_hand.key()]
+        job = (own or next_few)[0]
+        self._waiting.remove(job)
+        self._running[job.task] += 1
+        return job
+
+    def done(self, job: Job) -> None:
+        """The job is not running any more."""
+        _leave(self._running, job.task)
+
+    def put_back(self, job: Job) -> None:
+        """Run the job again, at its place: all that comes after it waits for its outcome."""
+        self.done(job)
+        place = sum(self._places[other] < self._places[job] for other in self._waiting[: self._ahead])
+        self._waiting.insert(place, job)
+
+
+def _leave(running: Counter[TaskKey], task: TaskKey) -> None:
+    running[task] -= 1
+    if not running[task]:
+        del running[task]

@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-
-import yaml
+from pathlib import Path
 
 from yardarm.envs import installed_for
 from yardarm.errors import UsageError
 from yardarm.evaluation.config import EvalConfig
-from yardarm.evaluation.config_file import config_to_data
 from yardarm.evaluation.conventions import odd_actions
-from yardarm.evaluation.exactness import fix_batching
+from yardarm.evaluation.entrant import Entrant
 from yardarm.evaluation.filming import Filming
 from yardarm.evaluation.folders import open_folder
+from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.opponent import StoredOpponent
 from yardarm.evaluation.plan import Plan
+from yardarm.evaluation.player import Player
 from yardarm.evaluation.preflight import check_policy_fits
-from yardarm.evaluation.queue import EpisodeQueue
-from yardarm.evaluation.scheduler import EpisodeResult, Scheduler
+from yardarm.evaluation.queue import EpisodeQueue, Job, PlannedOrderQueue, Queue
+from yardarm.evaluation.scheduler import Scheduler
 from yardarm.evaluation.selection import select_tasks
+from yardarm.evaluation.stopping import PRECISION, Design
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.evaluation.workers import how_many_workers, open_pool
 from yardarm.policies import LoadedPolicy, open_policy
-from yardarm.results import (
-    EpisodeRecord,
-    Journal,
-    Manifest,
-    PlayedEpisode,
-    RunFolder,
-    RunResult,
-    eval_info,
-    summarise,
-    write_atomically,
-    write_json,
-)
+from yardarm.results import Journal, Manifest, RunFolder, RunResult
 from yardarm.tasks import TaskSpec
 
 __all__ = ["evaluate"]
+
+OPPONENT_FOLDER = "against"
+# How many jobs a worker may reach ahead of the planned order, for each worker: building a simulator costs about as much
+# as playing an episode or two.
+AHEAD = 4
 
 
 def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
@@ -47,32 +46,89 @@ def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     listener.preparing("finding the tasks")
     tasks = select_tasks(config.envs, config.trust_remote_code)
     listener.preparing("loading the policy")
-    with open_policy(config.policy, tasks, config.rename_map) as policy:
-        check_policy_fits(policy.policy, tasks)
-        return _evaluate(config, policy, tasks, listener)
+    with contextlib.ExitStack() as stack:
+        policies = [stack.enter_context(open_policy(config.policy, tasks, config.rename_map))]
+        if config.against is not None and not isinstance(config.against, Path):
+            policies.append(stack.enter_context(open_policy(config.against, tasks)))
+            config = replace(config, against=policies[1].spec)
+        for policy in policies:
+            check_policy_fits(policy.policy, tasks)
+        return _evaluate(config, policies, tasks, listener)
 
 
-def _evaluate(config: EvalConfig, policy: LoadedPolicy, tasks: tuple[TaskSpec, ...], listener: Listener) -> RunResult:
-    """Run what is missing with a policy that is loaded, and fits the tasks."""
+def _evaluate(
+    config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: tuple[TaskSpec, ...], listener: Listener
+) -> RunResult:
+    """Run what is missing with policies that are loaded, and fit the tasks."""
     if config.eval.videos and not any(task.env.cameras for task in tasks):
         raise UsageError(f"--eval.videos={config.eval.videos}: none of the tasks draws anything")
-    plan = Plan(policy.id, tasks, config.eval.n_episodes, config.seed)
     for env in config.envs:
         if not env.python:  # another interpreter's packages are tried when its workers are started
             env.check_requirements()
-    folder = open_folder(config, plan)
-    with Journal(folder.journal) as journal:
-        run = _Run(config, policy, plan, journal, Manifest(folder, plan.to_json()), listener)
+    plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed)
+    opponent = _read_opponent(config, plan)
+    design = _design(config, opponent.id if opponent else policies[-1].id)
+    with _open_entrants(config, policies, plan, design) as entrants:
+        judgement = Judgement.begin(design, entrants, opponent) if design else None
+        run = _Run(config, entrants, judgement, listener)
         try:
             run.play_missing_episodes()
-            if config.eval.videos:
-                film_finished_episodes(folder, plan, journal, config.eval, run.listener)
-            warnings = run.warnings()
-            run.manifest.finish(warnings)
+            for entrant in entrants if config.eval.videos else ():
+                film_finished_episodes(entrant.folder, entrant.plan, entrant.journal, config.eval, listener)
+            warnings = [run.warnings(entrant) for entrant in entrants]
+            for entrant, own in zip(entrants, warnings, strict=True):
+                entrant.manifest.finish(own)
         finally:
-            run.manifest.close()
-            result = run.summarise()
-    return replace(result, warnings=warnings)
+            results = [run.summarise(entrant) for entrant in entrants]
+            for entrant, result in zip(entrants, results, strict=True):
+                entrant.manifest.close()
+                entrant.write_summary(result)
+    return replace(results[0], warnings=tuple(itertools.chain(*warnings)), against=run.compared_with())
+
+
+def _read_opponent(config: EvalConfig, plan: Plan) -> StoredOpponent | None:
+    if not isinstance(config.against, Path):
+        return None
+    return StoredOpponent.read(config.against, plan.episodes() if config.eval.stop else ())
+
+
+def _design(config: EvalConfig, opponent: str) -> Design | None:
+    """What is declared of early stopping."""
+    options = config.eval
+    if not options.stop:
+        return None
+    if options.stop == PRECISION:
+        return Design(PRECISION, options.n_episodes, options.confidence, half_width=options.half_width)
+    return Design(options.stop, options.n_episodes, options.confidence, against=opponent)
+
+
+@contextlib.contextmanager
+def _open_entrants(
+    config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, design: Design | None
+) -> Iterator[list[Entrant]]:
+    """The run's folder, and inside it that of the second policy, if there is one."""
+    with contextlib.ExitStack() as stack:
+        entrants: list[Entrant] = []
+        for policy in policies:
+            own, declared = config, design
+            if entrants:
+                path = entrants[0].folder.path / OPPONENT_FOLDER
+                options = replace(config.eval, stop="")
+                own = replace(config, policy=policy.spec, rename_map=None, against=None, eval=options, output_dir=path)
+                own = replace(own, method=None, training_seed=None)
+                declared = replace(design, against=policies[0].id) if design else None
+            its_plan = replace(plan, policy_id=policy.id, stopping=declared.to_json() if declared else None)
+            folder = open_folder(own, its_plan)
+            journal = stack.enter_context(Journal(folder.journal))
+            filming = stack.enter_context(contextlib.closing(Filming(folder, its_plan, config.eval.videos)))
+            manifest = Manifest(folder, {**its_plan.to_json(), **_named(own)})
+            entrants.append(Entrant(own, policy, its_plan, journal, manifest, filming))
+        yield entrants
+
+
+def _named(config: EvalConfig) -> dict[str, object]:
+    names = {"method": config.method, "training_seed": config.training_seed}
+    return {name: value for name, value in names.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,87 +136,79 @@ class _Run:
     """All that belongs to a run while it goes on."""
 
     config: EvalConfig
-    policy: LoadedPolicy
-    plan: Plan
-    journal: Journal
-    manifest: Manifest
+    entrants: Sequence[Entrant]
+    judgement: Judgement | None
     listener: Listener
 
     @property
     def folder(self) -> RunFolder:
-        return self.manifest.folder
+        return self.entrants[0].folder
 
     def play_missing_episodes(self) -> None:
-        missing = self.plan.missing(self.journal.finished())
-        if not missing:
-            self.listener.started(self.folder.path, self.plan, 0, 0)
+        jobs = self._missing()
+        plans = [entrant.plan for entrant in self.entrants]
+        if self.judgement is not None:
+            self.judgement.note()
+        if not jobs:
+            self.listener.started(self.folder.path, plans, 0, 0)
             return
-        options = self.config.eval
+        options, policies = self.config.eval, [entrant.policy for entrant in self.entrants]
         self.listener.preparing("trying the policy")
-        inference = fix_batching(self.policy.policy, exact=options.exact, stored=self.manifest.inference)
-        size = how_many_workers(options, self.policy, len(missing))
-        tasks = list({episode.task.key(): episode.task for episode in missing}.values())
-        _write_config(self.folder, self.config, self.policy)
+        inference = [entrant.fix_batching() for entrant in self.entrants]
+        size = how_many_workers(options, policies, len(jobs))
+        tasks = list({job.task: job.episode.task for job in jobs}.values())
         self.listener.preparing("starting simulators")
-        with open_pool(options, tasks, self.policy, self.folder, size) as (pool, renderer):
-            setting = {"batch_size": size, "renderer": renderer, "inference": inference}
+        with open_pool(options, tasks, policies, self.folder, size) as (pool, renderer):
             others = {python: installed_for(python) for python in {task.env.python for task in tasks} if python}
-            self.manifest.begin_session({**setting, "policy": self.policy.describe(), "other_interpreters": others})
-            self.listener.started(self.folder.path, self.plan, len(missing), size)
-            queue = EpisodeQueue(missing, _max_parallel_tasks(self.config))
-            with contextlib.closing(Filming(self.folder, self.plan, options.videos)) as filming:
-                scheduler = Scheduler(queue, pool, self.policy, filming, options.max_retries)
-                with contextlib.closing(iter(scheduler)) as results:
-                    for result in results:  # in the order in which episodes finish
-                        record = _keep(result, self.plan, self.folder, filming)
-                        self.journal.append(record)
-                        self.manifest.keep_current()
-                        self.listener.finished(record)
+            setting = {"batch_size": size, "renderer": renderer, "other_interpreters": others}
+            for entrant, own in zip(self.entrants, inference, strict=True):
+                entrant.begin_session({**setting, "inference": own})
+            self.listener.started(self.folder.path, plans, len(jobs), size)
+            turn = threading.Lock() if len(self.entrants) > 1 else None
+            players = [Player(entrant.policy, entrant.filming, turn) for entrant in self.entrants]
+            scheduler = Scheduler(self._queue(jobs, size), pool, players, options.max_retries)
+            with contextlib.closing(iter(scheduler)) as results:
+                for result in results:  # in the order in which episodes finish
+                    side = result.job.player
+                    place = self.judgement.referee.place(result.episode) if self.judgement else None
+                    record = self.entrants[side].keep(result, place)
+                    if self.judgement is not None and self.judgement.hear(side, result.job, record):
+                        self.listener.judged(self.judgement.state())
+                    self.listener.finished(record)
+                    if self.judgement is not None and self.judgement.referee.decision is not None:
+                        break
 
-    def warnings(self) -> tuple[str, ...]:
+    def _missing(self) -> list[Job]:
+        """What is still to play: in the planned order, or task by task."""
+        if self.judgement is not None:
+            return self.judgement.missing()
+        finished = [entrant.journal.finished() for entrant in self.entrants]
+        return [
+            Job(episode, side)
+            for episode in self.entrants[0].plan.episodes()
+            for side, entrant in enumerate(self.entrants)
+            if entrant.plan.key(episode) not in finished[side]
+        ]
+
+    def _queue(self, jobs: Sequence[Job], workers: int) -> Queue:
+        # The strictest of the benchmarks' limits; 0 if there is none.
+        limit = min((env.max_parallel_tasks for env in self.config.envs if env.max_parallel_tasks), default=0)
+        if self.judgement is not None:
+            return PlannedOrderQueue(jobs, AHEAD * workers, limit)
+        return EpisodeQueue(jobs, limit)
+
+    def warnings(self, entrant: Entrant) -> tuple[str, ...]:
         """What to tell of a policy that may have another convention than its environment's."""
-        if getattr(self.policy.policy, "scripted", False):
+        if getattr(entrant.policy.policy, "scripted", False):
             return ()
-        return odd_actions(self.summarise(), self.folder)
+        return odd_actions(self.summarise(entrant), entrant.folder)
 
-    def summarise(self) -> RunResult:
-        """The results so far, which are written down too, if anything has begun."""
-        keys = [self.plan.key(episode) for episode in self.plan.episodes()]
-        records = [self.journal.records[key] for key in keys if key in self.journal.records]
-        result = summarise(self.folder.path, self.plan.tasks, records, len(keys), self.manifest.wall_s)
-        if self.folder.manifest.exists():
-            write_json(self.folder.eval_info, eval_info(result, self.folder.videos()))
-        return result
+    def summarise(self, entrant: Entrant) -> RunResult:
+        """The results of a policy so far."""
+        return entrant.summarise(self.judgement.state() if self.judgement else None)
 
-
-def _max_parallel_tasks(config: EvalConfig) -> int:
-    """The strictest of the benchmarks' limits; 0 if there is none."""
-    return min((env.max_parallel_tasks for env in config.envs if env.max_parallel_tasks), default=0)
-
-
-def _keep(result: EpisodeResult, plan: Plan, folder: RunFolder, filming: Filming) -> EpisodeRecord:
-    """Store what was played, and make the episode's record."""
-    key, rollout = plan.key(result.episode), result.rollout
-    if rollout is None:
-        filming.drop(result.episode)
-        return EpisodeRecord(key, "error", error=result.error, attempts=result.attempts, timing=result.timing)
-    filming.finish(result.episode)
-    folder.save_played(key, PlayedEpisode(rollout.actions, rollout.rewards, rollout.initial_state, rollout.travel))
-    return EpisodeRecord(
-        key=key,
-        status="success" if rollout.success else "failure",
-        steps=len(rollout.rewards),
-        sum_reward=float(rollout.rewards.sum()),
-        max_reward=float(rollout.rewards.max()),
-        terminated=rollout.terminated,
-        fingerprints={str(step): value for step, value in rollout.fingerprints.items()},
-        attempts=result.attempts,
-        timing=result.timing,
-    )
-
-
-def _write_config(folder: RunFolder, config: EvalConfig, policy: LoadedPolicy) -> None:
-    # The spec has the renaming among its options, where any policy finds it.
-    resolved = replace(config, policy=policy.spec, rename_map=None, output_dir=folder.path)
-    text = yaml.safe_dump(config_to_data(resolved), sort_keys=False, allow_unicode=True)
-    write_atomically(folder.config, lambda file: file.write(text.encode()))
+    def compared_with(self) -> Path | None:
+        """The run that holds the other side's results."""
+        if len(self.entrants) > 1:
+            return self.entrants[1].folder.path
+        return self.config.against if isinstance(self.config.against, Path) else None

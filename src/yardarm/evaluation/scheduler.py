@@ -7,19 +7,17 @@ policy infers while the workers step. What happens to one episode never waits fo
 from __future__ import annotations
 
 import time
-import traceback
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from yardarm.envs import MemoryLayout, Pool, Worker
 from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, Report, Rollout, Run, Seen, Timing
 from yardarm.errors import PolicyFault
-from yardarm.evaluation.filming import Filming
-from yardarm.evaluation.inference import Answer, Inference
-from yardarm.evaluation.queue import EpisodeQueue
-from yardarm.policies import LoadedPolicy, Look, Outcome, Request, playable
+from yardarm.evaluation.inference import Answer
+from yardarm.evaluation.player import Player, Running
+from yardarm.evaluation.queue import Job, Queue
+from yardarm.policies import Look, playable
 from yardarm.results import EpisodeTiming
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
@@ -30,105 +28,92 @@ __all__ = ["EpisodeResult", "Scheduler"]
 class EpisodeResult:
     """An episode that needs no more work: its rollout, or the error that it ended in."""
 
-    episode: EpisodeSpec
+    job: Job
     rollout: Rollout | None
     error: str | None
     attempts: int
     timing: EpisodeTiming
 
-
-@dataclass(slots=True, eq=False)
-class Running:
-    """An episode on a worker."""
-
-    worker: Worker
-    episode: EpisodeSpec
-    state: Any
-    started: float = field(default_factory=time.perf_counter)
-    infer_s: float = 0.0
-    looks: Sequence[Look] = ()
+    @property
+    def episode(self) -> EpisodeSpec:
+        """What was played."""
+        return self.job.episode
 
 
 class Scheduler:
     """Iterate over it to run everything; results come in the order in which episodes finish."""
 
-    def __init__(
-        self,
-        queue: EpisodeQueue,
-        pool: Pool,
-        policy: LoadedPolicy,
-        filming: Filming,
-        max_retries: int,
-    ) -> None:
+    def __init__(self, queue: Queue, pool: Pool, players: Sequence[Player], max_retries: int) -> None:
         self._queue = queue
         self._pool = pool
-        self._policy = policy.policy
-        self._spec = policy.spec
-        self._filming = filming
+        self._players = players
         self._max_retries = max_retries
-        self._inference = Inference[Running](self._policy) if self._policy.place == "host" else None
         self._running: dict[Worker, Running] = {}
         self._idle: list[Worker] = []
-        self._ready: list[Running] = []
-        self._attempts: Counter[tuple[str | int, ...]] = Counter()
+        self._attempts: Counter[Job] = Counter()
 
     def __iter__(self) -> Generator[EpisodeResult]:
         try:
             self._assign()
             while self._running:
-                also = [self._inference.descriptor] if self._inference and self._inference.busy else []
-                for worker, report in self._pool.wait(also=also):
+                thinking = [player.inference for player in self._players if player.inference and player.inference.busy]
+                for worker, report in self._pool.wait(also=[inference.descriptor for inference in thinking]):
                     result = self._hear(worker, report)
                     if result is not None:
                         yield result
-                yield from self._think()
+                for player in self._players:
+                    yield from self._think(player)
                 self._assign()
         finally:
-            if self._inference is not None:
-                self._inference.close()
+            for player in self._players:
+                player.close()
 
     def _assign(self) -> None:
         """Give every free place an episode."""
         idle, self._idle = self._idle, []
         for worker in idle:
-            episode = self._queue.take(worker.task)
-            if episode is not None and episode.task.key() == worker.task.key():
-                self._begin(worker, episode)
+            job = self._queue.take(worker.task)
+            if job is not None and job.task == worker.task.key():
+                self._begin(worker, job)
                 continue
             self._pool.dismiss(worker)
-            if episode is not None:
-                self._begin(self._pool.hire(episode.task, self._layout(episode.task)), episode)
-        while len(self._running) < self._pool.size and (episode := self._queue.take()) is not None:
-            self._begin(self._pool.hire(episode.task, self._layout(episode.task)), episode)
+            if job is not None:
+                self._begin(self._hire(job), job)
+        while len(self._running) < self._pool.size and (job := self._queue.take()) is not None:
+            self._begin(self._hire(job), job)
 
-    def _begin(self, worker: Worker, episode: EpisodeSpec) -> None:
-        film = self._filming.begin(episode, worker)
-        self._attempts[episode.key()] += 1
-        if self._inference is None:
-            self._running[worker] = Running(worker, episode, None)
-            worker.order(Run(episode, self._spec, film))
+    def _hire(self, job: Job) -> Worker:
+        return self._pool.hire(job.episode.task, self._layout(job.episode.task))
+
+    def _begin(self, worker: Worker, job: Job) -> None:
+        player = self._players[job.player]
+        film = player.filming.begin(job.episode, worker)
+        self._attempts[job] += 1
+        self._running[worker] = Running(worker, job, player.start(job.episode))
+        if player.inference is None:
+            worker.order(Run(job.episode, player.spec, film))
         else:
-            self._running[worker] = Running(worker, episode, self._start(episode))
-            worker.order(Begin(episode, self._policy.wants.inputs, film))
+            worker.order(Begin(job.episode, player.policy.wants.inputs, film))
 
     def _hear(self, worker: Worker, report: Report) -> EpisodeResult | None:
         running = self._running.get(worker)
         if running is None:
             return None
+        player = self._players[running.job.player]
         match report:
             case Seen(looks):
                 running.looks = [
                     Look(step, {name: slot[name] for name in names})
                     for slot, (step, names) in zip(worker.looks, looks, strict=False)
                 ]
-                self._ready.append(running)
+                player.ready.append(running)
             case Finished(rollout):
                 self._free(worker)
                 return self._finish(running, rollout=rollout)
             case Failed(error, by_policy=True):
                 raise PolicyFault(f"the policy raised in a worker:\n{error}")
             case Failed(error) | Died(error):
-                self._ready = [other for other in self._ready if other is not running]
+                player.ready = [other for other in player.ready if other is not running]
                 self._pool.dismiss(worker)
                 return self._give_up(running, error)
         return None
@@ -142,17 +127,17 @@ class Scheduler:
 
     def _give_up(self, running: Running, error: str) -> EpisodeResult | None:
         """End an attempt that came to nothing: the episode is run again, or was run often enough."""
-        if self._attempts[running.episode.key()] > self._max_retries:
+        if self._attempts[running.job] > self._max_retries:
             return self._finish(running, error=error)
         del self._running[running.worker]
-        self._say_goodbye(running, None)
-        self._queue.put_back(running.episode)
+        self._players[running.job.player].say_goodbye(running, None)
+        self._queue.put_back(running.job)
         return None
 
     def _finish(self, running: Running, *, rollout: Rollout | None = None, error: str | None = None) -> EpisodeResult:
         del self._running[running.worker]
-        self._say_goodbye(running, rollout)
-        self._queue.done(running.episode)
+        self._players[running.job.player].say_goodbye(running, rollout)
+        self._queue.done(running.job)
         worker_time = rollout.timing if rollout else Timing()
         timing = EpisodeTiming(
             build_s=worker_time.build_s,
@@ -162,33 +147,28 @@ class Scheduler:
             infer_s=running.infer_s + worker_time.policy_s,
             wall_s=time.perf_counter() - running.started,
         )
-        attempts = self._attempts.pop(running.episode.key())
-        return EpisodeResult(running.episode, rollout, error, attempts, timing)
+        return EpisodeResult(running.job, rollout, error, self._attempts.pop(running.job), timing)
 
-    def _think(self) -> Iterator[EpisodeResult]:
+    def _think(self, player: Player) -> Iterator[EpisodeResult]:
         """Hand all waiting looks to the policy, and its answers to their workers."""
-        if self._inference is None:
-            return
-        yield from self._play_answers(self._inference)
-        while count := self._inference.room(len(self._ready)):
-            asked, self._ready = self._ready[:count], self._ready[count:]
-            self._inference.submit(asked, [self._request(running) for running in asked])
-        yield from self._play_answers(self._inference)
+        yield from self._play_answers(player)
+        player.think()
+        yield from self._play_answers(player)
 
-    def _play_answers(self, inference: Inference[Running]) -> Iterator[EpisodeResult]:
-        for answer in inference.collect():
+    def _play_answers(self, player: Player) -> Iterator[EpisodeResult]:
+        for answer in player.inference.collect() if player.inference else ():
             # Those whose worker died while the policy was thinking are running elsewhere by now, or not at all.
             alive = [running for running in answer.owners if self._running.get(running.worker) is running]
             if answer.lost is not None:
                 yield from self._lose(alive, answer.lost)
             else:
-                self._play(answer, alive)
+                self._play(player, answer, alive)
 
-    def _play(self, answer: Answer[Running], alive: Sequence[Running]) -> None:
+    def _play(self, player: Player, answer: Answer[Running], alive: Sequence[Running]) -> None:
         for running, chunk in zip(answer.owners, answer.chunks, strict=True):
             if running in alive:
                 running.infer_s += answer.seconds / len(answer.owners)
-                running.worker.order(Play.of(playable(chunk, self._policy.wants, running.episode.task)))
+                running.worker.order(Play.of(playable(chunk, player.policy.wants, running.episode.task)))
 
     def _lose(self, alive: Sequence[Running], reason: str) -> Iterator[EpisodeResult]:
         """The way to the policy broke in the middle of these episodes."""
@@ -198,26 +178,10 @@ class Scheduler:
             if result is not None:
                 yield result
 
-    def _say_goodbye(self, running: Running, rollout: Rollout | None) -> None:
-        """Tell a policy that wants to know that an episode is over."""
-        finish = getattr(self._policy, "finish", None)
-        if finish is None or self._inference is None:
-            return
-        seconds = time.perf_counter() - running.started
-        finish(running.state, Outcome(rollout.success, len(rollout.rewards), seconds) if rollout else None)
-
-    def _start(self, episode: EpisodeSpec) -> Any:
-        try:
-            return self._policy.start(episode)
-        except Exception as error:
-            raise PolicyFault(f"the policy raised at the start of an episode:\n{traceback.format_exc()}") from error
-
-    def _request(self, running: Running) -> Request:
-        return Request(running.episode, running.state, running.looks)
-
     def _layout(self, task: TaskSpec) -> MemoryLayout:
-        wants = self._policy.wants
+        """Room for what any of the players looks at, so that a worker can serve each of them."""
         # A policy in the worker reads its inputs where they are made.
-        shared = wants.inputs if self._policy.place == "host" else ()
-        inputs = {name: task.env.features[name] for name in shared}
-        return MemoryLayout(inputs, wants.steps, self._filming.frame_size(task))
+        shown = [player.policy.wants for player in self._players if player.inference is not None]
+        inputs = {name: task.env.features[name] for wants in shown for name in wants.inputs}
+        looks = max((wants.steps for wants in shown), default=1)
+        return MemoryLayout(inputs, looks, self._players[0].filming.frame_size(task))

@@ -18,7 +18,12 @@ __all__ = ["OpenPool", "how_many_workers", "open_pool", "open_process_pool"]
 OpenPool = tuple[Pool, str | None]
 
 
-def how_many_workers(options: EvalOptions, policy: LoadedPolicy, episodes: int) -> int:
+def how_many_workers(options: EvalOptions, policies: Sequence[LoadedPolicy], episodes: int) -> int:
+    """As many as suit all of the policies."""
+    return min(_workers_for(options, policy, episodes) for policy in policies)
+
+
+def _workers_for(options: EvalOptions, policy: LoadedPolicy, episodes: int) -> int:
     """As many workers as cores, and one more to step while another's looks are with a policy on the host.
 
     A policy with several threads of its own keeps the cores busy meanwhile: it gets no more than there are. One that
@@ -44,13 +49,14 @@ def how_many_workers(options: EvalOptions, policy: LoadedPolicy, episodes: int) 
 
 @contextlib.contextmanager
 def open_pool(
-    options: EvalOptions, tasks: Sequence[TaskSpec], policy: LoadedPolicy, folder: RunFolder, size: int
+    options: EvalOptions, tasks: Sequence[TaskSpec], policies: Sequence[LoadedPolicy], folder: RunFolder, size: int
 ) -> Iterator[OpenPool]:
     """Workers for these tasks, and what they render with.
 
     Simulators are imported, and the renderer is found, before the first episode starts: what is missing is missed now.
     """
-    looks = any(task.env.features[name].is_image for task in tasks for name in policy.policy.wants.inputs)
+    inputs = {name for policy in policies for name in policy.policy.wants.inputs}
+    looks = any(task.env.features[name].is_image for task in tasks for name in inputs)
     with open_process_pool(folder, size, options.timeout_s) as pool:
         pool.prepare(tasks)
         renderer = pool.choose_renderer(tasks) if looks or options.videos else None

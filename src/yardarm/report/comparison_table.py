@@ -117,7 +117,7 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
     labels = {pair.a: "A", pair.b: "B"}
     ends = f"{points(row.interval.low)} to {points(row.interval.high)}"
     interval = f"{100 * comparison.confidence:.4g}% interval {ends}"
-    found = f"A − B = {points(row.difference)} points ({interval}), p = {p_text(row.p_value)}"
+    found = f"A − B = {points(row.difference)} points ({interval}), {_p_value(row.p_value)}"
     if better:
         other = "B" if labels[better] == "A" else "A"
         yield f"{labels[better]} is better than {other}: {found}; {TESTS[pair.method]}."
@@ -126,6 +126,11 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
     needed = episodes_to_find(0.05, pair, comparison.confidence)
     if needed and row.counts and needed > row.counts.pairs:
         yield f"To find a gap of 5 points with 80% power takes about {needed} pairs; here are {row.counts.pairs}."
+
+
+def _p_value(p_value: float) -> str:
+    text = p_text(p_value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from yardarm.report.table import percent, points
 from yardarm.stats import Interval
 
-__all__ = ["stopping_lines"]
+__all__ = ["judged_text", "stopping_lines"]
 
 
 def stopping_lines(state: Mapping[str, Any]) -> Iterator[str]:
@@ -19,6 +19,14 @@ def stopping_lines(state: Mapping[str, Any]) -> Iterator[str]:
             f"{state['uncounted']} more episode(s) had finished before their turn; they are kept, and not counted, "
             "because the quick ones are not a fair sample."
         )
+
+
+def judged_text(state: Mapping[str, Any]) -> str:
+    """What it has come to so far, in a few words."""
+    if state["rule"] == "decided":
+        return f"{state['pairs']} pairs judged: A alone {state['only_a']}, B alone {state['only_b']}"
+    low, high = state["interval"]
+    return f"{state['successes']}/{state['episodes']} judged, ± {50 * (high - low):.1f} points"
 
 
 def _decided_lines(state: Mapping[str, Any]) -> Iterator[str]:
@@ -38,7 +46,7 @@ def _decided_lines(state: Mapping[str, Any]) -> Iterator[str]:
     low, high = state["difference_interval"]
     yield (
         f"A − B: {points(state['difference'])} points, interval {points(low)} to {points(high)} (it holds whenever one "
-        "stops, and is wider than the test for that; after an early stop the difference itself tends to be too large)."
+        "stops, and is wide for that; the difference itself tends to be too large after an early stop)."
     )
     if state["decision"] in ("a", "b") and used < most:
         yield f"Decided after {used} of at most {most} pairs: {most - used} pairs ({1 - used / most:.0%}) saved."

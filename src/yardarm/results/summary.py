@@ -83,6 +83,8 @@ class RunResult:
     """What is odd about the actions that were played."""
     uncertainty: Uncertainty = Uncertainty()
     """How intervals are computed."""
+    against: Path | None = None
+    """The run that it is to be compared with."""
     stopping: Mapping[str, Any] | None = None
     """What a run that may stop early has come to; it counts the episodes up to its decision only."""
 

@@ -12,6 +12,7 @@ from yardarm.stats import (
     bootstrap_mean,
     clopper_pearson,
     clustered,
+    confidence_sequence,
     pooled,
     stratified,
     wilson,
@@ -19,7 +20,17 @@ from yardarm.stats import (
 
 __all__ = ["OVER_TASKS", "PER_TASK", "Uncertainty"]
 
-PER_TASK: dict[str, Callable[[int, int, float], Interval]] = {"wilson": wilson, "clopper_pearson": clopper_pearson}
+
+def anytime(successes: int, trials: int, confidence: float) -> Interval:
+    """An interval that holds whenever one stops."""
+    return confidence_sequence({1.0: successes, 0.0: trials - successes}, confidence)
+
+
+PER_TASK: dict[str, Callable[[int, int, float], Interval]] = {
+    "wilson": wilson,
+    "clopper_pearson": clopper_pearson,
+    "anytime": anytime,
+}
 OVER_TASKS: dict[str, Callable[[Sequence[TaskCounts], float], Interval]] = {
     "pooled": pooled,
     "stratified": stratified,
@@ -40,7 +51,7 @@ class Uncertainty:
         return PER_TASK[self.per_task](*task, self.confidence)
 
     def of_tasks(self, tasks: Sequence[TaskCounts]) -> Interval:
-        """An interval for the rate over several tasks; over one, it is that task's."""
+        """An interval for the rate over several tasks."""
         if self.over_tasks == "pooled":  # with the method that was chosen for one task
             return self.of_task(TaskCounts(sum(task.successes for task in tasks), sum(task.trials for task in tasks)))
         return OVER_TASKS[self.over_tasks](tasks, self.confidence)

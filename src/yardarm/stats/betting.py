@@ -19,7 +19,7 @@ from yardarm.stats.intervals import CONFIDENCE, Interval
 __all__ = ["confidence_sequence", "difference_sequence"]
 
 # Small shares win against means that are nearly right, after many values; large ones against wrong means, at once.
-SHARES = np.geomspace(1e-3, 0.999, 60)
+SHARES = (np.arange(100) + 0.5) / 100
 
 
 def confidence_sequence(counts: Mapping[float, int], confidence: float = CONFIDENCE) -> Interval:

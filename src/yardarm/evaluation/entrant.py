@@ -1,0 +1,116 @@
+"""A policy's part in a run: what it is to play, and where that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+
+from yardarm.comparison import Outcome, outcome_of
+from yardarm.evaluation.config import EvalConfig
+from yardarm.evaluation.config_file import config_to_data
+from yardarm.evaluation.exactness import fix_batching
+from yardarm.evaluation.filming import Filming
+from yardarm.evaluation.plan import Plan
+from yardarm.evaluation.scheduler import EpisodeResult
+from yardarm.policies import LoadedPolicy
+from yardarm.results import (
+    EpisodeRecord,
+    Journal,
+    Manifest,
+    PlayedEpisode,
+    RunFolder,
+    RunResult,
+    counted,
+    eval_info,
+    summarise,
+    write_atomically,
+    write_json,
+)
+from yardarm.tasks import EpisodeSpec
+
+__all__ = ["Entrant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A policy with a plan and a folder. A run has one, or two that play the same episodes."""
+
+    config: EvalConfig
+    policy: LoadedPolicy
+    plan: Plan
+    journal: Journal
+    manifest: Manifest
+    filming: Filming
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where its results are."""
+        return self.manifest.folder
+
+    def fix_batching(self) -> dict[str, Any] | None:
+        """Set how the policy's batches are put together; returns what the manifest shall say of it."""
+        return fix_batching(self.policy.policy, exact=self.config.eval.exact, stored=self.manifest.inference)
+
+    def begin_session(self, setting: Mapping[str, Any]) -> None:
+        """Write down what is going to be played, and with what."""
+        # The spec has the renaming among its options, where any policy finds it.
+        resolved = replace(self.config, policy=self.policy.spec, rename_map=None, output_dir=self.folder.path)
+        text = yaml.safe_dump(config_to_data(resolved), sort_keys=False, allow_unicode=True)
+        write_atomically(self.folder.config, lambda file: file.write(text.encode()))
+        self.manifest.begin_session({**setting, "policy": self.policy.describe()})
+
+    def record_of(self, episode: EpisodeSpec) -> EpisodeRecord | None:
+        """What is known of an episode."""
+        return self.journal.records.get(self.plan.key(episode))
+
+    def outcome_of(self, record: EpisodeRecord) -> Outcome:
+        """How an episode went, and where it began."""
+        return outcome_of(self.folder, record)
+
+    def keep(self, result: EpisodeResult, place: int | None) -> EpisodeRecord:
+        """Store what was played, and have the episode count."""
+        record = self._stored(result, place)
+        self.journal.append(record)
+        self.manifest.keep_current()
+        return record
+
+    def summarise(self, stopping: Mapping[str, Any] | None) -> RunResult:
+        """The results so far, as far as they count."""
+        keys = [self.plan.key(episode) for episode in self.plan.episodes()]
+        records = [self.journal.records[key] for key in keys if key in self.journal.records]
+        counting = counted(records, stopping)
+        result = summarise(self.folder.path, self.plan.tasks, counting, len(keys), self.manifest.wall_s)
+        if stopping is not None:
+            stopping = {**stopping, "uncounted": len(records) - len(counting)}
+        return replace(result, uncertainty=self.config.eval.uncertainty, stopping=stopping)
+
+    def write_summary(self, result: RunResult) -> None:
+        """Write results down, if anything has begun."""
+        if self.folder.manifest.exists():
+            write_json(self.folder.eval_info, eval_info(result, self.folder.videos()))
+
+    def _stored(self, result: EpisodeResult, place: int | None) -> EpisodeRecord:
+        key, rollout = self.plan.key(result.episode), result.rollout
+        if rollout is None:
+            self.filming.drop(result.episode)
+            return EpisodeRecord(
+                key, "error", error=result.error, place=place, attempts=result.attempts, timing=result.timing
+            )
+        self.filming.finish(result.episode)
+        played = PlayedEpisode(rollout.actions, rollout.rewards, rollout.initial_state, rollout.travel)
+        self.folder.save_played(key, played)
+        return EpisodeRecord(
+            key=key,
+            status="success" if rollout.success else "failure",
+            steps=len(rollout.rewards),
+            sum_reward=float(rollout.rewards.sum()),
+            max_reward=float(rollout.rewards.max()),
+            terminated=rollout.terminated,
+            fingerprints={str(step): value for step, value in rollout.fingerprints.items()},
+            place=place,
+            attempts=result.attempts,
+            timing=result.timing,
+        )

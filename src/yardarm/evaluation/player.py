@@ -1,0 +1,84 @@
+"""A policy at play."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from yardarm.envs import Worker
+from yardarm.envs.messages import Rollout
+from yardarm.errors import PolicyFault
+from yardarm.evaluation.filming import Filming
+from yardarm.evaluation.inference import Inference
+from yardarm.evaluation.queue import Job
+from yardarm.policies import LoadedPolicy, Look, Outcome, Request
+from yardarm.tasks import EpisodeSpec
+
+__all__ = ["Player", "Running"]
+
+
+@dataclass(slots=True, eq=False)
+class Running:
+    """An episode on a worker."""
+
+    worker: Worker
+    job: Job
+    state: Any
+    started: float = field(default_factory=time.perf_counter)
+    infer_s: float = 0.0
+    looks: Sequence[Look] = ()
+
+    @property
+    def episode(self) -> EpisodeSpec:
+        """What is played."""
+        return self.job.episode
+
+    def request(self) -> Request:
+        """What the policy is asked."""
+        return Request(self.episode, self.state, self.looks)
+
+
+class Player:
+    """A policy, its inference if that happens here, and the episodes whose looks wait for it.
+
+    `turn` is shared by players whose policies compute in this process: torch's threads are the process's.
+    """
+
+    def __init__(self, policy: LoadedPolicy, filming: Filming, turn: threading.Lock | None = None) -> None:
+        self.policy = policy.policy
+        self.spec = policy.spec
+        self.filming = filming
+        self.inference = Inference[Running](self.policy, turn) if self.policy.place == "host" else None
+        self.ready: list[Running] = []
+
+    def start(self, episode: EpisodeSpec) -> Any:
+        """Have the policy make the state of an episode."""
+        if self.inference is None:
+            return None
+        try:
+            return self.policy.start(episode)
+        except Exception as error:
+            raise PolicyFault(f"the policy raised at the start of an episode:\n{traceback.format_exc()}") from error
+
+    def think(self) -> None:
+        """Hand over as many of the waiting looks as there is room for."""
+        while self.inference is not None and (count := self.inference.room(len(self.ready))):
+            asked, self.ready = self.ready[:count], self.ready[count:]
+            self.inference.submit(asked, [running.request() for running in asked])
+
+    def say_goodbye(self, running: Running, rollout: Rollout | None) -> None:
+        """Tell a policy that wants to know that an episode is over."""
+        finish = getattr(self.policy, "finish", None)
+        if finish is None or self.inference is None:
+            return
+        seconds = time.perf_counter() - running.started
+        finish(running.state, Outcome(rollout.success, len(rollout.rewards), seconds) if rollout else None)
+
+    def close(self) -> None:
+        """End the inference's threads."""
+        if self.inference is not None:
+            self.inference.close()

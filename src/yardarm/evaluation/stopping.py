@@ -1,0 +1,189 @@
+"""Early stopping: outcomes are judged in the planned order, however they finish.
+
+Successes end early, so what has finished at any moment has too many of them. An outcome that is ahead of its turn
+waits until all before it are known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from yardarm.comparison import Outcome, same_start
+from yardarm.stats import SequentialMcNemar, confidence_sequence, difference_sequence
+from yardarm.tasks import EpisodeSpec
+
+__all__ = ["BUDGET_SPENT", "DECIDED", "PRECISION", "RULES", "Design", "Referee", "make_referee"]
+
+DECIDED, PRECISION = "decided", "precision"
+RULES = (DECIDED, PRECISION)
+BUDGET_SPENT = "budget"
+ERRORS, OTHER_BEGINNINGS = "because of errors", "because they begin in different states"
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What is declared before the first episode, and cannot be changed afterwards."""
+
+    rule: str
+    n_episodes: int
+    """Of each task, at most."""
+    confidence: float
+    half_width: float | None = None
+    against: str | None = None
+    """What the opponent is called, and its results filed under."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, of what applies."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+class Rule(Protocol):
+    """Judges one place of the plan after the other."""
+
+    @property
+    def decision(self) -> str | None:
+        """What it has decided, if it has."""
+
+    def judge(self, outcomes: Sequence[bool]) -> None:
+        """Look at the outcomes of one place."""
+
+    def drop(self) -> None:
+        """Pass over a place of which nothing is known."""
+
+    def state(self) -> dict[str, Any]:
+        """What it has come to."""
+
+
+class Decided:
+    """Stops when one of two policies is better."""
+
+    def __init__(self, maximum: int, confidence: float) -> None:
+        self._test = SequentialMcNemar(maximum, round(1 - confidence, 12))
+        self._confidence = confidence
+        self._pairs = 0
+
+    @property
+    def decision(self) -> str | None:
+        """Who is better, if that is decided: "a" or "b"."""
+        return self._test.better
+
+    def judge(self, outcomes: Sequence[bool]) -> None:
+        """Look at a pair."""
+        self._pairs += 1
+        self._test.add(*outcomes)
+
+    def drop(self) -> None:
+        """Pass over a pair."""
+        self._test.drop()
+
+    def state(self) -> dict[str, Any]:
+        """The discordant pairs, and the difference with an interval that holds whenever one stops."""
+        only_a, only_b = self._test.wins_a, self._test.discordant - self._test.wins_a
+        interval = difference_sequence(only_a, only_b, self._pairs, self._confidence)
+        return {
+            "pairs": self._pairs,
+            "only_a": only_a,
+            "only_b": only_b,
+            "difference": (only_a - only_b) / self._pairs if self._pairs else 0.0,
+            "difference_interval": [interval.low, interval.high],
+        }
+
+
+class Precision:
+    """Stops when a policy's rate is known well enough."""
+
+    def __init__(self, half_width: float, confidence: float) -> None:
+        self._half_width, self._confidence = half_width, confidence
+        self._counts = Counter({1.0: 0, 0.0: 0})
+        self._interval = confidence_sequence(self._counts, confidence)
+
+    @property
+    def decision(self) -> str | None:
+        """Whether the interval is narrow enough."""
+        return "precise" if self._interval.half_width <= self._half_width else None
+
+    def judge(self, outcomes: Sequence[bool]) -> None:
+        """Look at an episode."""
+        self._counts[float(outcomes[0])] += 1
+        self._interval = confidence_sequence(self._counts, self._confidence)
+
+    def drop(self) -> None:
+        """Pass over an episode."""
+
+    def state(self) -> dict[str, Any]:
+        """The rate, with an interval that holds whenever one stops."""
+        episodes = self._counts.total()
+        return {
+            "successes": self._counts[1.0],
+            "episodes": episodes,
+            "rate": self._counts[1.0] / episodes if episodes else None,
+            "interval": [self._interval.low, self._interval.high],
+        }
+
+
+class Referee:
+    """Hears of outcomes in the order in which they come, and has them judged in the planned one."""
+
+    def __init__(self, rule: Rule, order: Sequence[EpisodeSpec], sides: int) -> None:
+        self.order = order
+        self._rule = rule
+        self._places = {episode.key(): place for place, episode in enumerate(order)}
+        self._heard: list[list[Outcome | None]] = [[None] * sides for _ in order]
+        self._dropped: Counter[str] = Counter()
+        self.released = 0
+        """How many places have been judged or dropped."""
+
+    @property
+    def decision(self) -> str | None:
+        """What the run has come to, once it needs no more episodes."""
+        return self._rule.decision or (BUDGET_SPENT if self.released == len(self.order) else None)
+
+    def place(self, episode: EpisodeSpec) -> int:
+        """Where an episode stands in the planned order."""
+        return self._places[episode.key()]
+
+    def hear(self, side: int, episode: EpisodeSpec, outcome: Outcome) -> None:
+        """Note an outcome, and judge all whose turn has come."""
+        self._heard[self.place(episode)][side] = outcome
+        while self.decision is None:
+            outcomes = [own for own in self._heard[self.released] if own is not None]
+            if len(outcomes) < len(self._heard[self.released]):
+                return
+            self._release(outcomes)
+
+    def has_heard(self, side: int, episode: EpisodeSpec) -> bool:
+        """Whether an episode's outcome is known."""
+        return self._heard[self.place(episode)][side] is not None
+
+    def state(self) -> dict[str, Any]:
+        """What the manifest and the report say of it."""
+        return {
+            "maximum": len(self.order),
+            "released": self.released,
+            "decision": self.decision,
+            "dropped": dict(self._dropped),
+            **self._rule.state(),
+        }
+
+    def _release(self, outcomes: Sequence[Outcome]) -> None:
+        known = [outcome.success for outcome in outcomes if outcome.success is not None]
+        if len(known) < len(outcomes):
+            self._dropped[ERRORS] += 1
+            self._rule.drop()
+        elif len(outcomes) == 2 and not same_start(*outcomes):
+            self._dropped[OTHER_BEGINNINGS] += 1
+            self._rule.drop()
+        else:
+            self._rule.judge(known)
+        self.released += 1
+
+
+def make_referee(design: Design, order: Sequence[EpisodeSpec]) -> Referee:
+    """The referee that a design asks for."""
+    if design.rule == DECIDED:
+        return Referee(Decided(len(order), design.confidence), order, sides=2)
+    assert design.half_width is not None
+    return Referee(Precision(design.half_width, design.confidence), order, sides=1)
