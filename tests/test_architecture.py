@@ -30,7 +30,7 @@ DOORS = {
     "comparison": {"errors", "results", "stats", "tasks"},
     "evaluation": {"comparison", "errors", "machine", "envs", "policies", "results", "stats", "tasks"},
     "report": {"comparison", "results", "stats"},
-    "api": {"errors", "envs", "evaluation", "policies", "results", "tasks"},
+    "api": {"comparison", "stats", "errors", "envs", "evaluation", "policies", "results", "tasks"},
     "serving": {"errors", "machine", "policies", "tasks"},
     "cli": {
         *("comparison", "errors", "machine", "envs", "evaluation"),

@@ -55,7 +55,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_flag_in_the_documentation_exists() -> None:
-    helps = [yardarm(command, "--help").stdout for command in ("eval", "replay", "serve")]
+    helps = [yardarm(command, "--help").stdout for command in ("eval", "replay", "serve", "compare", "plan")]
     known = set(re.findall(r"--[\w.]+", "".join(helps)))
     pages = [page.read_text().replace("\\\n", " ") for page in PAGES]
     commands = [line.strip() for page in pages for line in page.splitlines() if line.startswith("    yardarm ")]

@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from yardarm.comparison import Comparison, read_runs
+from yardarm.comparison import compare as compare_runs
 from yardarm.errors import SetupError, UsageError, nearest
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener, select_tasks
+from yardarm.evaluation import EvalConfig, EvalOptions, Listener, against_from_data, select_tasks
 from yardarm.evaluation import evaluate as run_evaluation
 from yardarm.policies import Policy, PolicySpec, as_policy
 from yardarm.results import RunResult
+from yardarm.stats import CONFIDENCE
 from yardarm.tasks import BENCHMARKS, FIRST_SEED, BenchmarkConfig
 
-__all__ = ["evaluate", "make_env"]
+__all__ = ["compare", "evaluate", "make_env"]
 
 
 def evaluate(
@@ -23,8 +26,11 @@ def evaluate(
     *,
     benchmark: str = "metaworld",
     inputs: Sequence[str] | None = None,
+    against: str | Path | RunResult | PolicySpec | Policy | Callable[[Any], Any] | None = None,
     seed: int = FIRST_SEED,
     output_dir: str | Path | None = None,
+    method: str | None = None,
+    training_seed: int | None = None,
     trust_remote_code: bool = False,
     resume: bool = False,
     listener: Listener | None = None,
@@ -39,19 +45,38 @@ def evaluate(
     `tasks` selects tasks as ``--env.task`` does ("medium", ["reach-v3", "easy"]), or is a whole benchmark
     configuration, or a list of those. Further options are those below ``--eval.``: `n_episodes`, `batch_size`, …
 
+    `against` is what to compare with: a run, or another policy, which plays the same episodes. With ``stop="decided"``
+    the evaluation ends as soon as one of the two is better; `RunResult.stopping` tells.
+
     Workers are started by a process of their own, so a script that calls this needs no ``__main__`` guard.
     """
     envs = _benchmarks(tasks, benchmark)
+
+    def made(source: str | PolicySpec | Policy | Callable[[Any], Any]) -> PolicySpec | Policy:
+        return as_policy(source, lambda: select_tasks(envs, trust_remote_code)[0].env.features, inputs)
+
     config = EvalConfig(
         env=envs,
-        policy=as_policy(policy, lambda: select_tasks(envs, trust_remote_code)[0].env.features, inputs),
+        policy=made(policy),
         eval=_eval_options(options),
+        against=_opponent(against, made),
         seed=seed,
         output_dir=Path(output_dir) if output_dir else None,
+        method=method,
+        training_seed=training_seed,
         trust_remote_code=trust_remote_code,
         resume=resume,
     )
     return run_evaluation(config, listener)
+
+
+def compare(*runs: str | Path | RunResult, paired: bool = True, confidence: float = CONFIDENCE) -> Comparison:
+    """Compare runs: folders of Yardarm's, LeRobot's ``eval_info.json``, or what `evaluate` returned.
+
+    Episodes are paired by task, index and seed, and by where they begin, unless `paired` is false.
+    """
+    paths = [run.path if isinstance(run, RunResult) else Path(run) for run in runs]
+    return compare_runs(read_runs(paths), paired, confidence)
 
 
 def make_env(
@@ -75,6 +100,14 @@ def make_env(
     except ModuleNotFoundError as error:
         raise SetupError(f"make_env needs gymnasium: pip install 'gymnasium>=1.1,<2' ({error})") from error
     return vector_envs(tasks, n_envs, use_async_envs)
+
+
+def _opponent(source: Any, made: Callable[[Any], PolicySpec | Policy]) -> Path | PolicySpec | Policy | None:
+    if isinstance(source, RunResult):
+        return source.path
+    if source is None or isinstance(source, str | Path):
+        return against_from_data(None if source is None else str(source))
+    return made(source)
 
 
 def _benchmark(name: str) -> BenchmarkConfig:

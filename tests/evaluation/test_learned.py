@@ -217,3 +217,18 @@ def test_a_folder_is_a_policy_whatever_it_is_called() -> None:
     small_act(image=None).save_pretrained("mine")
     env = MetaworldConfig(task="reach-v3", **SMALL)
     assert evaluate("mine", env, n_episodes=1).episodes[0].key.policy.startswith("act-")
+
+
+def test_two_checkpoints_in_one_run_play_as_they_do_alone(tmp_path: Path) -> None:
+    """They share the process's threads, and workers; the second reads another input, and is of another kind."""
+    for name, policy in (("act", small_act(n_action_steps=5)), ("diffusion", small_diffusion(n_action_steps=6))):
+        policy.save_pretrained(tmp_path / name)
+    config = MetaworldConfig(task="reach-v3,push-v3", **SMALL)
+    options: dict[str, Any] = {"n_episodes": 2, "batch_size": 3}
+    run = evaluate(
+        str(tmp_path / "act"), config, against=str(tmp_path / "diffusion"), output_dir=tmp_path / "run", **options
+    )
+    for name, folder in (("act", tmp_path / "run"), ("diffusion", tmp_path / "run" / "against")):
+        alone = evaluate(str(tmp_path / name), config, output_dir=tmp_path / f"{name}-alone", **options)
+        assert courses(folder) == courses(alone)
+    assert run.against == tmp_path / "run" / "against"

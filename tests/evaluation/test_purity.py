@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import courses
 from yardarm.api import evaluate
-from yardarm.evaluation.queue import EpisodeQueue
+from yardarm.evaluation.queue import EpisodeQueue, Job, PlannedOrderQueue
 from yardarm.policies import PolicySpec
 from yardarm.tasks import EpisodeSpec
 from yardarm.tasks.metaworld import MetaworldConfig
@@ -103,29 +103,32 @@ def test_all_fifty_tasks_are_pure(policy: str) -> None:
         assert after_others[key] == course, key
 
 
+@pytest.mark.parametrize("make_queue", [EpisodeQueue, lambda jobs, limit: PlannedOrderQueue(jobs, 4, limit)])
 @given(
     counts=st.lists(st.integers(0, 5), min_size=1, max_size=5),
     limit=st.integers(0, 3),
     workers=st.integers(1, 4),
     random=st.randoms(use_true_random=False),
 )
-def test_the_queue_hands_out_every_episode_once(counts: list[int], limit: int, workers: int, random: Any) -> None:
+def test_the_queue_hands_out_every_episode_once(
+    make_queue: Any, counts: list[int], limit: int, workers: int, random: Any
+) -> None:
     tasks = MetaworldConfig(task=",".join(list(INSTRUCTIONS)[: len(counts)])).tasks()
     planned = [EpisodeSpec(task, index, index) for task, n in zip(tasks, counts, strict=True) for index in range(n)]
-    queue = EpisodeQueue(planned, limit)
-    running: list[EpisodeSpec] = []
+    queue = make_queue([Job(episode) for episode in planned], limit)
+    running: list[Job] = []
     handed_out: list[Any] = []
     while len(handed_out) < len(planned):
         at_hand = random.choice([None, *tasks])
-        episode = queue.take(at_hand) if len(running) < workers else None
-        if episode is not None:
-            running.append(episode)
-            assert limit == 0 or len({other.task.name for other in running}) <= limit
+        job = queue.take(at_hand) if len(running) < workers else None
+        if job is not None:
+            running.append(job)
+            assert limit == 0 or len({other.task for other in running}) <= limit
         elif running:
             finished = running.pop(random.randrange(len(running)))
             if random.random() < 0.2:
                 queue.put_back(finished)
             else:
                 queue.done(finished)
-                handed_out.append(finished.key())
+                handed_out.append(finished.episode.key())
     assert sorted(handed_out) == sorted(episode.key() for episode in planned)

@@ -45,11 +45,11 @@ def test_as_many_as_cores_and_no_more_than_the_rounds_need(
 ) -> None:
     monkeypatch.setattr(workers, "usable_cores", lambda: 4)
     loaded: Any = SimpleNamespace(policy=policy)
-    assert workers.how_many_workers(EvalOptions(), loaded, episodes) == expected
+    assert workers.how_many_workers(EvalOptions(), [loaded], episodes) == expected
 
 
 def test_who_says_a_number_gets_it() -> None:
     loaded: Any = SimpleNamespace(policy=ON_ALL_CORES)
-    assert workers.how_many_workers(EvalOptions(batch_size=7), loaded, 100) == 7
-    assert workers.how_many_workers(EvalOptions(batch_size=7), loaded, 5) == 5
-    assert workers.how_many_workers(EvalOptions(use_async_envs=False), loaded, 100) == 1
+    assert workers.how_many_workers(EvalOptions(batch_size=7), [loaded], 100) == 7
+    assert workers.how_many_workers(EvalOptions(batch_size=7), [loaded], 5) == 5
+    assert workers.how_many_workers(EvalOptions(use_async_envs=False), [loaded], 100) == 1

@@ -47,7 +47,7 @@ class Display(Listener):
         first, tasks = plans[0], len(plans[0].distinct_tasks())
         planned = self._planned = first.n_episodes * tasks * len(plans)
         players = " against ".join(plan.policy_id for plan in plans)
-        known = f", {planned - missing} of them finished before" if 0 < missing < planned else ""
+        known = f", {planned - missing} of them finished before" if missing < planned and not first.stopping else ""
         most = "at most " if first.stopping else ""
         self.console.print(
             f"{players} on {tasks} task(s): {most}{planned} episodes{known}; {workers} worker(s); {path}",

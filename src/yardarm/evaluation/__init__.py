@@ -3,6 +3,7 @@
 from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.evaluation.config_file import (
     FlagText,
+    against_from_data,
     config_from_data,
     config_to_data,
     decode,
@@ -31,6 +32,7 @@ __all__ = [
     "Replay",
     "ReplayResult",
     "StoredRun",
+    "against_from_data",
     "check_policy_fits",
     "config_from_data",
     "config_to_data",

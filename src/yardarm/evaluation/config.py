@@ -49,7 +49,7 @@ class EvalOptions:
             raise UsageError(f"--eval.confidence must lie between 0.5 and 1, got {self.confidence}")
         if self.stop and (self.interval not in ("", "anytime") or self.over_tasks != "pooled"):
             raise UsageError(
-                "--eval.interval, --eval.over_tasks: these are for a fixed number of episodes; with --eval.stop it is anytime"
+                "--eval.stop has intervals of its own: --eval.interval and --eval.over_tasks are for a fixed number"
             )
         if not 0 < self.half_width < 0.5:
             raise UsageError(f"--eval.half_width must lie between 0 and 0.5, got {self.half_width}")

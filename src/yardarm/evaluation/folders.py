@@ -66,7 +66,8 @@ def _newest_of(plan: Plan) -> Path | None:
             done = {record.key for record in read_journal(folder.journal) if record.status != "error"}
         except UsageError:
             continue  # a damaged run is not this one's business
-        if manifest.get("status") != "finished" or plan.missing(done):
+        decided = (manifest.get("stopping") or {}).get("decision") is not None
+        if manifest.get("status") != "finished" or (plan.missing(done) and not decided):
             return folder.path
         finished = finished or folder.path
     return finished

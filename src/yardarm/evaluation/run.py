@@ -37,7 +37,7 @@ __all__ = ["evaluate"]
 OPPONENT_FOLDER = "against"
 # How many jobs a worker may reach ahead of the planned order, for each worker: building a simulator costs about as much
 # as playing an episode or two.
-AHEAD = 4
+AHEAD = 8
 
 
 def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:

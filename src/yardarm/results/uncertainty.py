@@ -59,6 +59,8 @@ class Uncertainty:
     def all_of(self, tasks: Sequence[TaskCounts]) -> dict[str, Interval]:
         """Every method's interval for the rate over several tasks, by its name."""
         total = TaskCounts(sum(task.successes for task in tasks), sum(task.trials for task in tasks))
+        if self.per_task == "anytime":  # the others do not hold for a run that chose its own end
+            return {"anytime": anytime(*total, self.confidence)}
         by_one = {name: method(*total, self.confidence) for name, method in PER_TASK.items()}
         over = {name: OVER_TASKS[name](tasks, self.confidence) for name in ("stratified", "clustered")}
         return {**by_one, **(over if len(tasks) > 1 else {})}
