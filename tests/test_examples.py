@@ -25,6 +25,14 @@ def test_the_example_policy_runs_as_its_docstring_says() -> None:
     assert "has no option 'hight'; did you mean 'height'?" in mistaken.stderr
 
 
+def test_a_noisy_expert_is_worse_than_the_expert() -> None:
+    words = ["--policy.noise=3", "--against=expert", "--env.type=metaworld", "--env.task=reach-v3,button-press-v3"]
+    words += ["--eval.stop=decided", "--eval.n_episodes=6", "--env.episode_length=100"]
+    answer = yardarm("eval", "--policy.type=noisy_expert:NoisyExpert", *words, PYTHONPATH=str(EXAMPLES))
+    assert answer.returncode == 0, answer.stderr
+    assert "Decided: B is better than A" in answer.stdout
+
+
 def test_a_script_needs_no_main_guard() -> None:
     script = EXAMPLES / "evaluate_from_python.py"
     answer = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
@@ -63,5 +71,5 @@ def test_every_flag_in_the_documentation_exists() -> None:
     for command in commands:
         for word in shlex.split(command, comments=True):
             flag = word.partition("=")[0]
-            if flag.startswith("--") and flag != "--policy.height":
+            if flag.startswith("--") and flag not in ("--policy.height", "--policy.noise"):
                 assert flag in known, command

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from yardarm.stats.intervals import CONFIDENCE, Interval
+from yardarm.stats.intervals import CONFIDENCE, Interval, check_confidence
 
 __all__ = ["confidence_sequence", "difference_sequence"]
 
@@ -24,6 +24,9 @@ SHARES = (np.arange(100) + 0.5) / 100
 
 def confidence_sequence(counts: Mapping[float, int], confidence: float = CONFIDENCE) -> Interval:
     """For the mean of values between 0 and 1, each of which came so many times. Without any it is [0, 1]."""
+    check_confidence(confidence)
+    if min(counts.values(), default=0) < 0:
+        raise ValueError(f"nothing can come a negative number of times, got {dict(counts)}")
     if not all(0 <= value <= 1 for value in counts):
         raise ValueError(f"values must lie between 0 and 1, got {sorted(counts)}")
     values, times = np.array(list(counts), float), np.array(list(counts.values()), float)

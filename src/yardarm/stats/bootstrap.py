@@ -30,9 +30,10 @@ def bootstrap_mean(groups: Sequence[Sequence[float]], confidence: float = CONFID
     mean = sum(float(np.sum(values)) for values in groups) / count
     for values in groups:
         own = np.asarray(values, float)
-        # A bootstrap varies too little, by n - 1 instead of n; in a small group that shows.
+        # A bootstrap varies too little, by n - 1 instead of n, which shows in a small group; but no mean leaves the range.
         widening = math.sqrt(len(own) / max(1, len(own) - 1))
-        sums += own.sum() + widening * (_drawn_sums(own, rng) - own.sum())
+        widened = own.sum() + widening * (_drawn_sums(own, rng) - own.sum())
+        sums += np.clip(widened, len(own) * own.min(), len(own) * own.max())
     tail = (1 - confidence) / 2
     low, high = np.quantile(sums / count, [tail, 1 - tail])
     return Interval(min(float(low), mean), max(float(high), mean), confidence)

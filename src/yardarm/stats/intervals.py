@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scipy.special import betaincinv, ndtri
 
-__all__ = ["CONFIDENCE", "Interval", "clopper_pearson", "quantile", "score_interval", "wilson"]
+__all__ = ["CONFIDENCE", "Interval", "check_confidence", "clopper_pearson", "quantile", "score_interval", "wilson"]
 
 CONFIDENCE = 0.95
 
@@ -40,6 +40,7 @@ def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Inter
 def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
     """The exact interval: it covers at least as often as it says, mostly more often, and is wider for it."""
     _check(successes, trials)
+    check_confidence(confidence)
     tail = (1 - confidence) / 2
     failures = trials - successes
     low = float(betaincinv(successes, failures + 1, tail)) if successes else 0.0
@@ -61,9 +62,14 @@ def score_interval(rate: float, trials: float, deviations: float, confidence: fl
 
 def quantile(confidence: float) -> float:
     """How many standard deviations to each side have this share of a normal distribution between them."""
+    check_confidence(confidence)
+    return float(ndtri(0.5 + confidence / 2))
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse what is not between 0 and 1: 95 would give nan, or nonsense."""
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence must lie between 0 and 1, got {confidence}")
-    return float(ndtri(0.5 + confidence / 2))
 
 
 def _check(successes: int, trials: int) -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from yardarm.stats.intervals import CONFIDENCE, Interval, quantile, score_interval, wilson
+from yardarm.stats.intervals import CONFIDENCE, Interval, check_confidence, quantile, score_interval, wilson
 
 __all__ = ["TaskCounts", "clustered", "pooled", "stratified"]
 
@@ -53,6 +53,7 @@ def clustered(tasks: Sequence[TaskCounts], confidence: float = CONFIDENCE) -> In
     That is at least one for each task, and no more than there were. Few tasks tell little of their spread, which
     Student's distribution allows for.
     """
+    check_confidence(confidence)
     successes, trials = _arrays(tasks)
     count = len(trials)
     if count < 2:

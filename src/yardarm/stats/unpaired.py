@@ -46,14 +46,17 @@ def _at_least_so_few(a: TaskCounts, b: TaskCounts) -> float:
     of_a = np.arange(a.trials + 1)
     least_of_b = _least_of_b(of_a, a.trials, b.trials, float(observed))
 
-    def chance(rate: float) -> float:
-        return float(np.sum(binom.pmf(of_a, a.trials, rate) * binom.sf(least_of_b - 1, b.trials, rate)))
+    def chances(rates: np.ndarray) -> np.ndarray:
+        of_b = binom.sf(least_of_b - 1, b.trials, rates[:, None])
+        return np.sum(binom.pmf(of_a, a.trials, rates[:, None]) * of_b, axis=1)
 
     rates = (np.arange(GRID) + 0.5) / GRID
-    chances = [chance(rate) for rate in rates]
-    best = float(rates[int(np.argmax(chances))])
-    near = minimize_scalar(lambda rate: -chance(rate), bounds=(max(0.0, best - 1 / GRID), min(1.0, best + 1 / GRID)))
-    return max(*chances, -float(near.fun))
+    on_grid = chances(rates)
+    best = float(rates[int(np.argmax(on_grid))])
+    near = minimize_scalar(
+        lambda rate: -float(chances(np.array([rate]))[0]), bounds=(max(0.0, best - 1 / GRID), min(1.0, best + 1 / GRID))
+    )
+    return max(float(on_grid.max()), -float(near.fun))
 
 
 def _least_of_b(of_a: np.ndarray, trials_a: int, trials_b: int, observed: float) -> np.ndarray:
