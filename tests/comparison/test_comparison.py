@@ -97,14 +97,14 @@ def seeds(method: str, *runs: list[bool]) -> list[RunOutcomes]:
 def test_training_seeds_of_a_method_are_put_together() -> None:
     runs = [*seeds("act", GOOD, GOOD, [True] * 20), *seeds("diffusion", MIDDLE, BAD, [False] * 20)]
     comparison = compare(runs)
-    assert [entry.name for entry in comparison.entries] == ["act", "diffusion"]
+    assert [entry.name for entry in comparison.entries] == ["act (3 training seeds)", "diffusion (3 training seeds)"]
     act = comparison.entries[0]
     assert act.runs == ("act-0", "act-1", "act-2")
     assert act.seeds is not None
     assert (act.seeds.lowest, act.seeds.highest) == (0.9, 1.0)
     (pair,) = comparison.pairs
     assert pair.method == "training seeds"
-    assert pair.better(0.05) == "act"
+    assert pair.better(0.05) == "act (3 training seeds)"
 
 
 def test_seeds_that_vary_much_prove_less_than_their_episodes_do() -> None:

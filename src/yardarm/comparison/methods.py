@@ -39,7 +39,8 @@ def contenders(runs: Sequence[RunOutcomes]) -> list[Contender]:
                     f"{twice} are both of method '{own[0].method}' with training seed {seed}; give each run its own "
                     "--training_seed, or compare them without the other"
                 )
-        found.append(Contender((own[0].method or own[0].name) if len(own) > 1 else own[0].name, tuple(own)))
+        name = f"{own[0].method} ({len(own)} training seeds)" if len(own) > 1 else own[0].name
+        found.append(Contender(name, tuple(own)))
     return found
 
 

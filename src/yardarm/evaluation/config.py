@@ -121,3 +121,5 @@ class EvalConfig:
             raise UsageError("--eval.stop=precision is for one policy alone; with --against it is --eval.stop=decided")
         if isinstance(self.against, Path) and not self.against.exists():
             raise UsageError(f"--against={self.against}: there is no such run")
+        if isinstance(self.against, Path) and self.output_dir and self.against.resolve() == self.output_dir.resolve():
+            raise UsageError(f"--against={self.against} is the --output_dir: a run does not differ from itself")

@@ -63,7 +63,7 @@ class Judgement:
     def state(self) -> dict[str, Any]:
         """What was declared, and what it has come to."""
         names = {"a": self.entrants[0].policy.id, **({"b": self.design.against} if self.design.against else {})}
-        return {**self.design.to_json(), **names, **self.referee.state()}
+        return {**self.design.to_json(), **names, "players": len(self.entrants), **self.referee.state()}
 
     def _recall(self) -> None:
         """Hear of stored episodes. An error whose turn had come stays dropped; others are tried again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -114,8 +115,7 @@ class PlannedOrderQueue:
     def put_back(self, job: Job) -> None:
         """Run the job again, at its place: all that comes after it waits for its outcome."""
         self.done(job)
-        place = sum(self._places[other] < self._places[job] for other in self._waiting[: self._ahead])
-        self._waiting.insert(place, job)
+        bisect.insort(self._waiting, job, key=self._places.__getitem__)
 
 
 def _leave(running: Counter[TaskKey], task: TaskKey) -> None:

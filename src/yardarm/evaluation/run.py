@@ -83,7 +83,8 @@ def _evaluate(
             for entrant, result in zip(entrants, results, strict=True):
                 entrant.manifest.close()
                 entrant.write_summary(result)
-    return replace(results[0], warnings=tuple(itertools.chain(*warnings)), against=run.compared_with())
+    notes = opponent.run.notes if opponent else ()
+    return replace(results[0], warnings=(*notes, *itertools.chain(*warnings)), against=run.compared_with())
 
 
 def _read_opponent(config: EvalConfig, plan: Plan) -> StoredOpponent | None:

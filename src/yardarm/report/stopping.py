@@ -49,7 +49,8 @@ def _decided_lines(state: Mapping[str, Any]) -> Iterator[str]:
         "stops, and is wide for that; the difference itself tends to be too large after an early stop)."
     )
     if state["decision"] in ("a", "b") and used < most:
-        yield f"Decided after {used} of at most {most} pairs: {most - used} pairs ({1 - used / most:.0%}) saved."
+        saved = f"{(most - used) * state['players']} episodes ({1 - used / most:.0%})"
+        yield f"Decided after {used} of at most {most} pairs: {saved} saved."
     if state["dropped"]:
         reasons = ", ".join(f"{count} {reason}" for reason, count in state["dropped"].items() if count)
         yield f"Pairs that were dropped: {reasons}."

@@ -30,7 +30,7 @@ def bootstrap_mean(groups: Sequence[Sequence[float]], confidence: float = CONFID
     mean = sum(float(np.sum(values)) for values in groups) / count
     for values in groups:
         own = np.asarray(values, float)
-        # A bootstrap varies too little, by n - 1 instead of n, which shows in a small group; but no mean leaves the range.
+        # A bootstrap varies too little, by n - 1 instead of n, which shows in small groups. No mean leaves the range.
         widening = math.sqrt(len(own) / max(1, len(own) - 1))
         widened = own.sum() + widening * (_drawn_sums(own, rng) - own.sum())
         sums += np.clip(widened, len(own) * own.min(), len(own) * own.max())
