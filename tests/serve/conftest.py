@@ -33,7 +33,7 @@ def environment(config: pytest.Config, name: str, installs: Sequence[Sequence[st
     assert config.cache is not None
     folder = config.cache.mkdir("environments") / name
     python, complete = folder / "bin" / "python", folder / ".complete"
-    with only_one(folder.with_suffix(".lock")):
+    with only_one(folder.parent / f"{name}.lock"):
         if not complete.exists():
             subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], check=True)
             for packages in installs:
