@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,9 @@ settings.load_profile("yardarm")
 
 # One thread, here and in the processes that tests start: threads that spin beside other tests only slow both down.
 os.environ["OMP_NUM_THREADS"] = "1"
+
+# A shell that starts this in the background has Ctrl-C ignored, by all that is started here, too; some tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PLUGIN = Path(__file__).parent / "plugin"
 FOLDER = pytest.StashKey[Path]()
