@@ -17,7 +17,7 @@ test: lint system
 	$(BIN)/python -m pytest
 
 test-all: lint system
-	$(BIN)/python -m pytest -m ""
+	$(BIN)/python -m pytest -m "" -n 0
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,22 +20,39 @@ settings.load_profile("yardarm")
 # One thread, here and in the processes that tests start: threads that spin beside other tests only slow both down.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+# A shell that starts this in the background has Ctrl-C ignored, by all that is started here, too; some tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 PLUGIN = Path(__file__).parent / "plugin"
-SESSION = Path(tempfile.mkdtemp(prefix="yardarm-tests-"))
+FOLDER = pytest.StashKey[Path]()
+SITE = "YARDARM_TESTS_SITE"
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Install the plugin package for this session only, where this process and its children find it."""
-    source, target = SESSION / "source", SESSION / "site"
+    if not hasattr(config, "workerinput"):  # else pytest-xdist started this process, and it is installed
+        config.stash[FOLDER] = folder = Path(tempfile.mkdtemp(prefix="yardarm-tests-"))
+        os.environ[SITE] = str(_install_plugin(folder))
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ[SITE], os.environ.get("PYTHONPATH")]))
+    sys.path.append(os.environ[SITE])
+
+
+def _install_plugin(folder: Path) -> Path:
+    source, target = folder / "source", folder / "site"
     shutil.copytree(PLUGIN, source)  # a build leaves files beside what it builds
     quietly = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     subprocess.run([sys.executable, "-m", "pip", "install", *quietly, "--target", target, source], check=True)
-    sys.path.append(str(target))
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(target), os.environ.get("PYTHONPATH")]))
+    return target
 
 
-def pytest_unconfigure() -> None:
-    shutil.rmtree(SESSION, ignore_errors=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if FOLDER in config.stash:
+        shutil.rmtree(config.stash[FOLDER])
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two processes for the whole suite, as its tests start many of their own; a part starts sooner in this one."""
+    return 2 if config.args == config.getini("testpaths") else 0
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +15,7 @@ from typing import Any
 
 import psutil
 
+from yardarm.cli import main
 from yardarm.results import EpisodeRecord, RunResult, read_journal
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -26,6 +30,24 @@ def yardarm(*words: object, timeout: float = 120, **environment: str) -> subproc
         timeout=timeout,
         env={**os.environ, **environment},
     )
+
+
+def yardarm_here(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run the command line in this process, which saves a second: for what is answered before anything starts."""
+    out, err = io.StringIO(), io.StringIO()
+    path, at_sigterm = sys.path[:], signal.getsignal(signal.SIGTERM)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main([str(word) for word in words])
+    finally:
+        sys.path[:] = path
+        signal.signal(signal.SIGTERM, at_sigterm)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+
+def path_with(folder: Path) -> str:
+    """A PYTHONPATH on which a folder's modules come first, and all that was there is found still."""
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
 
 
 def start_yardarm(*words: object, **options: Any) -> subprocess.Popen[str]:
@@ -59,6 +81,23 @@ def descendants(pid: int) -> list[psutil.Process]:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
         return []
+
+
+def launchers() -> list[psutil.Process]:
+    """The processes that start workers for this one, which has other children too if tests before used some."""
+    return [child for child in psutil.Process().children() if "yardarm.envs.launcher" in _command(child)]
+
+
+def workers() -> list[psutil.Process]:
+    """What the launchers have started."""
+    return [worker for launcher in launchers() for worker in launcher.children()]
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
 
 
 def assert_all_gone(processes: Iterable[psutil.Process], timeout: float = 15) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import yardarm
+from tests.helpers import path_with, yardarm, yardarm_here
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -19,9 +19,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 def test_the_example_policy_runs_as_its_docstring_says() -> None:
     words = ["eval", "--policy.type=my_policy:HoverPolicy", "--policy.height=0.2", "--env.type=metaworld"]
-    answer = yardarm(*words, "--env.task=reach-v3", "--eval.n_episodes=2", PYTHONPATH=str(EXAMPLES))
+    answer = yardarm(*words, "--env.task=reach-v3", "--eval.n_episodes=2", PYTHONPATH=path_with(EXAMPLES))
     assert answer.returncode == 0, answer.stderr
-    mistaken = yardarm(*words, "--policy.hight=1", PYTHONPATH=str(EXAMPLES))
+    mistaken = yardarm(*words, "--policy.hight=1", PYTHONPATH=path_with(EXAMPLES))
     assert "has no option 'hight'; did you mean 'height'?" in mistaken.stderr
 
 
@@ -63,7 +63,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_flag_in_the_documentation_exists() -> None:
-    helps = [yardarm(command, "--help").stdout for command in ("eval", "replay", "serve", "compare", "plan")]
+    helps = [yardarm_here(command, "--help").stdout for command in ("eval", "replay", "serve", "compare", "plan")]
     known = set(re.findall(r"--[\w.]+", "".join(helps)))
     pages = [page.read_text().replace("\\\n", " ") for page in PAGES]
     commands = [line.strip() for page in pages for line in page.splitlines() if line.startswith("    yardarm ")]

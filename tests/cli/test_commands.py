@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.helpers import courses, yardarm
+from tests.helpers import courses, yardarm, yardarm_here
 
 REACH = ["eval", "--policy.type=expert", "--env.type=metaworld", "--env.task=reach-v3"]
 
@@ -21,10 +21,10 @@ REACH = ["eval", "--policy.type=expert", "--env.type=metaworld", "--env.task=rea
 def test_help_explains_every_command() -> None:
     assert "usage: yardarm COMMAND" in yardarm("--help").stdout
     for command in ("eval", "tasks", "replay", "info"):
-        answer = yardarm(command, "--help")
+        answer = yardarm_here(command, "--help")
         assert answer.returncode == 0
         assert f"usage: yardarm {command}" in answer.stdout
-    flags = yardarm("eval", "--help").stdout
+    flags = yardarm_here("eval", "--help").stdout
     for flag in ("--eval.n_episodes", "--env.task", "--seed", "--output_dir", "--config_path", "--env.camera_name"):
         assert flag in flags
 
@@ -117,7 +117,7 @@ def test_a_policy_that_raises_is_one_line_with_its_traceback_in_a_file() -> None
 
 
 def test_tasks_lists_groups_ids_names_and_instructions() -> None:
-    answer = yardarm("tasks", "metaworld")
+    answer = yardarm_here("tasks", "metaworld")
     rows = [line.split("\t") for line in answer.stdout.splitlines()]
     assert ["medium", "0", "basketball-v3", "Dunk the basketball into the basket"] in rows
     assert len(rows) == 28 + 11 + 6 + 5 + 10 + 50
@@ -157,34 +157,36 @@ def test_replay_renders_the_video_and_checks_it(tmp_path: Path) -> None:
     ],
 )
 def test_replays_mistakes(flags: list[str], message: str, finished_run: Path) -> None:
-    answer = yardarm("replay", finished_run, *flags)
+    answer = yardarm_here("replay", finished_run, *flags)
     assert answer.returncode == 2
     assert message in answer.stderr
     assert answer.stderr.count("\n") == 1
 
 
-def test_a_replay_that_diverges_says_so(finished_run: Path) -> None:
-    actions = finished_run / "actions" / "metaworld" / "reach-v3" / "00000.npz"
+def test_a_replay_that_diverges_says_so(finished_run: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(finished_run, tmp_path / "run")
+    actions = run / "actions" / "metaworld" / "reach-v3" / "00000.npz"
     arrays = dict(np.load(actions))
     arrays["actions"][3] += 0.1
     np.savez(actions, **arrays)
-    answer = yardarm("replay", finished_run, "--size=32", "--fps=8")
+    answer = yardarm("replay", run, "--size=32", "--fps=8")
     assert answer.returncode == 1
     assert "diverges from the recording (fingerprint after step 10)" in answer.stderr, "not at the start, which agrees"
     whole = actions.read_bytes()
     actions.write_bytes(whole[: len(whole) // 2])
-    assert "is damaged" in yardarm("replay", finished_run).stderr
+    assert "is damaged" in yardarm_here("replay", run).stderr
     actions.write_bytes(b"rubbish")
-    assert "is damaged" in yardarm("replay", finished_run).stderr
+    assert "is damaged" in yardarm_here("replay", run).stderr
     actions.unlink()
-    assert "is missing" in yardarm("replay", finished_run).stderr
+    assert "is missing" in yardarm_here("replay", run).stderr
 
 
-@pytest.fixture
-def finished_run(tmp_path: Path) -> Path:
-    words = ["--eval.n_episodes=1", "--env.episode_length=10", "--output_dir=run"]
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    words = ["--eval.n_episodes=1", "--env.episode_length=10", f"--output_dir={folder}"]
     assert yardarm(*REACH, *words).returncode == 0
-    return tmp_path / "run"
+    return folder
 
 
 def test_videos_are_made_after_the_evaluation_and_listed() -> None:

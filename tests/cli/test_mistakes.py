@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import yardarm
+from tests.helpers import path_with, yardarm, yardarm_here
 
 EVAL = ["eval", "--policy.type=expert", "--env.type=metaworld", "--env.task=reach-v3", "--eval.n_episodes=1"]
 
@@ -73,12 +73,21 @@ def with_flag(flag: str) -> list[str]:
     ],
 )
 def test_a_mistake_gets_one_clear_line(words: list[str], message: str) -> None:
-    answer = yardarm(*words)
+    answer = yardarm_here(*words)
     assert answer.returncode == 2
     assert message in answer.stderr
     assert answer.stderr.count("\n") == 1
     assert not answer.stdout
     assert not Path("outputs").exists(), "something was started"
+
+
+@pytest.mark.parametrize("words", [["evil"], with_flag("--env.task=reech-v3"), ["replay", "nowhere"]])
+def test_a_mistake_is_all_that_the_program_talks_of(words: list[str]) -> None:
+    answer = yardarm(*words)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("yardarm: ")
+    assert answer.stderr.count("\n") == 1
+    assert not answer.stdout
 
 
 @pytest.mark.parametrize(
@@ -94,7 +103,7 @@ def test_a_mistake_gets_one_clear_line(words: list[str], message: str) -> None:
 )
 def test_a_bad_config_file_gets_one_clear_line(content: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(content)
-    answer = yardarm("eval", "--config_path=config.yaml")
+    answer = yardarm_here("eval", "--config_path=config.yaml")
     assert answer.returncode == 2
     assert message in answer.stderr
     assert answer.stderr.count("\n") == 1
@@ -102,7 +111,7 @@ def test_a_bad_config_file_gets_one_clear_line(content: str, message: str, tmp_p
 
 def test_an_output_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    answer = yardarm(*EVAL, f"--output_dir={tmp_path / 'file' / 'run'}")
+    answer = yardarm_here(*EVAL, f"--output_dir={tmp_path / 'file' / 'run'}")
     assert answer.returncode == 2
     assert "cannot be made" in answer.stderr
 
@@ -112,7 +121,7 @@ def test_a_damaged_manifest_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "manifest.json").write_text(content)
     for words in ([*EVAL, "--output_dir=run"], ["replay", "run"]):
-        answer = yardarm(*words)
+        answer = yardarm_here(*words)
         assert answer.returncode == 2
         assert "manifest.json is damaged" in answer.stderr
         assert answer.stderr.count("\n") == 1
@@ -126,7 +135,7 @@ def test_a_file_beside_the_user_does_not_stand_in_for_a_module(tmp_path: Path) -
 
 
 def test_experts_of_another_benchmark_are_refused(tmp_path: Path) -> None:
-    answer = yardarm("eval", "--env.type=toy", "--policy.type=expert")
+    answer = yardarm_here("eval", "--env.type=toy", "--policy.type=expert")
     assert answer.returncode == 2
     assert "the policy is for metaworld only, not for 'left' of toy" in answer.stderr
 
@@ -143,7 +152,7 @@ def test_versions_that_do_not_fit_are_named(package: str, version: str, message:
     info = tmp_path / f"{package}-{version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
-    answer = yardarm(*EVAL, PYTHONPATH=str(tmp_path))
+    answer = yardarm(*EVAL, PYTHONPATH=path_with(tmp_path))
     assert answer.returncode == 2
     assert message in answer.stderr
     assert answer.stderr.count("\n") == 1

@@ -14,6 +14,7 @@ from tests.helpers import yardarm
 from yardarm.api import evaluate
 from yardarm.policies import ActionChunk, ObservationSpec, Request
 from yardarm.results import RunResult
+from yardarm.tasks.metaworld import MetaworldConfig
 
 
 class Playing:
@@ -44,7 +45,8 @@ def warnings_of(tmp_path: Path, task: str = "push-v3", **axes: Any) -> tuple[str
 
 
 def play(tmp_path: Path, task: str, policy: Any) -> RunResult:
-    return evaluate(policy, task, n_episodes=2, batch_size=2, output_dir=tmp_path / "run")
+    env = MetaworldConfig(task=task, episode_length=150)
+    return evaluate(policy, env, n_episodes=2, batch_size=2, output_dir=tmp_path / "run")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from toy_world import ToyConfig
 
-from tests.helpers import courses, descendants, wait_until
+from tests.helpers import courses, launchers, wait_until, workers
 from yardarm.api import evaluate
 from yardarm.errors import PolicyFault
 from yardarm.evaluation import Listener
@@ -64,8 +64,8 @@ def test_workers_killed_from_outside_lose_no_episode(tmp_path: Path) -> None:
 
     def kill_a_worker_now_and_then() -> None:
         for _ in range(3):
-            wait_until(lambda: len(_workers()) > 0)
-            victim = _workers()[0]
+            wait_until(lambda: len(workers()) > 0)
+            victim = workers()[0]
             os.kill(victim.pid, signal.SIGKILL)
             killed.append(victim.pid)
             psutil.wait_procs([victim], timeout=5)
@@ -85,18 +85,12 @@ def test_a_killed_launcher_is_replaced(tmp_path: Path) -> None:
         def finished(self, record: EpisodeRecord) -> None:
             if not self.killed:
                 self.killed = True
-                os.kill(descendants(os.getpid())[0].pid, signal.SIGKILL)
+                os.kill(launchers()[0].pid, signal.SIGKILL)
 
     listener = KillTheLauncherOnce()
     run = toy_run(tmp_path / "run", "random", step_s=0.002, listener=listener, max_retries=5)
     assert listener.killed
     assert (run.counts.episodes, run.counts.errors) == (6, 0)
-
-
-def _workers() -> list[psutil.Process]:
-    """Grandchildren: the children are launchers."""
-    children = psutil.Process().children()
-    return [worker for child in children for worker in child.children()]
 
 
 class BadPolicy:
@@ -135,7 +129,7 @@ def test_a_policy_that_cannot_be_played_stops_the_run_with_a_clear_message(
 ) -> None:
     with pytest.raises(PolicyFault, match=message):
         toy_run(tmp_path / "run", BadPolicy(answer), task="left")
-    assert not descendants(os.getpid()), "workers are left over"
+    assert not launchers(), "workers are left over"
 
 
 class ForgetsToReturn(BadPolicy):

@@ -105,7 +105,7 @@ class Network(torch.nn.Module):
 
 
 def short_run(policy: object, folder: str = "run", **options: object) -> dict[object, object]:
-    env = MetaworldConfig(task="reach-v3", **SMALL)
+    env = MetaworldConfig(task="reach-v3", **{**SMALL, "episode_length": 4})
     return courses(evaluate(policy, env, n_episodes=4, output_dir=folder, **options))
 
 

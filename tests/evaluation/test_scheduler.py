@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import psutil
 import pytest
 from toy_world import MoverPolicy, ToyConfig
 
-from tests.helpers import courses
+from tests.helpers import courses, workers
 from yardarm.api import evaluate
 from yardarm.evaluation import Listener
 from yardarm.policies import ActionChunk, ObservationSpec, Request
@@ -88,7 +87,7 @@ def test_a_slow_episode_holds_nobody_up(tmp_path: Path) -> None:
             finished.append(record.key.index)
 
     config = ToyConfig(task="left", fault="hang", fault_at=0, fault_times=1, scratch=str(tmp_path))
-    evaluate(MoverPolicy(), config, n_episodes=20, batch_size=2, timeout_s=10, listener=Order())
+    evaluate(MoverPolicy(), config, n_episodes=20, batch_size=2, timeout_s=5, listener=Order())
     assert finished == [*range(1, 20), 0]
 
 
@@ -97,9 +96,8 @@ def test_there_are_never_more_simulators_than_workers() -> None:
         most = 0
 
         def finished(self, record: EpisodeRecord) -> None:
-            (launcher,) = psutil.Process(os.getpid()).children()
             # A dismissed worker may take a moment to die: only those that are there twice count.
-            first = set(launcher.children())
+            first = workers()
             time.sleep(0.02)
             self.most = max(self.most, len([child for child in first if _runs(child)]))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,10 +33,19 @@ def environment(config: pytest.Config, name: str, installs: Sequence[Sequence[st
     assert config.cache is not None
     folder = config.cache.mkdir("environments") / name
     python, complete = folder / "bin" / "python", folder / ".complete"
-    if not complete.exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], check=True)
-        for packages in installs:
-            pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *packages]
-            subprocess.run(pip, check=True)
-        complete.touch()
+    with only_one(folder.parent / f"{name}.lock"):
+        if not complete.exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], check=True)
+            for packages in installs:
+                pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *packages]
+                subprocess.run(pip, check=True)
+            complete.touch()
     return str(Path(python))
+
+
+@contextlib.contextmanager
+def only_one(path: Path) -> Iterator[None]:
+    """Tests run in several processes: who comes second waits, and finds the work done."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

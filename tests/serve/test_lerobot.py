@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import save_file
 from toy_world import ToyConfig
 
-from tests.helpers import assert_all_gone, courses, descendants, start_yardarm, wait_until, yardarm
+from tests.helpers import assert_all_gone, courses, descendants, path_with, start_yardarm, wait_until, yardarm
 from yardarm.api import evaluate
 from yardarm.errors import UsageError
 from yardarm.policies import PolicySpec
@@ -30,8 +30,7 @@ MakeCheckpoint = Callable[..., Path]
 
 @pytest.fixture(autouse=True)
 def _with_the_stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    paths = [str(STANDIN), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    monkeypatch.setenv("PYTHONPATH", path_with(STANDIN))
     monkeypatch.syspath_prepend(STANDIN)
     yield
     for name in [name for name in sys.modules if name.partition(".")[0] == "lerobot"]:

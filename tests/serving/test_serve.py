@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from toy_world import MoverPolicy, ToyConfig
 
 from tests.checkpoints import small_act, small_diffusion
-from tests.helpers import start_yardarm, yardarm
+from tests.helpers import start_yardarm, yardarm, yardarm_here
 from tests.policies.remote.test_remote import what_happened
 from tests.serve.running import OpenpiClient, running
 from yardarm.api import evaluate
@@ -22,7 +20,7 @@ from yardarm.policies import ActionChunk, PolicySpec, Request, open_policy
 from yardarm.serving import PolicyBackend
 from yardarm.tasks.metaworld import MetaworldConfig
 
-SMALL = MetaworldConfig(task="reach-v3", observation_height=32, observation_width=32, episode_length=40)
+SMALL = MetaworldConfig(task="reach-v3", observation_height=32, observation_width=32, episode_length=20)
 
 
 class Served:
@@ -52,13 +50,13 @@ def test_a_checkpoint_is_served_and_evaluated_from_afar_with_the_same_result(
     act: tuple[Served, Path], tmp_path: Path
 ) -> None:
     served, folder = act
-    home = evaluate(folder, SMALL, n_episodes=3, output_dir=tmp_path / "home")
+    home = evaluate(folder, SMALL, n_episodes=2, output_dir=tmp_path / "home")
     policy = PolicySpec("remote", {"url": served.url})
-    away = evaluate(policy, SMALL, n_episodes=3, batch_size=2, output_dir=tmp_path / "away")
+    away = evaluate(policy, SMALL, n_episodes=2, batch_size=2, output_dir=tmp_path / "away")
     assert what_happened(away) == what_happened(home)
     answer = yardarm(
         *("eval", "--policy.type=remote", f"--policy.url={served.url}", "--env.type=metaworld", "--env.task=reach-v3"),
-        *("--env.observation_height=32", "--env.observation_width=32", "--env.episode_length=40"),
+        *("--env.observation_height=32", "--env.observation_width=32", "--env.episode_length=20"),
         *("--eval.n_episodes=1", f"--output_dir={tmp_path / 'cli'}"),
     )
     assert answer.returncode == 0, answer.stderr
@@ -128,13 +126,13 @@ def test_a_server_in_the_open_without_a_key_is_warned_of() -> None:
     ],
 )
 def test_mistakes_are_one_line(flags: list[str], message: str) -> None:
-    answer: subprocess.CompletedProcess[Any] = yardarm("serve", *flags)
+    answer = yardarm_here("serve", *flags)
     assert answer.returncode == 2
     assert message in answer.stderr
     assert len(answer.stderr.splitlines()) == 1
 
 
 def test_help_names_the_flags() -> None:
-    text = yardarm("serve", "--help").stdout
+    text = yardarm_here("serve", "--help").stdout
     for flag in ("--policy.path", "--host", "--api_key", "--max_connections", "--max_message_mb", "--rename_map"):
         assert flag in text

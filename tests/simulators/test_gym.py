@@ -84,9 +84,9 @@ def test_looking_leaves_no_trace(push: Actor) -> None:
 
 @pytest.mark.parametrize("rebuild", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_schedules_change_nothing(rebuild: bool, tmp_path: Path) -> None:
-    config = GymConfig(task="FetchReach-v4,FetchSlide-v4", rebuild=rebuild, **FETCH)
+    config = GymConfig(task="FetchReach-v4,FetchSlide-v4", episode_length=20, rebuild=rebuild, **FETCH)
     runs = [
-        courses(yardarm.evaluate("random", config, n_episodes=4, batch_size=size, output_dir=tmp_path / str(size)))
+        courses(yardarm.evaluate("random", config, n_episodes=2, batch_size=size, output_dir=tmp_path / str(size)))
         for size in (1, 3)
     ]
     assert runs[0] == runs[1]

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 import yardarm
-from tests.helpers import courses, wait_until
+from tests.helpers import courses, wait_until, yardarm_here
 from tests.helpers import yardarm as command
 from tests.policies.hub_server import running_hub
 from yardarm.envs import find_tasks
@@ -109,7 +109,7 @@ def test_code_from_elsewhere_runs_with_consent_only(tmp_path: Path) -> None:
     folder = tmp_path / "walk"
     folder_with(folder, f"open({str(tmp_path / 'was here')!r}, 'w')\n" + SINGLE)
     words = ["eval", "--env.type=hub", "--env.path=walk", "--policy.type=random", "--eval.n_episodes=1"]
-    answer = command(*words, "--output_dir=run")
+    answer = yardarm_here(*words, "--output_dir=run")
     assert answer.returncode == 2
     assert answer.stderr == (
         f"yardarm: this would run env.py of the folder {folder} on this machine; "
@@ -124,7 +124,7 @@ def test_code_from_elsewhere_runs_with_consent_only(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     os.chdir(elsewhere)
-    refused = command("replay", tmp_path / "run")
+    refused = yardarm_here("replay", tmp_path / "run")
     assert refused.returncode == 2
     assert "this would run env.py of the folder" in refused.stderr
     assert command("replay", tmp_path / "run", "--trust_remote_code=true").returncode == 0
@@ -133,7 +133,7 @@ def test_code_from_elsewhere_runs_with_consent_only(tmp_path: Path) -> None:
 def test_a_file_cannot_consent_for_its_reader(tmp_path: Path) -> None:
     folder_with(tmp_path / "walk", SINGLE)
     Path("config.yaml").write_text("trust_remote_code: true\nenv: {type: hub, path: walk}\npolicy: {type: zero}\n")
-    answer = command("eval", "--config_path=config.yaml")
+    answer = yardarm_here("eval", "--config_path=config.yaml")
     assert answer.returncode == 2
     assert "a file cannot consent for you" in answer.stderr
 
