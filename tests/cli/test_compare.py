@@ -90,7 +90,7 @@ def test_a_plan_for_a_gap(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_plan_for_a_number_of_episodes(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan.run(["--baseline=0.8", "--episodes=50"]) == 0
-    assert "same episodes       0.5          15.4 points  19.5 points" in capsys.readouterr().out
+    assert "same episodes       0.5          15.4 points*  19.5 points" in capsys.readouterr().out
     assert plan.run(["--baseline=1", "--episodes=50", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"][0]["better"] is None
 

@@ -141,8 +141,11 @@ def _print(flags: Flags, baseline: float, rows: list[dict[str, Any]]) -> None:
             soft_wrap=True,
         )
         header = ("", "correlation", "if better", "if worse")
-        table = [(*_first(row), _gap(row["better"]), _gap(row["worse"])) for row in rows]
+        table = [(*_first(row), *(_gap(row, way, baseline) for way in ("better", "worse"))) for row in rows]
     print_table(console, header, table)
+    if any(cell.endswith("*") for line in table for cell in line):
+        note = "* policies that differ so much cannot agree so much: with the largest correlation possible"
+        console.print(note, soft_wrap=True)
 
 
 def _first(row: dict[str, Any]) -> tuple[str, str]:
@@ -155,8 +158,12 @@ def _needed(row: dict[str, Any], tasks: int) -> list[str]:
     return [f"{row['episodes']:,}", *([f"{row['per_task']:,}"] if tasks > 1 else [])]
 
 
-def _gap(gap: float | None) -> str:
-    return "none" if gap is None else f"{100 * gap:.1f} points"
+def _gap(row: dict[str, Any], way: str, baseline: float) -> str:
+    gap = row[way]
+    if gap is None:
+        return "none"
+    agree = largest_correlation(baseline, gap if way == "better" else -gap)
+    return f"{100 * gap:.1f} points" + ("*" if row["paired"] and row["correlation"] > agree else "")
 
 
 def _between(flags: Flags, name: str, default: float | None, low: float, high: float) -> float:

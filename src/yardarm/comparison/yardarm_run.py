@@ -9,7 +9,7 @@ import numpy as np
 
 from yardarm.comparison.outcomes import EpisodeName, Outcome, RunOutcomes
 from yardarm.errors import UsageError
-from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, counted, read_journal
+from yardarm.results import BUDGET_SPENT, EpisodeKey, EpisodeRecord, RunFolder, counted, read_journal
 
 __all__ = ["outcome_of", "read_yardarm_run"]
 
@@ -61,7 +61,7 @@ def _unfinished(
 def _stopped(folder: RunFolder, manifest: dict[str, Any]) -> tuple[str, ...]:
     """Who stops when it looks good has a p-value that is too small, and a rate that is too far out."""
     stopping = manifest.get("stopping")
-    if not stopping or stopping.get("decision") in (None, "undecided"):
+    if not stopping or stopping.get("decision") in (None, BUDGET_SPENT):
         return ()
     return (
         f"{folder.path} was stopped early (--eval.stop={stopping['rule']}): tests and intervals for a fixed number of "

@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from yardarm.comparison import Outcome, same_start
+from yardarm.results import BUDGET_SPENT
 from yardarm.stats import SequentialMcNemar, confidence_sequence, difference_sequence
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["BUDGET_SPENT", "DECIDED", "PRECISION", "RULES", "Design", "Referee", "make_referee"]
+__all__ = ["DECIDED", "PRECISION", "RULES", "Design", "Referee", "make_referee"]
 
 DECIDED, PRECISION = "decided", "precision"
 RULES = (DECIDED, PRECISION)
-BUDGET_SPENT = "budget"
 ERRORS, OTHER_BEGINNINGS = "because of errors", "because they begin in different states"
 
 

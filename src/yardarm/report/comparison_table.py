@@ -62,7 +62,7 @@ def _print_tasks(comparison: Comparison, console: Console) -> None:
     strong = [len(rows) - 1] if len(rows) > 1 else []
     print_table(console, (*header, "A alone", "B alone", "pairs") if paired else header, rows, strong=strong)
     if any(row.p_adjusted is not None and row.p_adjusted < comparison.alpha for row in pair.tasks) and len(rows) > 1:
-        console.print("* also when allowing for the number of tasks (Holm)")
+        console.print("* also when allowing for the number of tasks (Holm)", soft_wrap=True)
 
 
 def _difference_row(row: Difference, paired: bool, alpha: float, label: str | None = None) -> Row:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from yardarm.report.table import percent, points
+from yardarm.results import BUDGET_SPENT
 from yardarm.stats import Interval
 
 __all__ = ["judged_text", "stopping_lines"]
@@ -38,7 +39,7 @@ def _decided_lines(state: Mapping[str, Any]) -> Iterator[str]:
             yield f"Decided: A is better than B. {evidence} ({level})."
         case "b":
             yield f"Decided: B is better than A. {evidence} ({level})."
-        case "budget":
+        case _ if state["decision"] == BUDGET_SPENT:
             yield f"Not decided within the budget: neither is shown to be better. {evidence} ({level})."
         case _:
             yield f"Not decided yet, after {used} of {most} pairs. {evidence}."
@@ -68,7 +69,7 @@ def _precision_lines(state: Mapping[str, Any]) -> Iterator[str]:
     match state["decision"]:
         case "precise":
             yield f"Precise enough after {used} of at most {most} episodes ({1 - used / most:.0%} saved): {text}."
-        case "budget":
+        case _ if state["decision"] == BUDGET_SPENT:
             yield f"Not as precise as ± {100 * state['half_width']:.3g} points within the {most} episodes: {text}."
         case _:
             yield f"Not precise enough yet, after {used} of {most} episodes: {text}."

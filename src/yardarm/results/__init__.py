@@ -5,11 +5,12 @@ from yardarm.results.files import PlayedEpisode, RunFolder, write_atomically, wr
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.manifest import Manifest
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
-from yardarm.results.summary import Counts, RunResult, TaskResult, counted, summarise
+from yardarm.results.summary import BUDGET_SPENT, Counts, RunResult, TaskResult, counted, summarise
 from yardarm.results.uncertainty import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.results.video import VideoWriter
 
 __all__ = [
+    "BUDGET_SPENT",
     "OVER_TASKS",
     "PER_TASK",
     "Counts",

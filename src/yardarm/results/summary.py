@@ -12,7 +12,10 @@ from yardarm.results.uncertainty import Uncertainty
 from yardarm.stats import Interval, TaskCounts, wilson
 from yardarm.tasks import TaskSpec
 
-__all__ = ["Counts", "RunResult", "TaskResult", "counted", "summarise"]
+__all__ = ["BUDGET_SPENT", "Counts", "RunResult", "TaskResult", "counted", "summarise"]
+
+BUDGET_SPENT = "budget"
+"""The decision of a run that could have stopped early, and did not."""
 
 
 @dataclass(frozen=True, slots=True)

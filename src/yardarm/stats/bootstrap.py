@@ -26,14 +26,16 @@ def bootstrap_mean(groups: Sequence[Sequence[float]], confidence: float = CONFID
     if count < 2:
         return None
     rng = np.random.default_rng(seed)
-    sums = np.zeros(REPETITIONS)
+    sums, least, most = np.zeros(REPETITIONS), 0.0, 0.0
     mean = sum(float(np.sum(values)) for values in groups) / count
     for values in groups:
         own = np.asarray(values, float)
-        # A bootstrap varies too little, by n - 1 instead of n, which shows in small groups. No mean leaves the range.
+        # A bootstrap varies too little, by n - 1 instead of n, which shows in small groups.
         widening = math.sqrt(len(own) / max(1, len(own) - 1))
-        widened = own.sum() + widening * (_drawn_sums(own, rng) - own.sum())
-        sums += np.clip(widened, len(own) * own.min(), len(own) * own.max())
+        sums += own.sum() + widening * (_drawn_sums(own, rng) - own.sum())
+        least, most = least + len(own) * float(own.min()), most + len(own) * float(own.max())
+    # No mean leaves the range. Clipping each group would undo the widening: two values reach theirs half of the time.
+    sums = np.clip(sums, least, most)
     tail = (1 - confidence) / 2
     low, high = np.quantile(sums / count, [tail, 1 - tail])
     return Interval(min(float(low), mean), max(float(high), mean), confidence)
