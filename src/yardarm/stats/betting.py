@@ -12,7 +12,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from yardarm.stats.intervals import CONFIDENCE, Interval, check_confidence
 
@@ -49,7 +48,7 @@ def _low(values: np.ndarray, times: np.ndarray, confidence: float) -> float:
 
     def excess(wrong: float) -> float:
         growth = np.log(1 - SHARES[:, None] + SHARES[:, None] * values / wrong) @ times
-        return float(logsumexp(growth) - np.log(len(SHARES)) - rich)
+        return float(np.logaddexp.reduce(growth) - np.log(len(SHARES)) - rich)
 
     # Against the mean that was seen nobody wins; against almost nothing everybody does.
     return float(brentq(excess, 1e-12, mean, xtol=1e-9)) if excess(1e-12) > 0 else 0.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from yardarm.stats.intervals import CONFIDENCE, Interval
+from yardarm.stats.intervals import CONFIDENCE, Interval, check_confidence
 
 __all__ = ["bootstrap_mean"]
 
@@ -17,13 +17,14 @@ MANY = 500
 
 
 def bootstrap_mean(groups: Sequence[Sequence[float]], confidence: float = CONFIDENCE, seed: int = 0) -> Interval | None:
-    """An interval for the mean over all groups' values, each group drawn for itself; None without two values.
+    """An interval for the mean over all groups' values, each group drawn for itself; None if no group has two values.
 
     The groups are tasks, which stay as they are while their episodes vary. The same values give the same interval.
     """
+    check_confidence(confidence)
     groups = [values for values in groups if len(values)]
     count = sum(len(values) for values in groups)
-    if count < 2:
+    if all(len(values) < 2 for values in groups):
         return None
     rng = np.random.default_rng(seed)
     sums, least, most = np.zeros(REPETITIONS), 0.0, 0.0

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from scipy.special import betaincinv, ndtri
 
-__all__ = ["CONFIDENCE", "Interval", "check_confidence", "clopper_pearson", "quantile", "score_interval", "wilson"]
+__all__ = [
+    "CONFIDENCE",
+    "Interval",
+    "check_confidence",
+    "check_counts",
+    "clopper_pearson",
+    "quantile",
+    "score_interval",
+    "wilson",
+]
 
 CONFIDENCE = 0.95
 
@@ -31,7 +40,7 @@ class Interval:
 
 def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
     """Wilson's score interval for a rate; without trials nothing is known, and it is [0, 1]."""
-    _check(successes, trials)
+    check_counts(successes, trials)
     if trials == 0:
         return Interval(0.0, 1.0, confidence)
     return score_interval(successes / trials, trials, quantile(confidence), confidence)
@@ -39,7 +48,7 @@ def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Inter
 
 def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
     """The exact interval: it covers at least as often as it says, mostly more often, and is wider for it."""
-    _check(successes, trials)
+    check_counts(successes, trials)
     check_confidence(confidence)
     tail = (1 - confidence) / 2
     failures = trials - successes
@@ -72,6 +81,7 @@ def check_confidence(confidence: float) -> None:
         raise ValueError(f"the confidence must lie between 0 and 1, got {confidence}")
 
 
-def _check(successes: int, trials: int) -> None:
+def check_counts(successes: int, trials: int) -> None:
+    """Refuse more successes than trials, or fewer than none."""
     if not 0 <= successes <= trials:
         raise ValueError(f"successes must lie between 0 and {trials}, got {successes}")

@@ -1,6 +1,6 @@
 """Intervals for the success rate over several tasks. Which one is right depends on what "several tasks" stands for.
 
-* `pooled`: these tasks, all episodes in one pot. The default: simple, and never too narrow for a fixed set of tasks.
+* `pooled`: these tasks, all episodes in one pot. The default: simple, and too wide rather than too narrow.
 * `stratified`: these tasks, and no others. Tasks of different difficulty leave less to chance than the pot
   suggests, so this one is narrower where tasks differ.
 * `clustered`: new tasks like these. What counts then is the number of tasks, and how much they differ.
@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -42,7 +43,8 @@ def stratified(tasks: Sequence[TaskCounts], confidence: float = CONFIDENCE) -> I
         return Interval(0.0, 1.0, confidence)
     rate = float(np.mean(successes / trials))
     smoothed = (successes + 0.5) / (trials + 1)
-    variance = float(np.sum(smoothed * (1 - smoothed) / trials)) / len(trials) ** 2
+    # Estimated from n outcomes and as many doubts, a variance comes out too small by n/(n + 1).
+    variance = float(np.sum(smoothed * (1 - smoothed) * (trials + 1) / trials**2)) / len(trials) ** 2
     least = len(trials) ** 2 / float(np.sum(1 / trials))
     return score_interval(rate, max(least, rate * (1 - rate) / variance), quantile(confidence), confidence)
 
@@ -51,7 +53,8 @@ def clustered(tasks: Sequence[TaskCounts], confidence: float = CONFIDENCE) -> In
     """For the rate on tasks like these: Wilson's, with as many episodes as the spread between tasks is worth.
 
     That is at least one for each task, and no more than there were. Few tasks tell little of their spread, which
-    Student's distribution allows for.
+    Student's distribution allows for. Where every episode went the same way, nothing is known of the spread, and each
+    task is worth one.
     """
     check_confidence(confidence)
     successes, trials = _arrays(tasks)
@@ -60,7 +63,8 @@ def clustered(tasks: Sequence[TaskCounts], confidence: float = CONFIDENCE) -> In
         return Interval(0.0, 1.0, confidence)  # one task says nothing of others
     rates = successes / trials
     rate, spread = float(np.mean(rates)), float(np.var(rates, ddof=1))
-    worth = rate * (1 - rate) / (spread / count) if spread > 0 else count
+    chance = rate * (1 - rate)
+    worth = chance / (spread / count) if spread else math.inf if chance else count
     deviations = float(student.ppf(0.5 + confidence / 2, count - 1))
     return score_interval(rate, float(np.clip(worth, count, trials.sum())), deviations, confidence)
 

@@ -16,6 +16,7 @@ MOST_EPISODES = 1_000_000
 # Power of an exact test goes up and down by a little from one number of episodes to the next.
 STEADY = 12
 FARTHEST_DEVIATIONS = 8
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,18 @@ class Design:
     power: float = 0.8
     alpha: float = 0.05
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.baseline <= 1 or not -1 <= self.gap <= 1:
+            raise ValueError(f"rates lie between 0 and 1, got a baseline of {self.baseline} and a gap of {self.gap}")
+        if not 0 < self.power < 1 or not 0 < self.alpha < 1:
+            raise ValueError(f"power and alpha must lie between 0 and 1, got {self.power} and {self.alpha}")
+
     def power_with(self, episodes: int) -> float:
         """The chance that a test of so many episodes of each policy finds the difference."""
+        if not 0 <= self.baseline + self.gap <= 1:
+            raise ValueError(f"a rate of {self.baseline + self.gap:g} is not possible")
+        if self.correlation is not None and self.correlation > largest_correlation(self.baseline, self.gap) + ROUNDING:
+            raise ValueError(f"policies that differ by {self.gap:g} cannot have a correlation of {self.correlation:g}")
         return self._paired_power(episodes) if self.correlation is not None else self._unpaired_power(episodes)
 
     def episodes(self) -> int | None:

@@ -13,7 +13,8 @@ class SequentialMcNemar:
     If neither is better, each discordant pair is a fair coin. The test keeps the exact distribution of such coins among
     all courses that have not been decided yet. After t of at most N pairs it may have spent the t/N-th part of `alpha`:
     the most extreme courses are decided, as many as that pays for. Which pairs are discordant may depend on anything
-    but on who wins them, so the chance of a false decision is at most `alpha`, over all looks.
+    but on who wins any of them, and in an order that was planned before it does not. So the chance of a false decision
+    is at most `alpha`, over all looks.
 
     N must be declared before the first pair: a budget that grows when the result is not welcome spends too much.
     """
@@ -33,6 +34,9 @@ class SequentialMcNemar:
 
     def add(self, a: bool, b: bool) -> str | None:
         """Look at one more pair; tells who is better, if that is clear now."""
+        if self.better is not None:
+            return self.better
+        self._check_budget()
         if a != b:
             self.discordant += 1
             self.wins_a += int(a)
@@ -41,13 +45,16 @@ class SequentialMcNemar:
 
     def drop(self) -> str | None:
         """Pass over a pair of which nothing is known: its place in the plan is used up."""
-        return self._look()
-
-    def _look(self) -> str | None:
         if self.better is not None:
             return self.better
+        self._check_budget()
+        return self._look()
+
+    def _check_budget(self) -> None:
         if self.looks == self.maximum:
             raise ValueError(f"all {self.maximum} pairs that were declared have been looked at")
+
+    def _look(self) -> str | None:
         self.looks += 1
         boundary = self._decide_extremes()
         if self.wins_a >= boundary:

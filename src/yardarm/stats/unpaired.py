@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, hypergeom
 
-from yardarm.stats.intervals import CONFIDENCE, Interval, wilson
+from yardarm.stats.intervals import CONFIDENCE, Interval, check_counts, wilson
 from yardarm.stats.over_tasks import TaskCounts
 
 __all__ = ["boschloo", "newcombe"]
@@ -35,6 +35,8 @@ def boschloo(a: TaskCounts, b: TaskCounts) -> float:
     It asks how likely a table is that Fisher's test finds as odd as this one, at the common rate where that is most
     likely. Twice the smaller of both directions.
     """
+    for counts in (a, b):
+        check_counts(*counts)
     if not a.trials or not b.trials:
         return 1.0
     return min(1.0, 2 * min(_at_least_so_few(a, b), _at_least_so_few(b, a)))
