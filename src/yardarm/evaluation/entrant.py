@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -13,8 +15,10 @@ from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
 from yardarm.evaluation.exactness import fix_batching
 from yardarm.evaluation.filming import Filming
+from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.scheduler import EpisodeResult
+from yardarm.evaluation.stopping import Design
 from yardarm.policies import LoadedPolicy
 from yardarm.results import (
     EpisodeRecord,
@@ -31,7 +35,9 @@ from yardarm.results import (
 )
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["Entrant"]
+__all__ = ["Entrant", "open_entrants"]
+
+OPPONENT_FOLDER = "against"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +120,36 @@ class Entrant:
             attempts=result.attempts,
             timing=result.timing,
         )
+
+
+@contextlib.contextmanager
+def open_entrants(
+    config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, design: Design | None
+) -> Iterator[list[Entrant]]:
+    """The run's policy in the run's folder, and the second one, if there is one, in a folder inside of it."""
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(_open_entrant(config, policies[0], plan, design))
+        entrants = [first]
+        for policy in policies[1:]:
+            mirrored = replace(design, against=policies[0].id) if design else None
+            own = _config_of_opponent(config, policy, first.folder.path / OPPONENT_FOLDER)
+            entrants.append(stack.enter_context(_open_entrant(own, policy, plan, mirrored)))
+        yield entrants
+
+
+@contextlib.contextmanager
+def _open_entrant(config: EvalConfig, policy: LoadedPolicy, plan: Plan, design: Design | None) -> Iterator[Entrant]:
+    plan = replace(plan, policy_id=policy.id, stopping=design.to_json() if design else None)
+    folder = open_folder(config, plan)
+    named = {"method": config.method, "training_seed": config.training_seed}
+    content = {**plan.to_json(), **{name: value for name, value in named.items() if value is not None}}
+    filming = Filming(folder, plan, config.eval.videos)
+    with Journal(folder.journal) as journal, contextlib.closing(filming):
+        yield Entrant(config, policy, plan, journal, Manifest(folder, content), filming)
+
+
+def _config_of_opponent(config: EvalConfig, policy: LoadedPolicy, path: Path) -> EvalConfig:
+    """A run of its own: it knows nothing of the other, but that its intervals must allow for an early stop."""
+    options = replace(config.eval, stop="", interval=config.eval.uncertainty.per_task)
+    own = replace(config, policy=policy.spec, against=None, eval=options, output_dir=path)
+    return replace(own, rename_map=None, method=None, training_seed=None)

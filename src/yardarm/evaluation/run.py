@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from yardarm.envs import installed_for
+from yardarm.envs import Pool, installed_for
 from yardarm.errors import UsageError
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.conventions import odd_actions
-from yardarm.evaluation.entrant import Entrant
-from yardarm.evaluation.filming import Filming
-from yardarm.evaluation.folders import open_folder
+from yardarm.evaluation.entrant import Entrant, open_entrants
 from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.opponent import StoredOpponent
@@ -23,18 +21,17 @@ from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.player import Player
 from yardarm.evaluation.preflight import check_policy_fits
 from yardarm.evaluation.queue import EpisodeQueue, Job, PlannedOrderQueue, Queue
-from yardarm.evaluation.scheduler import Scheduler
+from yardarm.evaluation.scheduler import EpisodeResult, Scheduler
 from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.stopping import PRECISION, Design
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.evaluation.workers import how_many_workers, open_pool
 from yardarm.policies import LoadedPolicy, open_policy
-from yardarm.results import Journal, Manifest, RunFolder, RunResult
+from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import TaskSpec
 
 __all__ = ["evaluate"]
 
-OPPONENT_FOLDER = "against"
 # How many jobs a worker may reach ahead of the planned order, for each worker: building a simulator costs about as much
 # as playing an episode or two.
 AHEAD = 8
@@ -68,7 +65,7 @@ def _evaluate(
     plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed)
     opponent = _read_opponent(config, plan)
     design = _design(config, opponent.id if opponent else policies[-1].id)
-    with _open_entrants(config, policies, plan, design) as entrants:
+    with open_entrants(config, policies, plan, design) as entrants:
         judgement = Judgement.begin(design, entrants, opponent) if design else None
         run = _Run(config, entrants, judgement, listener)
         try:
@@ -101,35 +98,6 @@ def _design(config: EvalConfig, opponent: str) -> Design | None:
     if options.stop == PRECISION:
         return Design(PRECISION, options.n_episodes, options.confidence, half_width=options.half_width)
     return Design(options.stop, options.n_episodes, options.confidence, against=opponent)
-
-
-@contextlib.contextmanager
-def _open_entrants(
-    config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, design: Design | None
-) -> Iterator[list[Entrant]]:
-    """The run's folder, and inside it that of the second policy, if there is one."""
-    with contextlib.ExitStack() as stack:
-        entrants: list[Entrant] = []
-        for policy in policies:
-            own, declared = config, design
-            if entrants:
-                path = entrants[0].folder.path / OPPONENT_FOLDER
-                options = replace(config.eval, stop="")
-                own = replace(config, policy=policy.spec, rename_map=None, against=None, eval=options, output_dir=path)
-                own = replace(own, method=None, training_seed=None)
-                declared = replace(design, against=policies[0].id) if design else None
-            its_plan = replace(plan, policy_id=policy.id, stopping=declared.to_json() if declared else None)
-            folder = open_folder(own, its_plan)
-            journal = stack.enter_context(Journal(folder.journal))
-            filming = stack.enter_context(contextlib.closing(Filming(folder, its_plan, config.eval.videos)))
-            manifest = Manifest(folder, {**its_plan.to_json(), **_named(own)})
-            entrants.append(Entrant(own, policy, its_plan, journal, manifest, filming))
-        yield entrants
-
-
-def _named(config: EvalConfig) -> dict[str, object]:
-    names = {"method": config.method, "training_seed": config.training_seed}
-    return {name: value for name, value in names.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,19 +133,26 @@ class _Run:
             for entrant, own in zip(self.entrants, inference, strict=True):
                 entrant.begin_session({**setting, "inference": own})
             self.listener.started(self.folder.path, plans, len(jobs), size)
-            turn = threading.Lock() if len(self.entrants) > 1 else None
-            players = [Player(entrant.policy, entrant.filming, turn) for entrant in self.entrants]
-            scheduler = Scheduler(self._queue(jobs, size), pool, players, options.max_retries)
-            with contextlib.closing(iter(scheduler)) as results:
-                for result in results:  # in the order in which episodes finish
-                    side = result.job.player
-                    place = self.judgement.referee.place(result.episode) if self.judgement else None
-                    record = self.entrants[side].keep(result, place)
-                    if self.judgement is not None and self.judgement.hear(side, result.job, record):
-                        self.listener.judged(self.judgement.state())
-                    self.listener.finished(record)
-                    if self.judgement is not None and self.judgement.referee.decision is not None:
-                        break
+            self._play(jobs, pool, size)
+
+    def _play(self, jobs: Sequence[Job], pool: Pool, workers: int) -> None:
+        """Play until all is played, or enough of it."""
+        turn = threading.Lock() if len(self.entrants) > 1 else None
+        players = [Player(entrant.policy, entrant.filming, turn) for entrant in self.entrants]
+        scheduler = Scheduler(self._queue(jobs, workers), pool, players, self.config.eval.max_retries)
+        with contextlib.closing(iter(scheduler)) as results:
+            for result in results:  # in the order in which episodes finish
+                self._keep(result)
+                if self.judgement is not None and self.judgement.referee.decision is not None:
+                    break
+
+    def _keep(self, result: EpisodeResult) -> None:
+        side = result.job.player
+        place = self.judgement.referee.place(result.episode) if self.judgement else None
+        record = self.entrants[side].keep(result, place)
+        if self.judgement is not None and self.judgement.hear(side, result.job, record):
+            self.listener.judged(self.judgement.state())
+        self.listener.finished(record)
 
     def _missing(self) -> list[Job]:
         """What is still to play: in the planned order, or task by task."""
@@ -202,7 +177,8 @@ class _Run:
         """What to tell of a policy that may have another convention than its environment's."""
         if getattr(entrant.policy.policy, "scripted", False):
             return ()
-        return odd_actions(self.summarise(entrant), entrant.folder)
+        odd = odd_actions(self.summarise(entrant), entrant.folder)
+        return odd if len(self.entrants) == 1 else tuple(f"{entrant.policy.id}: {warning}" for warning in odd)
 
     def summarise(self, entrant: Entrant) -> RunResult:
         """The results of a policy so far."""
