@@ -70,13 +70,18 @@ def evaluate(
     return run_evaluation(config, listener)
 
 
-def compare(*runs: str | Path | RunResult, paired: bool = True, confidence: float = CONFIDENCE) -> Comparison:
+def compare(
+    *runs: str | Path | RunResult,
+    paired: bool = True,
+    confidence: float = CONFIDENCE,
+    allow_unfinished: bool = False,
+) -> Comparison:
     """Compare runs: folders of Yardarm's, LeRobot's ``eval_info.json``, or what `evaluate` returned.
 
     Episodes are paired by task, index and seed, and by where they begin, unless `paired` is false.
     """
     paths = [run.path if isinstance(run, RunResult) else Path(run) for run in runs]
-    return compare_runs(read_runs(paths), paired, confidence)
+    return compare_runs(read_runs(paths, allow_unfinished=allow_unfinished), paired, confidence)
 
 
 def make_env(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from yardarm.comparison import EpisodeName, Outcome, RunOutcomes
+from yardarm.comparison import EpisodeName, EpisodeOutcome, RunOutcomes
 from yardarm.results import EpisodeKey, EpisodeRecord, PlayedEpisode, RunFolder, write_json
 
 TASK = "metaworld/reach-v3"
@@ -19,7 +19,7 @@ def made_up(
     name: str, outcomes: Sequence[bool | None], first_seed: int = 1000, task: str = TASK, **more: Any
 ) -> RunOutcomes:
     """A run of one task with these outcomes."""
-    episodes = {EpisodeName(task, k, first_seed + k): Outcome(success) for k, success in enumerate(outcomes)}
+    episodes = {EpisodeName(task, k, first_seed + k): EpisodeOutcome(success) for k, success in enumerate(outcomes)}
     return RunOutcomes(name, Path(name), episodes, **more)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -55,6 +56,7 @@ def test_unpaired_tasks_weigh_the_same_in_both_runs() -> None:
     (pair,) = compare([a, b]).pairs
     assert pair.overall.difference == 0
     assert (pair.unmatched_a, pair.unmatched_b) == (30, 30)
+    assert "would give a task another weight" in " ".join(pair.notes)
 
 
 def test_errors_are_left_out_and_shown_under_both_readings() -> None:
@@ -88,7 +90,7 @@ def test_runs_without_a_common_task_are_refused() -> None:
         compare([made_up("a", GOOD), made_up("b", GOOD, task="metaworld/push-v3")])
 
 
-def seeds(method: str, *runs: list[bool]) -> list[RunOutcomes]:
+def seeds(method: str, *runs: Sequence[bool | None]) -> list[RunOutcomes]:
     return [
         made_up(f"{method}-{seed}", outcomes, method=method, training_seed=seed) for seed, outcomes in enumerate(runs)
     ]
@@ -124,5 +126,27 @@ def test_the_same_training_seed_twice_is_refused() -> None:
     twice = [*seeds("act", GOOD), *seeds("act", GOOD), made_up("b", BAD)]
     with pytest.raises(UsageError, match="both of method 'act' with training seed 0"):
         compare([replace(run, name=f"{run.name}{k}") for k, run in enumerate(twice)])
-    with pytest.raises(UsageError, match="nothing to compare"):
-        compare(seeds("act", GOOD, BAD))
+    with pytest.raises(UsageError, match="with no training seed"):
+        compare([made_up("a", GOOD, method="act"), made_up("b", BAD, method="act")])
+
+
+def test_one_method_alone_shows_its_spread() -> None:
+    comparison = compare(seeds("act", GOOD, BAD))
+    assert not comparison.pairs
+    assert not comparison.first_is_worse()
+    (entry,) = comparison.entries
+    assert entry.seeds is not None
+    assert (entry.seeds.lowest, entry.seeds.highest) == (0.05, 0.9)
+
+
+def test_what_a_method_leaves_out_is_told() -> None:
+    runs = [*seeds("act", GOOD, GOOD), *seeds("diffusion", MIDDLE, [None] * 15 + MIDDLE[15:])]
+    comparison = compare(runs)
+    (pair,) = comparison.pairs
+    assert pair.pairs == 5
+    assert (pair.unmatched_a, pair.unmatched_b) == (30, 30)
+    assert "ended in errors, or are not in all runs" in " ".join(pair.notes)
+    second = comparison.entries[1]
+    assert (second.counts.episodes, second.counts.errors) == (10, 15)
+    assert second.counts.rate is not None
+    assert second.counts.rate in second.interval

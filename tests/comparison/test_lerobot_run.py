@@ -70,6 +70,28 @@ def test_a_copy_of_our_own_summary_knows_its_seeds(tmp_path: Path) -> None:
     assert not copy.notes
 
 
+@pytest.mark.parametrize("successes", [5, "abc", ["True"], [None], [[True]], [float("nan")], {"0": True}])
+def test_odd_successes_are_refused(successes: object, tmp_path: Path) -> None:
+    path = lerobots(tmp_path / "a" / "eval_info.json", "easy", [True])
+    path.write_text(path.read_text().replace("[true]", json.dumps(successes)))
+    with pytest.raises(UsageError, match=r"is not an eval_info\.json"):
+        read_runs([path, lerobots(tmp_path / "b" / "eval_info.json", "easy", [True])])
+
+
+def test_a_copy_of_a_run_that_stopped_early_or_is_unfinished_says_so(tmp_path: Path) -> None:
+    run = evaluate("expert", MetaworldConfig(task="reach-v3"), n_episodes=2, output_dir=tmp_path / "run")
+    content = json.loads((run.path / "eval_info.json").read_text())
+    other = lerobots(tmp_path / "other" / "eval_info.json", "reach-v3", [True, True])
+    path = tmp_path / "copy" / "eval_info.json"
+    path.parent.mkdir()
+    overall = {**content["overall"], "planned_episodes": 9}
+    path.write_text(json.dumps({**content, "overall": overall}))
+    with pytest.raises(UsageError, match=r"is not finished \(2 of 9 episodes\)"):
+        read_runs([path, other])
+    path.write_text(json.dumps({**content, "overall": {**overall, "stopping": {"rule": "decided", "decision": "a"}}}))
+    assert "was stopped early" in read_runs([path, other])[0].notes[0]
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"aggregated": {}}', '{"per_task": []}'])
 def test_another_file_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "eval_info.json").write_text(text)

@@ -75,6 +75,40 @@ def test_of_a_run_that_stopped_early_only_what_was_judged_counts(tmp_path: Path)
     assert "was stopped early" in run.notes[0]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tasks": None},
+        {"n_episodes": "many"},
+        {"tasks": [{"name": "x"}]},
+        {"stopping": []},
+        {"stopping": {"rule": "x"}},
+    ],
+)
+def test_a_manifest_that_makes_no_sense_is_named(change: dict, tmp_path: Path) -> None:
+    paths = [written(tmp_path / "a", A), written(tmp_path / "b", B, **change)]
+    with pytest.raises(UsageError, match=r"b.manifest\.json cannot be understood"):
+        read_runs(paths)
+
+
+@pytest.mark.parametrize("change", [{"index": "0"}, {"status": "fine"}, {"fingerprints": []}])
+def test_a_journal_that_makes_no_sense_is_named(change: dict, tmp_path: Path) -> None:
+    path = written(tmp_path / "a", A)
+    lines = (path / "episodes.jsonl").read_text().splitlines()
+    lines[1] = json.dumps({**json.loads(lines[1]), **change})
+    (path / "episodes.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(UsageError, match=r"episodes\.jsonl is damaged at line 2"):
+        read_runs([path, written(tmp_path / "b", B)])
+
+
+def test_the_same_run_by_another_name_is_noticed(tmp_path: Path) -> None:
+    path = written(tmp_path / "a", A)
+    (tmp_path / "link").symlink_to(path)
+    for other in (tmp_path / "link", path / "eval_info.json", path / ".." / "a"):
+        with pytest.raises(UsageError, match="given twice"):
+            read_runs([path, other])
+
+
 @pytest.mark.parametrize("twice", [True, False])
 def test_mistakes_are_told_in_one_line(twice: bool, tmp_path: Path) -> None:
     path = written(tmp_path / "a", A)

@@ -15,13 +15,14 @@ from toy_world import ToyConfig
 
 from tests.helpers import courses, journal_lines, start_yardarm, wait_until, yardarm
 from yardarm.api import evaluate
-from yardarm.comparison import Outcome
+from yardarm.comparison import EpisodeOutcome
 from yardarm.errors import UsageError
 from yardarm.evaluation.order import planned_order
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.queue import Job, PlannedOrderQueue
-from yardarm.evaluation.stopping import Design, make_referee
+from yardarm.evaluation.stopping import Declaration, make_referee
 from yardarm.policies import ActionChunk, ObservationSpec, Request
+from yardarm.report.stopping import stopping_lines
 from yardarm.results import RunResult, read_journal
 from yardarm.tasks import EpisodeSpec
 
@@ -54,7 +55,7 @@ WORSE, BETTER = Sometimes(0.3), Sometimes(0.9)
 
 def numbers(run: RunResult) -> Any:
     """All that must not depend on how a run went."""
-    stopping = {name: value for name, value in (run.stopping or {}).items() if name != "uncounted"}
+    stopping = {name: value for name, value in (run.stopping or {}).items() if name != "played"}
     return stopping, courses(run)
 
 
@@ -94,6 +95,36 @@ def test_a_stored_run_is_as_good_as_its_policy(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "against").exists()
 
 
+def test_what_is_said_to_be_saved_was_not_played(tmp_path: Path) -> None:
+    run = duel(tmp_path / "run", batch_size=4)
+    assert run.stopping is not None
+    played = journal_lines(tmp_path / "run") + journal_lines(tmp_path / "run" / "against")
+    assert run.stopping["played"] == played
+    assert any(f"{120 - played} of 120 episodes" in line for line in stopping_lines(run.stopping))
+
+
+def test_a_stored_run_that_changed_is_another_opponent(tmp_path: Path) -> None:
+    stored = evaluate(WORSE, TOY, n_episodes=8, output_dir=tmp_path / "stored")
+    duel(tmp_path / "run", against=stored, n_episodes=8)
+    lines = (tmp_path / "stored" / "episodes.jsonl").read_text().splitlines()
+    record = json.loads(lines[0])
+    record["status"] = "failure" if record["status"] == "success" else "success"
+    (tmp_path / "stored" / "episodes.jsonl").write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
+    with pytest.raises(UsageError, match="what is declared of early stopping is fixed"):
+        duel(tmp_path / "run", against=stored, n_episodes=8)
+
+
+def test_mistakes_about_the_opponent_say_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--against: the policy is for metaworld only"):
+        duel(tmp_path / "run", against="expert")
+    far = evaluate(WORSE, ToyConfig(task="far", max_steps=3), n_episodes=1, output_dir=tmp_path / "far")
+    with pytest.raises(UsageError, match="has none of these tasks: it has toy/far"):
+        duel(tmp_path / "run", against=far, stop="")
+    stored = evaluate(WORSE, TOY, n_episodes=1, output_dir=tmp_path / "stored")
+    with pytest.raises(UsageError, match="a run does not differ from itself"):
+        evaluate(WORSE, TOY, n_episodes=1, output_dir=stored.path, against=stored.path / "eval_info.json")
+
+
 def test_equal_policies_spend_the_budget(tmp_path: Path) -> None:
     run = duel(tmp_path / "run", against=Sometimes(0.9), n_episodes=10)
     assert run.stopping is not None
@@ -121,33 +152,33 @@ def test_the_order_of_hearing_changes_nothing(outcomes: list[tuple[bool, bool]],
     for shuffled in (False, True):
         if shuffled:
             random.shuffle(news)
-        referee = make_referee(Design("decided", len(outcomes), 0.7, against="other"), order)
+        referee = make_referee(Declaration("decided", len(outcomes), 0.7, against="other"), order)
         for side, place in news:
-            referee.hear(side, order[place], Outcome(outcomes[place][side]))
+            referee.hear(side, order[place], EpisodeOutcome(outcomes[place][side]))
         states.append(referee.state())
     assert states[0] == states[1]
 
 
 def test_nothing_is_judged_before_its_turn() -> None:
     order = planned_order(Plan("policy", ToyConfig(task="left").tasks(), 30, 1000))
-    referee = make_referee(Design("decided", 30, 0.95, against="other"), order)
+    referee = make_referee(Declaration("decided", 30, 0.95, against="other"), order)
     for episode in order[1:]:
-        referee.hear(0, episode, Outcome(True))
-        referee.hear(1, episode, Outcome(False))
+        referee.hear(0, episode, EpisodeOutcome(True))
+        referee.hear(1, episode, EpisodeOutcome(False))
     assert referee.released == 0
     assert referee.decision is None
-    referee.hear(0, order[0], Outcome(None))
-    referee.hear(1, order[0], Outcome(True))
+    referee.hear(0, order[0], EpisodeOutcome(None))
+    referee.hear(1, order[0], EpisodeOutcome(True))
     assert referee.decision == "a"
     assert referee.state()["dropped"] == {"because of errors": 1}
 
 
 def test_pairs_that_begin_differently_are_dropped() -> None:
     order = planned_order(Plan("policy", ToyConfig(task="left").tasks(), 2, 1000))
-    referee = make_referee(Design("decided", 2, 0.95, against="other"), order)
+    referee = make_referee(Declaration("decided", 2, 0.95, against="other"), order)
     for episode in order:
-        referee.hear(0, episode, Outcome(True, "one", lambda: np.zeros(3)))
-        referee.hear(1, episode, Outcome(False, "other", lambda: np.full(3, 0.01)))
+        referee.hear(0, episode, EpisodeOutcome(True, "one", lambda: np.zeros(3)))
+        referee.hear(1, episode, EpisodeOutcome(False, "other", lambda: np.full(3, 0.01)))
     assert referee.state()["dropped"] == {"because they begin in different states": 2}
     assert referee.state()["pairs"] == 0
 

@@ -42,7 +42,7 @@ def test_equal_seeds_have_no_spread_and_the_uncertainty_of_their_episodes() -> N
     spread = seed_spread(np.array([one, one, one]))
     assert spread.deviation == 0
     assert spread.lowest == spread.highest == 0.6
-    assert spread.interval.half_width == pytest.approx(1.96 * one.std(ddof=1) / np.sqrt(50), rel=0.02)
+    assert spread.interval.half_width == pytest.approx(1.96 * one.std(ddof=1) / np.sqrt(50), rel=0.05)
 
 
 def test_episodes_that_all_went_one_way_prove_little() -> None:

@@ -24,7 +24,11 @@ FLAGS = [
     ("--unpaired", "", "compare rates only, even of runs that share episodes"),
     ("--allow_unfinished", "", "take runs that are not finished, whose quick episodes, often successes, came first"),
     ("--lerobot.seed", "1000", "the --seed that LeRobot's runs were made with, which their files do not say"),
-    ("--lerobot.batch_size", "", "their --eval.batch_size: in LIBERO only the first batch can be paired"),
+    (
+        "--lerobot.batch_size",
+        "",
+        "their --eval.batch_size, the smallest if they differ: in LIBERO only the first batch is paired",
+    ),
 ]
 HELP = f"""\
 Compare runs: Yardarm's folders, or LeRobot's eval_info.json. Episodes are paired by task, index and seed, and by where

@@ -87,13 +87,20 @@ def _show_problems(result: RunResult) -> int:
     if errors:
         reason = next(record.error or "" for record in result.episodes if record.status == "error")
         print(f"yardarm: the first error: {(reason.strip().splitlines() or ['unknown'])[-1]}", file=sys.stderr)
+        again = f"the same command with --output_dir={result.path} tries them again"
         print(
             f"yardarm: {errors} of {result.planned} episodes ended in errors, which count as neither success nor "
-            f"failure; {result.path / 'episodes.jsonl'} has their tracebacks, and the same command with "
-            f"--output_dir={result.path} tries them again",
+            f"failure; {result.path / 'episodes.jsonl'} has their tracebacks, and "
+            f"{again if result.stopping is None else 'they stay dropped, because they had their turn'}",
             file=sys.stderr,
         )
-    return 1 if errors else 0
+    if result.errors_of_opponent:
+        print(
+            f"yardarm: {result.errors_of_opponent} episodes of the second policy ended in errors; "
+            f"{result.against}/episodes.jsonl has their tracebacks",
+            file=sys.stderr,
+        )
+    return 1 if errors or result.errors_of_opponent else 0
 
 
 def _show_how_to_watch(result: RunResult, console: Console) -> None:

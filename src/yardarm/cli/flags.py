@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from yardarm.evaluation import FlagText
 __all__ = ["Flags", "describe", "listed", "nested", "number", "read_flags", "refuse_unknown", "switch"]
 
 Flags = dict[str, str]
+NEGATIVE = re.compile(r"-\.?\d")
 
 
 def read_flags(words: Sequence[str], switches: Collection[str] = ()) -> tuple[list[str], Flags]:
@@ -34,7 +36,7 @@ def read_flags(words: Sequence[str], switches: Collection[str] = ()) -> tuple[li
             raise UsageError(f"'{word}' is not a flag; flags look like --env.task=reach-v3")
         name, equals, value = word[2:].partition("=")
         if not equals:
-            takes_next = name not in switches and rest and not rest[0].startswith("-")
+            takes_next = name not in switches and rest and (NEGATIVE.match(rest[0]) or not rest[0].startswith("-"))
             value = rest.pop(0) if takes_next else "true"
         if name in flags:
             raise UsageError(f"--{name} is given twice: '{flags[name]}' and '{value}'")

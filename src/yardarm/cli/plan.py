@@ -26,6 +26,7 @@ FLAGS = [
     ("--tasks", "1", "spread the episodes over so many tasks"),
     ("--json", "", "print JSON instead of a table"),
 ]
+MOST_EPISODES = 1_000_000
 USUAL_CORRELATIONS = (0.0, 0.3, 0.5, 0.7)
 HELP = f"""\
 Plan a comparison of two policies: how many episodes of each it takes, on the same episodes (paired, the more the
@@ -79,8 +80,10 @@ def _episodes_needed(flags: Flags, baseline: float) -> list[dict[str, Any]]:
 
 def _smallest_gaps(flags: Flags, baseline: float) -> list[dict[str, Any]]:
     episodes = int(number(flags, "episodes", 0, whole=True))
-    if episodes < 1:
-        raise UsageError(f"--episodes must be at least 1, got {flags['episodes']}")
+    if not 1 <= episodes <= MOST_EPISODES:
+        raise UsageError(f"--episodes must be between 1 and {MOST_EPISODES:,}, got {flags['episodes']}")
+    if "tasks" in flags:
+        raise UsageError("--tasks spreads what --detect finds; --episodes is the number over all tasks")
     rows = []
     for correlation in _correlations(flags, 1.0, ""):
         better, worse = (

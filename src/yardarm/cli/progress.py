@@ -85,7 +85,8 @@ class Display(Listener):
             return
         _, flags = read_flags(words)
         flags["output_dir"] = str(self.path)
-        flags.pop("policy.api_key", None)  # it is for the server, and not for a terminal's history
+        # Keys are for servers, and not for a terminal's history.
+        flags = {name: value for name, value in flags.items() if not name.endswith("api_key")}
         command = shlex.join(["yardarm", "eval", *(f"--{name}={value}" for name, value in flags.items())])
         kept = self._planned - self._total + self._done
         print(

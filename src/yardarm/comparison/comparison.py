@@ -45,7 +45,7 @@ class Comparison:
     @property
     def alpha(self) -> float:
         """The chance of a false finding that is accepted."""
-        return round(1 - self.confidence, 12)
+        return _alpha(self.confidence)
 
     def first_is_worse(self) -> bool:
         """Whether any of the others is better than the first."""
@@ -65,8 +65,8 @@ class Comparison:
 def compare(runs: Sequence[RunOutcomes], paired: bool = True, confidence: float = CONFIDENCE) -> Comparison:
     """Compare each with each; p-values of more than one comparison are adjusted by Holm's method."""
     compared = contenders(runs)
-    if len(compared) < 2:
-        raise UsageError("there is nothing to compare: give runs of at least two policies or methods")
+    if len(runs) < 2:
+        raise UsageError("there is nothing to compare: give at least two runs")
     pairs = [_compare(a, b, paired, confidence) for a, b in itertools.combinations(compared, 2)]
     if len(pairs) > 1:
         adjusted = holm([pair.overall.p_value for pair in pairs])
@@ -76,7 +76,7 @@ def compare(runs: Sequence[RunOutcomes], paired: bool = True, confidence: float 
         ]
     entries = [_entry(one, confidence) for one in compared]
     notes = dict.fromkeys(note for run in runs for note in run.notes)
-    return Comparison(tuple(_lettered(entries, pairs, 1 - confidence)), tuple(pairs), confidence, tuple(notes))
+    return Comparison(tuple(_lettered(entries, pairs, _alpha(confidence))), tuple(pairs), confidence, tuple(notes))
 
 
 def episodes_to_find(gap: float, pair: Pairwise, confidence: float) -> int | None:
@@ -87,7 +87,11 @@ def episodes_to_find(gap: float, pair: Pairwise, confidence: float) -> int | Non
     baseline = (counts.both + counts.only_b) / counts.pairs
     signed = gap if baseline + gap < 1 else -gap
     correlation = min(max(0.0, counts.correlation or 0.0), largest_correlation(baseline, signed))
-    return Design(baseline, signed, correlation, POWER, 1 - confidence).episodes()
+    return Design(baseline, signed, correlation, POWER, _alpha(confidence)).episodes()
+
+
+def _alpha(confidence: float) -> float:
+    return round(1 - confidence, 12)  # 0.05, not 0.050000000000000044
 
 
 def _compare(a: Contender, b: Contender, paired: bool, confidence: float) -> Pairwise:
@@ -99,10 +103,12 @@ def _compare(a: Contender, b: Contender, paired: bool, confidence: float) -> Pai
 def _entry(contender: Contender, confidence: float) -> Entry:
     outcomes = [outcome.success for run in contender.runs for outcome in run.outcomes.values()]
     errors = outcomes.count(None)
+    names = tuple(run.name for run in contender.runs)
+    if found := spread_between_seeds(contender, confidence):
+        spread, shared = found
+        return Entry(contender.name, names, Counts(*shared, errors), spread.interval, seeds=spread)
     counts = Counts(outcomes.count(True), len(outcomes) - errors, errors)
-    spread = spread_between_seeds(contender, confidence)
-    interval = spread.interval if spread else wilson(counts.successes, counts.episodes, confidence)
-    return Entry(contender.name, tuple(run.name for run in contender.runs), counts, interval, "", spread)
+    return Entry(contender.name, names, counts, wilson(counts.successes, counts.episodes, confidence))
 
 
 def _lettered(entries: Sequence[Entry], pairs: Sequence[Pairwise], alpha: float) -> list[Entry]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yardarm.comparison.outcomes import EpisodeName, Outcome, RunOutcomes
-from yardarm.errors import UsageError
+from yardarm.comparison.caveats import about_early_stop, about_missing_episodes
+from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
+from yardarm.errors import UsageError, one_line
 from yardarm.tasks import BENCHMARKS, FIRST_SEED, TaskSpec
 
 __all__ = ["LerobotAssumptions", "read_eval_info"]
@@ -24,55 +26,65 @@ class LerobotAssumptions:
     batch_size: int | None = None
 
 
-def read_eval_info(path: Path, name: str, assumed: LerobotAssumptions) -> RunOutcomes:
+def read_eval_info(path: Path, name: str, assumed: LerobotAssumptions, allow_unfinished: bool = False) -> RunOutcomes:
     """Every episode of every task; a task that was selected twice counts once."""
-    tasks = _tasks_of(path)
-    outcomes: dict[EpisodeName, Outcome] = {}
-    inferred = False
-    for task in tasks:
-        metrics = task["metrics"]
-        known = "seeds" in metrics and "episode_indices" in metrics
-        inferred |= not known
-        label = _label(task)
-        first_batch = None if known or not label.startswith(f"{LIBERO}/") else assumed.batch_size or 1
-        for place, success in enumerate(metrics["successes"]):
-            index = int(metrics["episode_indices"][place]) if known else place
-            seed = int(metrics["seeds"][place]) if known else assumed.seed + place
-            pairable = first_batch is None or index < first_batch
-            outcomes[EpisodeName(label, index, seed)] = Outcome(bool(success), pairable=pairable)
-        for error in metrics.get("errors", ()):
-            outcomes[EpisodeName(label, int(error["episode_index"]), int(error["seed"]))] = Outcome(None)
-    notes = _notes(path, outcomes, assumed) if inferred else ()
-    return RunOutcomes(name, path, outcomes, records_starts=False, notes=notes)
-
-
-def _tasks_of(path: Path) -> list[dict[str, Any]]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        tasks = content["per_task"]
-        for task in tasks:
-            task["task_group"], task["task_id"], task["metrics"]["successes"]
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
-    except (KeyError, TypeError) as error:
-        raise UsageError(f"{path} is not an eval_info.json of LeRobot's: it lacks {error}") from error
-    if not any(task["metrics"]["successes"] for task in tasks):
+    try:
+        return _read(content, path, name, assumed, allow_unfinished)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise UsageError(f"{path} is not an eval_info.json of LeRobot's or Yardarm's ({one_line(error)})") from error
+
+
+def _read(
+    content: dict[str, Any], path: Path, name: str, assumed: LerobotAssumptions, allow_unfinished: bool
+) -> RunOutcomes:
+    outcomes: dict[EpisodeName, EpisodeOutcome] = {}
+    for task in content["per_task"]:
+        outcomes.update(_episodes(task, assumed))
+    if not outcomes:
         raise UsageError(f"{path} has no episodes")
-    return tasks
+    overall = content.get("overall") or {}
+    stopping, planned = overall.get("stopping"), overall.get("planned_episodes", len(outcomes))
+    notes = list(about_early_stop(path, stopping))
+    if len(outcomes) < planned and not (stopping or {}).get("decision"):
+        notes += about_missing_episodes(path, len(outcomes), planned, allowed=allow_unfinished, go_on="finish it first")
+    if not all(_knows_seeds(task) for task in content["per_task"]):
+        notes += _inferred(path, outcomes, assumed)
+    return RunOutcomes(name, path, outcomes, notes=tuple(notes))
 
 
-def _notes(path: Path, outcomes: dict[EpisodeName, Outcome], assumed: LerobotAssumptions) -> tuple[str, ...]:
-    notes = [
+def _knows_seeds(task: dict[str, Any]) -> bool:
+    return "seeds" in task["metrics"] and "episode_indices" in task["metrics"]
+
+
+def _episodes(task: dict[str, Any], assumed: LerobotAssumptions) -> Iterator[tuple[EpisodeName, EpisodeOutcome]]:
+    metrics, label, known = task["metrics"], _label(task), _knows_seeds(task)
+    first_batch = None if known or not label.startswith(f"{LIBERO}/") else assumed.batch_size or 1
+    for place, success in enumerate(metrics["successes"]):
+        if not isinstance(metrics["successes"], list) or success not in (True, False):
+            raise ValueError(f"success {place} of {label} is {success!r}")
+        index = int(metrics["episode_indices"][place]) if known else place
+        seed = int(metrics["seeds"][place]) if known else assumed.seed + place
+        pairable = first_batch is None or index < first_batch
+        yield EpisodeName(label, index, seed), EpisodeOutcome(bool(success), pairable=pairable)
+    for error in metrics.get("errors", ()):
+        yield EpisodeName(label, int(error["episode_index"]), int(error["seed"])), EpisodeOutcome(None)
+
+
+def _inferred(path: Path, outcomes: dict[EpisodeName, EpisodeOutcome], assumed: LerobotAssumptions) -> Iterator[str]:
+    yield (
         f"{path}: LeRobot does not write seeds down; inferred as {assumed.seed} + the episode's index, as by --seed="
         f"{assumed.seed} (say otherwise with --lerobot.seed)"
-    ]
+    )
     if any(not outcome.pairable for outcome in outcomes.values()):
         size = f"--eval.batch_size={assumed.batch_size}" if assumed.batch_size else "unknown (--lerobot.batch_size)"
-        notes.append(
+        yield (
             f"{path}: in LeRobot's LIBERO only the first batch begins where its seeds say, so only that is paired; its "
             f"size: {size}{'' if assumed.batch_size else ', so one episode of each task'}"
         )
-    return tuple(notes)
 
 
 def _label(task: dict[str, Any]) -> str:

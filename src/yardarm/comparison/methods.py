@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from yardarm.comparison.outcomes import EpisodeName, RunOutcomes
 from yardarm.comparison.pairing import same_start
-from yardarm.comparison.pairwise import Difference, Pairwise
+from yardarm.comparison.pairwise import Difference, Pairwise, adjusted, differing_options, left_out
 from yardarm.errors import UsageError
-from yardarm.stats import CONFIDENCE, SeedSpread, TaskCounts, holm, method_difference, seed_spread
+from yardarm.stats import CONFIDENCE, SeedSpread, TaskCounts, method_difference, seed_spread
 
 __all__ = ["Contender", "compare_methods", "contenders", "spread_between_seeds"]
+
+NOT_SHARED = "ended in errors, or are not in all runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,9 @@ def contenders(runs: Sequence[RunOutcomes]) -> list[Contender]:
         for seed in seeds:
             if seeds.count(seed) > 1:
                 twice = " and ".join(run.name for run in own if run.training_seed == seed)
+                which = "no training seed" if seed is None else f"training seed {seed}"
                 raise UsageError(
-                    f"{twice} are both of method '{own[0].method}' with training seed {seed}; give each run its own "
+                    f"{twice} are both of method '{own[0].method}' with {which}; give each run its own "
                     "--training_seed, or compare them without the other"
                 )
         name = f"{own[0].method} ({len(own)} training seeds)" if len(own) > 1 else own[0].name
@@ -44,21 +47,25 @@ def contenders(runs: Sequence[RunOutcomes]) -> list[Contender]:
     return found
 
 
-def spread_between_seeds(contender: Contender, confidence: float = CONFIDENCE) -> SeedSpread | None:
-    """How far a method's training seeds lie apart, on the episodes that all of them have."""
-    names = _common(contender.runs)
+def spread_between_seeds(contender: Contender, confidence: float = CONFIDENCE) -> tuple[SeedSpread, TaskCounts] | None:
+    """How far a method's training seeds lie apart, on the episodes that all of them have; and how these went."""
+    names = common_episodes(contender.runs)
     if len(contender.runs) < 2 or len(names) < 2:
         return None
-    return seed_spread(_table(contender.runs, names), confidence)
+    table = _table(contender.runs, names)
+    return seed_spread(table, confidence), _counts(table)
 
 
 def compare_methods(a: Contender, b: Contender, paired: bool = True, confidence: float = CONFIDENCE) -> Pairwise:
     """Compare the means over training seeds, with new seeds and new episodes in mind."""
-    both = _common([*a.runs, *b.runs]) if paired else []
-    names_a, names_b = (both, both) if both else (_common(a.runs), _common(b.runs))
+    both = common_episodes([*a.runs, *b.runs]) if paired else []
+    names_a, names_b = (both, both) if both else (common_episodes(a.runs), common_episodes(b.runs))
     tasks = [task for task in dict.fromkeys(name.task for name in names_a) if task in {name.task for name in names_b}]
     if not tasks:
-        raise UsageError(f"{a.name} and {b.name} have no task in common that all their runs have")
+        raise UsageError(
+            f"{a.name} and {b.name} have no task of which all runs of each have finished the same episodes, from the "
+            "same beginnings; compare runs one by one"
+        )
     by_a = {task: [name for name in names_a if name.task == task] for task in tasks}
     by_b = {task: [name for name in names_b if name.task == task] for task in tasks}
 
@@ -68,23 +75,30 @@ def compare_methods(a: Contender, b: Contender, paired: bool = True, confidence:
         found = method_difference(table_a, table_b, bool(both), confidence)
         return Difference(label, _counts(table_a), _counts(table_b), found.difference, found.interval, found.p_value)
 
-    rows = [row(task, [task]) for task in tasks]
-    adjusted = holm([one.p_value for one in rows])
+    unmatched = _unmatched(a, by_a), _unmatched(b, by_b)
     return Pairwise(
         a=a.name,
         b=b.name,
         method="training seeds",
         overall=row("", tasks),
-        tasks=tuple(replace(one, p_adjusted=value) for one, value in zip(rows, adjusted, strict=True)),
+        tasks=adjusted([row(task, [task]) for task in tasks]),
         pairs=len(both),
-        notes=tuple(_notes(a, b, bool(both))),
+        unmatched_a=unmatched[0],
+        unmatched_b=unmatched[1],
+        notes=(*_notes(a, b, asked=not paired, paired=bool(both)), *left_out(a.name, b.name, unmatched, NOT_SHARED)),
     )
 
 
-def _notes(a: Contender, b: Contender, paired: bool) -> list[str]:
-    notes = []
+def _unmatched(contender: Contender, used: Mapping[str, Sequence[EpisodeName]]) -> int:
+    """How many episodes of all its runs do not take part."""
+    return sum(len(run.outcomes) for run in contender.runs) - len(contender.runs) * sum(map(len, used.values()))
+
+
+def _notes(a: Contender, b: Contender, *, asked: bool, paired: bool) -> list[str]:
+    notes = differing_options(a.runs[0], b.runs[0])
     if not paired:
-        notes.append(f"{a.name} and {b.name} are not paired: their runs have no episode that all share")
+        reason = "as asked for" if asked else "their runs have no episode that all share"
+        notes.append(f"{a.name} and {b.name} are not paired ({reason})")
     for one in (a, b):
         if len(one.runs) == 1:
             notes.append(
@@ -94,7 +108,7 @@ def _notes(a: Contender, b: Contender, paired: bool) -> list[str]:
     return notes
 
 
-def _common(runs: Sequence[RunOutcomes]) -> list[EpisodeName]:
+def common_episodes(runs: Sequence[RunOutcomes]) -> list[EpisodeName]:
     """Episodes that all runs have finished, from the same beginning."""
     first, *others = runs
     return [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["EpisodeName", "Outcome", "RunOutcomes"]
+__all__ = ["EpisodeName", "EpisodeOutcome", "RunOutcomes"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,7 +26,7 @@ def _unknown_start() -> np.ndarray | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EpisodeOutcome:
     """How an episode ended, and where it began."""
 
     success: bool | None
@@ -44,12 +44,10 @@ class RunOutcomes:
 
     name: str
     path: Path
-    outcomes: Mapping[EpisodeName, Outcome]
+    outcomes: Mapping[EpisodeName, EpisodeOutcome]
     policy: str = ""
     method: str | None = None
     training_seed: int | None = None
-    records_starts: bool = True
-    """Whether initial states were recorded, so that pairs can be checked."""
     env: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """The environment's options, by benchmark and suite."""
     notes: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yardarm.comparison.outcomes import EpisodeName, Outcome, RunOutcomes
+from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
 
 __all__ = ["Pair", "Pairing", "find_pairs", "same_start"]
 
@@ -39,14 +39,13 @@ class Pairing:
     unmatched_b: int
     different_starts: int
     """Episodes with the same seed that begin in different states."""
-    checked: bool
-    """Whether initial states could be compared."""
+    unchecked: int
+    """Pairs whose initial states could not be compared, because they are not recorded in both."""
 
 
 def find_pairs(a: RunOutcomes, b: RunOutcomes) -> Pairing:
     """Pair episodes by task, index and seed, and by where they begin, as far as that is recorded."""
-    checked = a.records_starts and b.records_starts
-    pairs, different = [], 0
+    pairs, different, unchecked = [], 0, 0
     for name, own in a.outcomes.items():
         other = b.outcomes.get(name)
         if other is None or not own.pairable or not other.pairable:
@@ -55,11 +54,12 @@ def find_pairs(a: RunOutcomes, b: RunOutcomes) -> Pairing:
             different += 1
             continue
         pairs.append(Pair(name, own.success, other.success))
+        unchecked += pairs[-1].known and None in (own.start_hash, other.start_hash)
     count = len(pairs)
-    return Pairing(tuple(pairs), len(a.outcomes) - count, len(b.outcomes) - count, different, checked)
+    return Pairing(tuple(pairs), len(a.outcomes) - count, len(b.outcomes) - count, different, unchecked)
 
 
-def same_start(one: Outcome, other: Outcome) -> bool:
+def same_start(one: EpisodeOutcome, other: EpisodeOutcome) -> bool:
     """Whether two episodes begin in the same physical state, up to rounding; what is not recorded is trusted."""
     if None in (one.success, other.success, one.start_hash, other.start_hash):
         return True

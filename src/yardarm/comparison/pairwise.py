@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from yardarm.comparison.outcomes import RunOutcomes
@@ -21,12 +22,15 @@ from yardarm.stats import (
     newcombe,
 )
 
-__all__ = ["Difference", "ErrorReadings", "Pairwise", "compare_two", "episodes"]
+__all__ = ["Difference", "ErrorReadings", "Pairwise", "adjusted", "compare_two", "differing_options", "left_out"]
+
+Outcomes = Sequence[bool | None]
+OTHER_STARTS = "begin in different states, or in states that cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The rate of A less the rate of B, on one task or on all."""
+    """The rate of A less the rate of B, on one task or on all; nan if nothing is known."""
 
     task: str
     a: TaskCounts
@@ -49,6 +53,14 @@ class ErrorReadings:
     lowest: float
     highest: float
 
+    @classmethod
+    def of(cls, a: Outcomes, b: Outcomes) -> ErrorReadings | None:
+        """None if there are no errors."""
+        if None not in a and None not in b:
+            return None
+        lowest, highest = _rate(a, error=False) - _rate(b, error=True), _rate(a, error=True) - _rate(b, error=False)
+        return cls(list(a).count(None), list(b).count(None), lowest, highest)
+
 
 @dataclass(frozen=True, slots=True)
 class Pairwise:
@@ -63,7 +75,7 @@ class Pairwise:
     pairs: int = 0
     unmatched_a: int = 0
     unmatched_b: int = 0
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def better(self, alpha: float) -> str | None:
         """The run that is better at this level, or None if that cannot be told."""
@@ -83,25 +95,25 @@ def compare_two(a: RunOutcomes, b: RunOutcomes, paired: bool = True, confidence:
     pairing = find_pairs(a, b)
     if paired and pairing.pairs:
         return _paired(a, b, pairing, confidence)
-    return _unpaired(a, b, common, pairing, asked=not paired, confidence=confidence)
+    reason = _why_unpaired(pairing) if paired else "as asked for"
+    return _unpaired(a, b, common, reason, confidence)
 
 
 def _paired(a: RunOutcomes, b: RunOutcomes, pairing: Pairing, confidence: float) -> Pairwise:
     by_task: dict[str, list[Pair]] = {}
     for pair in pairing.pairs:
         by_task.setdefault(pair.name.task, []).append(pair)
-    rows = [_paired_difference(task, pairs, confidence) for task, pairs in by_task.items()]
     return Pairwise(
-        a.name,
-        b.name,
-        "mcnemar",
-        _paired_difference("", pairing.pairs, confidence),
-        _adjusted(rows),
-        _paired_readings(pairing.pairs),
-        len(pairing.pairs),
-        pairing.unmatched_a,
-        pairing.unmatched_b,
-        (*_differing_options(a, b), *_pairing_notes(a, b, pairing)),
+        a=a.name,
+        b=b.name,
+        method="mcnemar",
+        overall=_paired_difference("", pairing.pairs, confidence),
+        tasks=adjusted([_paired_difference(task, pairs, confidence) for task, pairs in by_task.items()]),
+        errors=ErrorReadings.of([pair.a for pair in pairing.pairs], [pair.b for pair in pairing.pairs]),
+        pairs=len(pairing.pairs),
+        unmatched_a=pairing.unmatched_a,
+        unmatched_b=pairing.unmatched_b,
+        notes=(*differing_options(a, b), *_pairing_notes(a, b, pairing)),
     )
 
 
@@ -112,76 +124,48 @@ def _paired_difference(task: str, pairs: Sequence[Pair], confidence: float) -> D
     return Difference(task, a, b, counts.difference, bonett_price(counts, confidence), mcnemar(counts), counts)
 
 
-def _paired_readings(pairs: Sequence[Pair]) -> ErrorReadings | None:
-    if all(pair.known for pair in pairs):
-        return None
-    return _readings([pair.a for pair in pairs], [pair.b for pair in pairs])
-
-
-def _readings(a: Sequence[bool | None], b: Sequence[bool | None]) -> ErrorReadings:
-    def rate(outcomes: Sequence[bool | None], error: bool) -> float:
-        return sum(error if outcome is None else outcome for outcome in outcomes) / len(outcomes)
-
-    return ErrorReadings(a.count(None), b.count(None), rate(a, False) - rate(b, True), rate(a, True) - rate(b, False))
-
-
-def _unpaired(
-    a: RunOutcomes, b: RunOutcomes, common: Sequence[str], pairing: Pairing, *, asked: bool, confidence: float
-) -> Pairwise:
-    own_a, own_b = _alike(a, b, common)
+def _unpaired(a: RunOutcomes, b: RunOutcomes, common: Sequence[str], reason: str, confidence: float) -> Pairwise:
+    own_a, own_b = _alike(_by_task(a, common), _by_task(b, common))
     rows = [_unpaired_difference(task, own_a[task], own_b[task], confidence) for task in common]
     all_a = [outcome for task in common for outcome in own_a[task]]
     all_b = [outcome for task in common for outcome in own_b[task]]
-    reason = "as asked for" if asked else _why_unpaired(pairing)
-    notes = [
+    overall = _unpaired_difference("", all_a, all_b, confidence) if len(rows) > 1 else replace(rows[0], task="")
+    unmatched = len(a.outcomes) - len(all_a), len(b.outcomes) - len(all_b)
+    why = (
         f"not paired ({reason}): rates of different episodes are compared, by Boschloo's test, which needs more of them"
-    ]
-    if None in all_a or None in all_b:
-        errors = _readings(all_a, all_b)
-    else:
-        errors = None
-    used = sum(len(own_a[task]) for task in common), sum(len(own_b[task]) for task in common)
+    )
+    weights = "have no task in common, or would give a task another weight in one run than in the other"
     return Pairwise(
-        a.name,
-        b.name,
-        "boschloo",
-        _unpaired_difference("", all_a, all_b, confidence),
-        _adjusted(rows),
-        errors,
-        0,
-        len(a.outcomes) - used[0],
-        len(b.outcomes) - used[1],
-        (*_differing_options(a, b), *notes),
+        a=a.name,
+        b=b.name,
+        method="boschloo",
+        overall=overall,
+        tasks=adjusted(rows),
+        errors=ErrorReadings.of(all_a, all_b),
+        unmatched_a=unmatched[0],
+        unmatched_b=unmatched[1],
+        notes=(*differing_options(a, b), why, *left_out(a.name, b.name, unmatched, weights)),
     )
 
 
-def _unpaired_difference(
-    task: str, a: Sequence[bool | None], b: Sequence[bool | None], confidence: float
-) -> Difference:
-    counts_a = TaskCounts(a.count(True), len(a) - a.count(None))
-    counts_b = TaskCounts(b.count(True), len(b) - b.count(None))
-    if counts_a.trials and counts_b.trials:
-        difference = counts_a.successes / counts_a.trials - counts_b.successes / counts_b.trials
-    else:
-        difference = float("nan")
+def _unpaired_difference(task: str, a: Outcomes, b: Outcomes, confidence: float) -> Difference:
+    counts_a, counts_b = _counts(a), _counts(b)
+    known = counts_a.trials and counts_b.trials
+    difference = counts_a.successes / counts_a.trials - counts_b.successes / counts_b.trials if known else math.nan
     interval = newcombe(counts_a, counts_b, confidence)
     return Difference(task, counts_a, counts_b, difference, interval, boschloo(counts_a, counts_b))
 
 
-def _alike(
-    a: RunOutcomes, b: RunOutcomes, common: Sequence[str]
-) -> tuple[dict[str, list[bool | None]], dict[str, list[bool | None]]]:
-    """The outcomes by task. Where the runs weigh tasks differently, only as many of each task as both have."""
-    own_a, own_b = episodes(a, common), episodes(b, common)
-    ratios = {len(own_a[task]) / len(own_b[task]) for task in common}
-    if len(ratios) > 1:
-        for task in common:
-            shorter = min(len(own_a[task]), len(own_b[task]))
-            own_a[task], own_b[task] = own_a[task][:shorter], own_b[task][:shorter]
-    return own_a, own_b
+def _counts(outcomes: Outcomes) -> TaskCounts:
+    known = [outcome for outcome in outcomes if outcome is not None]
+    return TaskCounts(sum(known), len(known))
 
 
-def episodes(run: RunOutcomes, tasks: Sequence[str]) -> dict[str, list[bool | None]]:
+def _rate(outcomes: Outcomes, *, error: bool) -> float:
+    return sum(error if outcome is None else outcome for outcome in outcomes) / len(outcomes)
+
+
+def _by_task(run: RunOutcomes, tasks: Sequence[str]) -> dict[str, list[bool | None]]:
     """The outcomes of some tasks, in the order of their index."""
     found: dict[str, list[bool | None]] = {task: [] for task in tasks}
     for name in sorted(run.outcomes):
@@ -190,34 +174,30 @@ def episodes(run: RunOutcomes, tasks: Sequence[str]) -> dict[str, list[bool | No
     return found
 
 
-def _adjusted(rows: Sequence[Difference]) -> tuple[Difference, ...]:
-    adjusted = holm([row.p_value for row in rows])
-    return tuple(replace(row, p_adjusted=value) for row, value in zip(rows, adjusted, strict=True))
+def _alike(
+    a: dict[str, list[bool | None]], b: dict[str, list[bool | None]]
+) -> tuple[dict[str, list[bool | None]], dict[str, list[bool | None]]]:
+    """Where the runs weigh tasks differently, only as many episodes of each task as both have."""
+    if len({len(a[task]) / len(b[task]) for task in a}) == 1:
+        return a, b
+    shorter = {task: min(len(a[task]), len(b[task])) for task in a}
+    return {task: a[task][: shorter[task]] for task in a}, {task: b[task][: shorter[task]] for task in b}
 
 
-def _why_unpaired(pairing: Pairing) -> str:
-    if pairing.different_starts:
-        return f"{pairing.different_starts} episodes have the same seed but begin in different states"
-    return "no task, index and seed is in both runs"
+def adjusted(rows: Sequence[Difference]) -> tuple[Difference, ...]:
+    """The rows with p-values that allow for their number."""
+    values = holm([row.p_value for row in rows])
+    return tuple(replace(row, p_adjusted=value) for row, value in zip(rows, values, strict=True))
 
 
-def _pairing_notes(a: RunOutcomes, b: RunOutcomes, pairing: Pairing) -> list[str]:
-    notes = []
-    if pairing.different_starts:
-        notes.append(
-            f"{pairing.different_starts} episodes have the same seed but begin in different states, and are left out"
-        )
-    if not pairing.checked:
-        notes.append("paired by task, index and seed alone: initial states are not recorded in both runs")
-    if pairing.unmatched_a or pairing.unmatched_b:
-        notes.append(
-            f"{pairing.unmatched_a} episodes of {a.name} and {pairing.unmatched_b} of {b.name} have no partner, and "
-            "are left out; --unpaired=true compares the rates of all"
-        )
-    return notes
+def left_out(a: str, b: str, unmatched: tuple[int, int], reason: str) -> list[str]:
+    """Say what does not take part, and why."""
+    if not any(unmatched):
+        return []
+    return [f"{unmatched[0]} episodes of {a} and {unmatched[1]} of {b} {reason}; they are left out"]
 
 
-def _differing_options(a: RunOutcomes, b: RunOutcomes) -> list[str]:
+def differing_options(a: RunOutcomes, b: RunOutcomes) -> list[str]:
     """Policies may look at their world differently, but it should be the same world."""
     notes = []
     for world in [world for world in a.env if world in b.env]:
@@ -227,3 +207,22 @@ def _differing_options(a: RunOutcomes, b: RunOutcomes) -> list[str]:
             values = "; ".join(f"{name}: {one.get(name)} and {other.get(name)}" for name in changed)
             notes.append(f"{a.name} and {b.name} have different options of {world} ({values})")
     return notes
+
+
+def _why_unpaired(pairing: Pairing) -> str:
+    if pairing.different_starts:
+        return f"{pairing.different_starts} episodes have the same seed but {OTHER_STARTS}"
+    return "no task, index and seed is in both runs"
+
+
+def _pairing_notes(a: RunOutcomes, b: RunOutcomes, pairing: Pairing) -> list[str]:
+    notes = []
+    if pairing.different_starts:
+        notes.append(f"{pairing.different_starts} episodes have the same seed but {OTHER_STARTS}; they are left out")
+    if pairing.unchecked:
+        notes.append(
+            f"{pairing.unchecked} of {len(pairing.pairs)} pairs are by task, index and seed alone: initial states are "
+            "not recorded in both runs"
+        )
+    unmatched = pairing.unmatched_a, pairing.unmatched_b
+    return notes + left_out(a.name, b.name, unmatched, "have no partner (--unpaired=true compares the rates of all)")

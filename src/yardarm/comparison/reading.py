@@ -11,7 +11,7 @@ from yardarm.comparison.yardarm_run import read_yardarm_run
 from yardarm.errors import UsageError
 from yardarm.results import RunFolder
 
-__all__ = ["read_runs"]
+__all__ = ["read_runs", "run_folder"]
 
 
 def read_runs(
@@ -19,12 +19,19 @@ def read_runs(
 ) -> list[RunOutcomes]:
     """Read runs of Yardarm's (their folders) and of LeRobot's (``eval_info.json``, or the folder that has it)."""
     places = [path.absolute() for path in paths]
-    for path in places:
-        if places.count(path) > 1:
+    folders = [run_folder(path) for path in places]
+    for path, folder in zip(paths, folders, strict=True):
+        if folders.count(folder) > 1:
             raise UsageError(f"{path} is given twice; a run does not differ from itself")
     names = _short_names(places)
     assumed = assumed or LerobotAssumptions()
     return [_read(path, name, assumed, allow_unfinished) for path, name in zip(places, names, strict=True)]
+
+
+def run_folder(path: Path) -> Path:
+    """The one name of a run's folder, whatever it was called by."""
+    whole = path.resolve()
+    return whole.parent if whole.name == "eval_info.json" else whole
 
 
 def _read(path: Path, name: str, assumed: LerobotAssumptions, allow_unfinished: bool) -> RunOutcomes:
@@ -32,9 +39,9 @@ def _read(path: Path, name: str, assumed: LerobotAssumptions, allow_unfinished: 
     if folder.manifest.exists():
         run = read_yardarm_run(folder, name, allow_unfinished)
     elif path.is_file():
-        run = read_eval_info(path, name, assumed)
+        run = read_eval_info(path, name, assumed, allow_unfinished)
     elif folder.eval_info.is_file():
-        run = read_eval_info(folder.eval_info, name, assumed)
+        run = read_eval_info(folder.eval_info, name, assumed, allow_unfinished)
     elif not path.exists():
         raise UsageError(f"there is no run {path}")
     else:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from yardarm.comparison import run_folder
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.stopping import DECIDED, PRECISION, RULES
 from yardarm.policies import Policy, PolicySpec
@@ -18,6 +19,7 @@ __all__ = ["MOST_WORKERS", "EvalConfig", "EvalOptions"]
 MOST_WORKERS = 64
 MOST_EPISODES = 100_000
 LONGEST_NAME = 100
+HALF_WIDTH = 0.05
 
 
 @dataclass
@@ -32,7 +34,9 @@ class EvalOptions:
     timeout_s: float = option(300.0, "a worker that says nothing for so long is replaced")
     max_retries: int = option(2, "how often an episode is run again after its worker failed")
     stop: str = option("", "stop early: decided (needs --against), or precision; n_episodes is then the most")
-    half_width: float = option(0.05, "of --eval.stop=precision: how near to the true rate is near enough")
+    half_width: float = option(
+        HALF_WIDTH, "of --eval.stop=precision: half the width of the interval that is narrow enough"
+    )
     confidence: float = option(CONFIDENCE, "of intervals, and of the decision to stop")
     interval: str = option("", "of a success rate: wilson, clopper_pearson, or anytime [wilson; anytime with stop]")
     over_tasks: str = option("pooled", "over several tasks: pooled, stratified, or clustered (new tasks like these)")
@@ -51,6 +55,8 @@ class EvalOptions:
             raise UsageError(
                 "--eval.stop has intervals of its own: --eval.interval and --eval.over_tasks are for a fixed number"
             )
+        if self.half_width != HALF_WIDTH and self.stop != PRECISION:
+            raise UsageError(f"--eval.half_width={self.half_width} is for --eval.stop=precision")
         if not 0 < self.half_width < 0.5:
             raise UsageError(f"--eval.half_width must lie between 0 and 0.5, got {self.half_width}")
         positive("--eval.timeout_s", self.timeout_s)
@@ -64,6 +70,10 @@ class EvalOptions:
         # Who stops when it suits must not use an interval for a number of episodes that was fixed before.
         usual = "anytime" if self.stop else "wilson"
         return Uncertainty(self.confidence, self.interval or usual, self.over_tasks)
+
+
+def _same_run(one: Path, other: Path) -> bool:
+    return run_folder(one) == run_folder(other)
 
 
 def _one_of(flag: str, value: str, known: Collection[str]) -> None:
@@ -121,5 +131,5 @@ class EvalConfig:
             raise UsageError("--eval.stop=precision is for one policy alone; with --against it is --eval.stop=decided")
         if isinstance(self.against, Path) and not self.against.exists():
             raise UsageError(f"--against={self.against}: there is no such run")
-        if isinstance(self.against, Path) and self.output_dir and self.against.resolve() == self.output_dir.resolve():
+        if isinstance(self.against, Path) and self.output_dir and _same_run(self.against, self.output_dir):
             raise UsageError(f"--against={self.against} is the --output_dir: a run does not differ from itself")

@@ -146,6 +146,10 @@ def against_from_data(data: Any) -> Path | PolicySpec | None:
     if data is None or isinstance(data, Mapping):
         return None if data is None else policy_from_data(data)
     text = str(data)
+    if text == "null":
+        return None
+    if not text:
+        raise UsageError("--against is empty: give a run's folder, a checkpoint, or the name of a policy")
     path = Path(text).expanduser()
     if path.is_file() or any((path / name).is_file() for name in ("manifest.json", "eval_info.json")):
         return path.absolute()

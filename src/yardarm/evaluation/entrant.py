@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from yardarm.comparison import Outcome, outcome_of
+from yardarm.comparison import EpisodeOutcome, outcome_of
+from yardarm.errors import UsageError
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
 from yardarm.evaluation.exactness import fix_batching
@@ -18,7 +19,7 @@ from yardarm.evaluation.filming import Filming
 from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.scheduler import EpisodeResult
-from yardarm.evaluation.stopping import Design
+from yardarm.evaluation.stopping import Declaration
 from yardarm.policies import LoadedPolicy
 from yardarm.results import (
     EpisodeRecord,
@@ -72,9 +73,13 @@ class Entrant:
         """What is known of an episode."""
         return self.journal.records.get(self.plan.key(episode))
 
-    def outcome_of(self, record: EpisodeRecord) -> Outcome:
+    def outcome_of(self, record: EpisodeRecord) -> EpisodeOutcome:
         """How an episode went, and where it began."""
         return outcome_of(self.folder, record)
+
+    def played(self) -> int:
+        """How many episodes of the plan are on disk, counted or not."""
+        return sum(self.plan.key(episode) in self.journal.records for episode in self.plan.episodes())
 
     def keep(self, result: EpisodeResult, place: int | None) -> EpisodeRecord:
         """Store what was played, and have the episode count."""
@@ -89,8 +94,6 @@ class Entrant:
         records = [self.journal.records[key] for key in keys if key in self.journal.records]
         counting = counted(records, stopping)
         result = summarise(self.folder.path, self.plan.tasks, counting, len(keys), self.manifest.wall_s)
-        if stopping is not None:
-            stopping = {**stopping, "uncounted": len(records) - len(counting)}
         return replace(result, uncertainty=self.config.eval.uncertainty, stopping=stopping)
 
     def write_summary(self, result: RunResult) -> None:
@@ -124,28 +127,41 @@ class Entrant:
 
 @contextlib.contextmanager
 def open_entrants(
-    config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, design: Design | None
+    config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, declared: Declaration | None
 ) -> Iterator[list[Entrant]]:
     """The run's policy in the run's folder, and the second one, if there is one, in a folder inside of it."""
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(_open_entrant(config, policies[0], plan, design))
+        first = stack.enter_context(_open_entrant(config, policies[0], plan, declared))
         entrants = [first]
         for policy in policies[1:]:
-            mirrored = replace(design, against=policies[0].id) if design else None
+            mirrored = replace(declared, against=policies[0].id) if declared else None
             own = _config_of_opponent(config, policy, first.folder.path / OPPONENT_FOLDER)
             entrants.append(stack.enter_context(_open_entrant(own, policy, plan, mirrored)))
         yield entrants
 
 
 @contextlib.contextmanager
-def _open_entrant(config: EvalConfig, policy: LoadedPolicy, plan: Plan, design: Design | None) -> Iterator[Entrant]:
-    plan = replace(plan, policy_id=policy.id, stopping=design.to_json() if design else None)
+def _open_entrant(
+    config: EvalConfig, policy: LoadedPolicy, plan: Plan, declared: Declaration | None
+) -> Iterator[Entrant]:
+    plan = replace(plan, policy_id=policy.id, stopping=declared.to_json() if declared else None)
     folder = open_folder(config, plan)
-    named = {"method": config.method, "training_seed": config.training_seed}
-    content = {**plan.to_json(), **{name: value for name, value in named.items() if value is not None}}
+    content = {**plan.to_json(), **_names(config, folder)}
     filming = Filming(folder, plan, config.eval.videos)
     with Journal(folder.journal) as journal, contextlib.closing(filming):
         yield Entrant(config, policy, plan, journal, Manifest(folder, content), filming)
+
+
+def _names(config: EvalConfig, folder: RunFolder) -> dict[str, Any]:
+    """The method and the training seed, which a run keeps."""
+    stored = folder.read_manifest() if folder.manifest.exists() else {}
+    given = {"method": config.method, "training_seed": config.training_seed}
+    for name, value in given.items():
+        if value is not None and stored.get(name, value) != value:
+            raise UsageError(
+                f"{folder.path} was made with --{name}={stored[name]}, not {value}; choose another --output_dir"
+            )
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _config_of_opponent(config: EvalConfig, policy: LoadedPolicy, path: Path) -> EvalConfig:

@@ -50,7 +50,7 @@ def _why_not(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
 def _flags(stopping: dict[str, Any] | None) -> str:
     if not stopping:
         return "no early stopping"
-    names = {"rule": "--eval.stop", "against": "--against"}
+    names = {"rule": "--eval.stop", "against": "--against", "outcomes": "outcomes"}
     return " ".join(f"{names.get(name, f'--eval.{name}')}={value}" for name, value in stopping.items())
 
 

@@ -10,7 +10,7 @@ from yardarm.evaluation.entrant import Entrant
 from yardarm.evaluation.opponent import StoredOpponent
 from yardarm.evaluation.order import planned_order
 from yardarm.evaluation.queue import Job
-from yardarm.evaluation.stopping import Design, Referee, make_referee
+from yardarm.evaluation.stopping import Declaration, Referee, make_referee
 from yardarm.results import EpisodeRecord
 
 __all__ = ["Judgement"]
@@ -20,18 +20,18 @@ __all__ = ["Judgement"]
 class Judgement:
     """Who plays, what was declared, and the referee who hears of all outcomes."""
 
-    design: Design
+    declared: Declaration
     entrants: Sequence[Entrant]
     referee: Referee
 
     @classmethod
-    def begin(cls, design: Design, entrants: Sequence[Entrant], opponent: StoredOpponent | None) -> Judgement:
+    def begin(cls, declared: Declaration, entrants: Sequence[Entrant], opponent: StoredOpponent | None) -> Judgement:
         """Judge what earlier sessions have played; the same decision comes out, if one was made."""
-        referee = make_referee(design, planned_order(entrants[0].plan))
+        referee = make_referee(declared, planned_order(entrants[0].plan))
         if opponent is not None:
             for episode in referee.order:
                 referee.hear(1, episode, opponent.outcome(episode))
-        judgement = cls(design, entrants, referee)
+        judgement = cls(declared, entrants, referee)
         judgement._recall()
         return judgement
 
@@ -62,8 +62,8 @@ class Judgement:
 
     def state(self) -> dict[str, Any]:
         """What was declared, and what it has come to."""
-        names = {"a": self.entrants[0].policy.id, **({"b": self.design.against} if self.design.against else {})}
-        return {**self.design.to_json(), **names, "players": len(self.entrants), **self.referee.state()}
+        names = {"a": self.entrants[0].policy.id, **({"b": self.declared.against} if self.declared.against else {})}
+        return {**self.declared.to_json(), **names, "players": len(self.entrants), **self.referee.state()}
 
     def _recall(self) -> None:
         """Hear of stored episodes. An error whose turn had come stays dropped; others are tried again."""

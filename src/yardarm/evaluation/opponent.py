@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from yardarm.comparison import EpisodeName, Outcome, RunOutcomes, read_runs
+from yardarm.comparison import EpisodeName, EpisodeOutcome, RunOutcomes, read_runs
 from yardarm.errors import UsageError
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["StoredOpponent"]
+__all__ = ["StoredOpponent", "read_opponent"]
+
+
+def read_opponent(path: Path, planned: Sequence[EpisodeSpec]) -> RunOutcomes:
+    """Read a run, and see that it has any of the tasks."""
+    (run,) = read_runs([path])
+    tasks = list(dict.fromkeys(_name(episode).task for episode in planned))
+    if not set(tasks) & set(run.tasks):
+        raise UsageError(
+            f"--against={path} has none of these tasks: it has {', '.join(run.tasks[:3])}, not {', '.join(tasks[:3])}"
+        )
+    return run
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +35,7 @@ class StoredOpponent:
     @classmethod
     def read(cls, path: Path, planned: Sequence[EpisodeSpec]) -> StoredOpponent:
         """Read a run, and see that it has every planned episode: a partner that lacks some would choose the sample."""
-        (run,) = read_runs([path])
+        run = read_opponent(path, planned)
         missing = [episode for episode in planned if not _pairable(run, episode)]
         if missing:
             first = missing[0]
@@ -33,12 +46,17 @@ class StoredOpponent:
             )
         return cls(run)
 
+    def digest(self, planned: Sequence[EpisodeSpec]) -> str:
+        """A hash of the outcomes that count: a run that was continued meanwhile is another opponent."""
+        outcomes = [[*astuple(_name(episode)), self.outcome(episode).success] for episode in planned]
+        return hashlib.sha256(json.dumps(sorted(outcomes, key=str)).encode()).hexdigest()[:12]
+
     @property
     def id(self) -> str:
         """What its results are filed under."""
         return self.run.policy or str(self.run.path)
 
-    def outcome(self, episode: EpisodeSpec) -> Outcome:
+    def outcome(self, episode: EpisodeSpec) -> EpisodeOutcome:
         """How an episode went."""
         return self.run.outcomes[_name(episode)]
 

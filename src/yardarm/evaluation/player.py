@@ -13,7 +13,7 @@ from yardarm.envs import Worker
 from yardarm.envs.messages import Rollout
 from yardarm.errors import PolicyFault
 from yardarm.evaluation.filming import Filming
-from yardarm.evaluation.inference import Inference
+from yardarm.evaluation.inference import Answer, Inference
 from yardarm.evaluation.queue import Job
 from yardarm.policies import LoadedPolicy, Look, Outcome, Request
 from yardarm.tasks import EpisodeSpec
@@ -48,12 +48,15 @@ class Player:
     `turn` is shared by players whose policies compute in this process: torch's threads are the process's.
     """
 
-    def __init__(self, policy: LoadedPolicy, filming: Filming, turn: threading.Lock | None = None) -> None:
+    def __init__(
+        self, policy: LoadedPolicy, filming: Filming, turn: threading.Lock | None = None, name: str = ""
+    ) -> None:
         self.policy = policy.policy
         self.spec = policy.spec
         self.filming = filming
         self.inference = Inference[Running](self.policy, turn) if self.policy.place == "host" else None
         self.ready: list[Running] = []
+        self._name = name
 
     def start(self, episode: EpisodeSpec) -> Any:
         """Have the policy make the state of an episode."""
@@ -62,13 +65,24 @@ class Player:
         try:
             return self.policy.start(episode)
         except Exception as error:
-            raise PolicyFault(f"the policy raised at the start of an episode:\n{traceback.format_exc()}") from error
+            raise self.fault(f"the policy raised at the start of an episode:\n{traceback.format_exc()}") from error
 
     def think(self) -> None:
         """Hand over as many of the waiting looks as there is room for."""
         while self.inference is not None and (count := self.inference.room(len(self.ready))):
             asked, self.ready = self.ready[:count], self.ready[count:]
             self.inference.submit(asked, [running.request() for running in asked])
+
+    def answers(self) -> list[Answer[Running]]:
+        """What the policy has answered since the last call."""
+        try:
+            return self.inference.collect() if self.inference else []
+        except PolicyFault as fault:
+            raise self.fault(str(fault)) from fault
+
+    def fault(self, text: str) -> PolicyFault:
+        """What went wrong, and with which policy, if there are two."""
+        return PolicyFault(f"{self._name}: {text}" if self._name else text)
 
     def say_goodbye(self, running: Running, rollout: Rollout | None) -> None:
         """Tell a policy that wants to know that an episode is over."""

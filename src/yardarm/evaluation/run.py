@@ -5,25 +5,25 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from yardarm.envs import Pool, installed_for
-from yardarm.errors import UsageError
+from yardarm.errors import SetupError, UsageError
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.entrant import Entrant, open_entrants
 from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
-from yardarm.evaluation.opponent import StoredOpponent
+from yardarm.evaluation.opponent import StoredOpponent, read_opponent
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.player import Player
 from yardarm.evaluation.preflight import check_policy_fits
 from yardarm.evaluation.queue import EpisodeQueue, Job, PlannedOrderQueue, Queue
 from yardarm.evaluation.scheduler import EpisodeResult, Scheduler
 from yardarm.evaluation.selection import select_tasks
-from yardarm.evaluation.stopping import PRECISION, Design
+from yardarm.evaluation.stopping import PRECISION, Declaration
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.evaluation.workers import how_many_workers, open_pool
 from yardarm.policies import LoadedPolicy, open_policy
@@ -34,7 +34,7 @@ __all__ = ["evaluate"]
 
 # How many jobs a worker may reach ahead of the planned order, for each worker: building a simulator costs about as much
 # as playing an episode or two.
-AHEAD = 8
+AHEAD = 4
 
 
 def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
@@ -46,11 +46,23 @@ def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     with contextlib.ExitStack() as stack:
         policies = [stack.enter_context(open_policy(config.policy, tasks, config.rename_map))]
         if config.against is not None and not isinstance(config.against, Path):
-            policies.append(stack.enter_context(open_policy(config.against, tasks)))
+            with _naming("--against"):
+                policies.append(stack.enter_context(open_policy(config.against, tasks)))
+                check_policy_fits(policies[1].policy, tasks)
             config = replace(config, against=policies[1].spec)
-        for policy in policies:
-            check_policy_fits(policy.policy, tasks)
+        check_policy_fits(policies[0].policy, tasks)
         return _evaluate(config, policies, tasks, listener)
+
+
+@contextlib.contextmanager
+def _naming(flag: str) -> Iterator[None]:
+    """Say which of two policies a mistake is about."""
+    try:
+        yield
+    except SetupError as error:
+        raise SetupError(f"{flag}: {error}") from error
+    except UsageError as error:
+        raise UsageError(f"{flag}: {error}") from error
 
 
 def _evaluate(
@@ -63,10 +75,14 @@ def _evaluate(
         if not env.python:  # another interpreter's packages are tried when its workers are started
             env.check_requirements()
     plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed)
-    opponent = _read_opponent(config, plan)
-    design = _design(config, opponent.id if opponent else policies[-1].id)
-    with open_entrants(config, policies, plan, design) as entrants:
-        judgement = Judgement.begin(design, entrants, opponent) if design else None
+    notes: tuple[str, ...] = ()
+    opponent = None
+    if isinstance(config.against, Path):
+        notes = read_opponent(config.against, plan.episodes()).notes
+        opponent = StoredOpponent.read(config.against, plan.episodes()) if config.eval.stop else None
+    declared = _declaration(config, policies, plan, opponent)
+    with open_entrants(config, policies, plan, declared) as entrants:
+        judgement = Judgement.begin(declared, entrants, opponent) if declared else None
         run = _Run(config, entrants, judgement, listener)
         try:
             run.play_missing_episodes()
@@ -80,24 +96,27 @@ def _evaluate(
             for entrant, result in zip(entrants, results, strict=True):
                 entrant.manifest.close()
                 entrant.write_summary(result)
-    notes = opponent.run.notes if opponent else ()
-    return replace(results[0], warnings=(*notes, *itertools.chain(*warnings)), against=run.compared_with())
+    return replace(
+        results[0],
+        warnings=(*notes, *itertools.chain(*warnings)),
+        against=run.compared_with(),
+        errors_of_opponent=sum(result.counts.errors for result in results[1:]),
+    )
 
 
-def _read_opponent(config: EvalConfig, plan: Plan) -> StoredOpponent | None:
-    if not isinstance(config.against, Path):
-        return None
-    return StoredOpponent.read(config.against, plan.episodes() if config.eval.stop else ())
-
-
-def _design(config: EvalConfig, opponent: str) -> Design | None:
+def _declaration(
+    config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, opponent: StoredOpponent | None
+) -> Declaration | None:
     """What is declared of early stopping."""
     options = config.eval
     if not options.stop:
         return None
+    declared = Declaration(options.stop, options.n_episodes, options.confidence)
     if options.stop == PRECISION:
-        return Design(PRECISION, options.n_episodes, options.confidence, half_width=options.half_width)
-    return Design(options.stop, options.n_episodes, options.confidence, against=opponent)
+        return replace(declared, half_width=options.half_width)
+    if opponent is None:
+        return replace(declared, against=policies[1].id)
+    return replace(declared, against=opponent.id, outcomes=opponent.digest(plan.episodes()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +157,11 @@ class _Run:
     def _play(self, jobs: Sequence[Job], pool: Pool, workers: int) -> None:
         """Play until all is played, or enough of it."""
         turn = threading.Lock() if len(self.entrants) > 1 else None
-        players = [Player(entrant.policy, entrant.filming, turn) for entrant in self.entrants]
+        names = [entrant.policy.id for entrant in self.entrants] if turn else [""]
+        players = [
+            Player(entrant.policy, entrant.filming, turn, name)
+            for entrant, name in zip(self.entrants, names, strict=True)
+        ]
         scheduler = Scheduler(self._queue(jobs, workers), pool, players, self.config.eval.max_retries)
         with contextlib.closing(iter(scheduler)) as results:
             for result in results:  # in the order in which episodes finish
@@ -182,7 +205,10 @@ class _Run:
 
     def summarise(self, entrant: Entrant) -> RunResult:
         """The results of a policy so far."""
-        return entrant.summarise(self.judgement.state() if self.judgement else None)
+        if self.judgement is None:
+            return entrant.summarise(None)
+        played = sum(entrant.played() for entrant in self.entrants)
+        return entrant.summarise({**self.judgement.state(), "played": played})
 
     def compared_with(self) -> Path | None:
         """The run that holds the other side's results."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from yardarm.envs import MemoryLayout, Pool, Worker
 from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, Report, Rollout, Run, Seen, Timing
-from yardarm.errors import PolicyFault
 from yardarm.evaluation.inference import Answer
 from yardarm.evaluation.player import Player, Running
 from yardarm.evaluation.queue import Job, Queue
@@ -111,7 +110,7 @@ class Scheduler:
                 self._free(worker)
                 return self._finish(running, rollout=rollout)
             case Failed(error, by_policy=True):
-                raise PolicyFault(f"the policy raised in a worker:\n{error}")
+                raise player.fault(f"the policy raised in a worker:\n{error}")
             case Failed(error) | Died(error):
                 player.ready = [other for other in player.ready if other is not running]
                 self._pool.dismiss(worker)
@@ -156,7 +155,7 @@ class Scheduler:
         yield from self._play_answers(player)
 
     def _play_answers(self, player: Player) -> Iterator[EpisodeResult]:
-        for answer in player.inference.collect() if player.inference else ():
+        for answer in player.answers():
             # Those whose worker died while the policy was thinking are running elsewhere by now, or not at all.
             alive = [running for running in answer.owners if self._running.get(running.worker) is running]
             if answer.lost is not None:

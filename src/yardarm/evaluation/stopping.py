@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from yardarm.comparison import Outcome, same_start
+from yardarm.comparison import EpisodeOutcome, same_start
 from yardarm.results import BUDGET_SPENT
 from yardarm.stats import SequentialMcNemar, confidence_sequence, difference_sequence
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["DECIDED", "PRECISION", "RULES", "Design", "Referee", "make_referee"]
+__all__ = ["DECIDED", "PRECISION", "RULES", "Declaration", "Referee", "make_referee"]
 
 DECIDED, PRECISION = "decided", "precision"
 RULES = (DECIDED, PRECISION)
@@ -24,7 +24,7 @@ ERRORS, OTHER_BEGINNINGS = "because of errors", "because they begin in different
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class Declaration:
     """What is declared before the first episode, and cannot be changed afterwards."""
 
     rule: str
@@ -34,6 +34,8 @@ class Design:
     half_width: float | None = None
     against: str | None = None
     """What the opponent is called, and its results filed under."""
+    outcomes: str | None = None
+    """A hash of the opponent's outcomes, if it has played already."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, of what applies."""
@@ -87,7 +89,7 @@ class Decided:
             "pairs": self._pairs,
             "only_a": only_a,
             "only_b": only_b,
-            "difference": (only_a - only_b) / self._pairs if self._pairs else 0.0,
+            "difference": (only_a - only_b) / self._pairs if self._pairs else None,
             "difference_interval": [interval.low, interval.high],
         }
 
@@ -131,7 +133,7 @@ class Referee:
         self.order = order
         self._rule = rule
         self._places = {episode.key(): place for place, episode in enumerate(order)}
-        self._heard: list[list[Outcome | None]] = [[None] * sides for _ in order]
+        self._heard: list[list[EpisodeOutcome | None]] = [[None] * sides for _ in order]
         self._dropped: Counter[str] = Counter()
         self.released = 0
         """How many places have been judged or dropped."""
@@ -145,7 +147,7 @@ class Referee:
         """Where an episode stands in the planned order."""
         return self._places[episode.key()]
 
-    def hear(self, side: int, episode: EpisodeSpec, outcome: Outcome) -> None:
+    def hear(self, side: int, episode: EpisodeSpec, outcome: EpisodeOutcome) -> None:
         """Note an outcome, and judge all whose turn has come."""
         self._heard[self.place(episode)][side] = outcome
         while self.decision is None:
@@ -168,7 +170,7 @@ class Referee:
             **self._rule.state(),
         }
 
-    def _release(self, outcomes: Sequence[Outcome]) -> None:
+    def _release(self, outcomes: Sequence[EpisodeOutcome]) -> None:
         known = [outcome.success for outcome in outcomes if outcome.success is not None]
         if len(known) < len(outcomes):
             self._dropped[ERRORS] += 1
@@ -181,9 +183,9 @@ class Referee:
         self.released += 1
 
 
-def make_referee(design: Design, order: Sequence[EpisodeSpec]) -> Referee:
-    """The referee that a design asks for."""
-    if design.rule == DECIDED:
-        return Referee(Decided(len(order), design.confidence), order, sides=2)
-    assert design.half_width is not None
-    return Referee(Precision(design.half_width, design.confidence), order, sides=1)
+def make_referee(declared: Declaration, order: Sequence[EpisodeSpec]) -> Referee:
+    """The referee that a declaration asks for."""
+    if declared.rule == DECIDED:
+        return Referee(Decided(len(order), declared.confidence), order, sides=2)
+    assert declared.half_width is not None
+    return Referee(Precision(declared.half_width, declared.confidence), order, sides=1)

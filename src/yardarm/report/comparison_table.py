@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -24,7 +25,9 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     """Two runs task by task; more of them pair by pair, with letters."""
     _print_entries(comparison, console)
     console.print()
-    if len(comparison.pairs) == 1:
+    if not comparison.pairs:
+        console.print("There is one method; what it is to be compared with is for you to add.", soft_wrap=True)
+    elif len(comparison.pairs) == 1:
         _print_tasks(comparison, console)
     else:
         _print_pairs(comparison, console)
@@ -71,7 +74,7 @@ def _difference_row(row: Difference, paired: bool, alpha: float, label: str | No
         label or row.task.partition("/")[2] or row.task,
         _rate(row.a),
         _rate(row.b),
-        points(row.difference) if row.difference == row.difference else "-",
+        points(row.difference),
         f"{points(row.interval.low)} … {points(row.interval.high)}",
         p_text(row.p_value) + ("*" if significant else ""),
     )
@@ -109,6 +112,8 @@ def _print_pairs(comparison: Comparison, console: Console) -> None:
 
 
 def _verdicts(comparison: Comparison) -> Iterator[str]:
+    if not comparison.pairs:
+        return
     if len(comparison.pairs) > 1:
         yield "Runs that share a letter could not be told apart; p-values allow for the number of comparisons (Holm)."
         return
@@ -118,11 +123,18 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
     ends = f"{points(row.interval.low)} to {points(row.interval.high)}"
     interval = f"{100 * comparison.confidence:.4g}% interval {ends}"
     found = f"A − B = {points(row.difference)} points ({interval}), {_p_value(row.p_value)}"
+    if math.isnan(row.difference):
+        yield "Nothing can be said: no episode came to an end on both sides."
+        return
     if better:
         other = "B" if labels[better] == "A" else "A"
         yield f"{labels[better]} is better than {other}: {found}; {TESTS[pair.method]}."
+    else:
+        yield f"No difference is shown: {found}; {TESTS[pair.method]}. That is not to say that there is none."
+    if (better is None) != (0 in row.interval):
+        yield "The interval is an approximation, and here it disagrees with the test, which is exact and decides."
+    if better:
         return
-    yield f"No difference is shown: {found}; {TESTS[pair.method]}. That is not to say that there is none."
     needed = episodes_to_find(0.05, pair, comparison.confidence)
     if needed and row.counts and needed > row.counts.pairs:
         yield f"To find a gap of 5 points with 80% power takes about {needed} pairs; here are {row.counts.pairs}."

@@ -22,7 +22,7 @@ def resolution(counts: Counts, confidence: float) -> str | None:
     paired = Design(counts.rate, direction, USUAL_CORRELATION, POWER, alpha).smallest_gap(counts.episodes)
     other = Design(counts.rate, direction, None, POWER, alpha).smallest_gap(counts.episodes)
     if paired is None:
-        return f"With {counts.episodes} episodes, no other policy can be told apart at {POWER:.0%} power."
+        return f"{counts.episodes} episodes are too few to tell any other policy apart on them, at {POWER:.0%} power."
     apart = f"; on other episodes {100 * other:.0f}" if other else ""
     return (
         f"With {counts.episodes} episodes you can tell policies apart that are {100 * paired:.0f} points apart, at "

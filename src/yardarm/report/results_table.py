@@ -68,15 +68,16 @@ def _row(group: str, name: str, tasks: Sequence[Sequence[EpisodeRecord]], uncert
         interval_text(interval),
         _mean([[record.steps for record in task] for task in ended], uncertainty),
         _mean([[record.sum_reward for record in task] for task in ended], uncertainty),
-        *_error_readings(counts),
+        *_error_readings(counts, uncertainty),
     )
 
 
-def _error_readings(counts: Counts) -> Row:
+def _error_readings(counts: Counts, uncertainty: Uncertainty) -> Row:
     if not counts.errors:
         return ("", "", "")
     readings = (counts.errors_failed, counts.errors_succeeded)
-    return (str(counts.errors), *(f"{percent(own.rate)} ({interval_text(own.interval)})" for own in readings))
+    texts = (f"{percent(own.rate)} ({interval_text(uncertainty.of_task(own.of_task))})" for own in readings)
+    return (str(counts.errors), *texts)
 
 
 def _mean(tasks: Sequence[Sequence[float]], uncertainty: Uncertainty) -> str:

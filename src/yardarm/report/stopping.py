@@ -15,10 +15,10 @@ __all__ = ["judged_text", "stopping_lines"]
 def stopping_lines(state: Mapping[str, Any]) -> Iterator[str]:
     """The decision, what it rests on, and what it saved."""
     yield from (_decided_lines if state["rule"] == "decided" else _precision_lines)(state)
-    if state.get("uncounted"):
+    if uncounted := state["played"] - state["released"] * state["players"]:
         yield (
-            f"{state['uncounted']} more episode(s) had finished before their turn; they are kept, and not counted, "
-            "because the quick ones are not a fair sample."
+            f"{uncounted} more episode(s) had finished before their turn; they are kept, and not counted, because the "
+            "quick ones are not a fair sample."
         )
 
 
@@ -44,23 +44,36 @@ def _decided_lines(state: Mapping[str, Any]) -> Iterator[str]:
         case _:
             yield f"Not decided yet, after {used} of {most} pairs. {evidence}."
     yield f"  A: {a}\n  B: {b}"
-    low, high = state["difference_interval"]
-    yield (
-        f"A − B: {points(state['difference'])} points, interval {points(low)} to {points(high)} (it holds whenever one "
-        "stops, and is wide for that; the difference itself tends to be too large after an early stop)."
-    )
+    if state["difference"] is not None:
+        yield _difference(state)
     if state["decision"] in ("a", "b") and used < most:
-        saved = f"{(most - used) * state['players']} episodes ({1 - used / most:.0%})"
-        yield f"Decided after {used} of at most {most} pairs: {saved} saved."
+        yield f"Decided after {used} of at most {most} pairs; {_saved(state)}."
     if state["dropped"]:
         reasons = ", ".join(f"{count} {reason}" for reason, count in state["dropped"].items() if count)
         yield f"Pairs that were dropped: {reasons}."
 
 
+def _difference(state: Mapping[str, Any]) -> str:
+    low, high = state["difference_interval"]
+    doubt = ""
+    if state["decision"] in ("a", "b") and low <= 0 <= high:
+        doubt = " Here it holds 0 although the test has decided: the test is made for that one question."
+    return (
+        f"A − B: {points(state['difference'])} points, {100 * state['confidence']:.3g}% interval {points(low)} to "
+        f"{points(high)} (it holds whenever one stops, and is wide for that; the difference itself tends to be too "
+        f"large after an early stop).{doubt}"
+    )
+
+
+def _saved(state: Mapping[str, Any]) -> str:
+    planned = state["maximum"] * state["players"]
+    return f"{planned - state['played']} of {planned} episodes ({1 - state['played'] / planned:.0%}) were not played"
+
+
 def _precision_lines(state: Mapping[str, Any]) -> Iterator[str]:
     low, high = state["interval"]
     interval = Interval(low, high, state["confidence"])
-    width = f"± {100 * interval.half_width:.1f} points"
+    width = f"half its width is {100 * interval.half_width:.1f} points"
     text = (
         f"{percent(state['rate'])}, {100 * state['confidence']:.3g}% interval {percent(interval.low)} – "
         f"{percent(interval.high)} ({width}; it holds whenever one stops)"
@@ -68,7 +81,7 @@ def _precision_lines(state: Mapping[str, Any]) -> Iterator[str]:
     used, most = state["released"], state["maximum"]
     match state["decision"]:
         case "precise":
-            yield f"Precise enough after {used} of at most {most} episodes ({1 - used / most:.0%} saved): {text}."
+            yield f"Precise enough after {used} of at most {most} episodes: {text}; {_saved(state)}."
         case _ if state["decision"] == BUDGET_SPENT:
             yield f"Not as precise as ± {100 * state['half_width']:.3g} points within the {most} episodes: {text}."
         case _:

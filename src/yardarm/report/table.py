@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import Console
@@ -51,7 +52,9 @@ def interval_text(interval: Interval) -> str:
 
 
 def points(difference: float) -> str:
-    """A difference of rates, in percentage points, with its sign."""
+    """A difference of rates, in percentage points, with its sign; "-" if there is none."""
+    if math.isnan(difference):
+        return "-"
     return f"{100 * difference:+.1f}".replace("-", "−")  # a true minus is as wide as the plus
 
 

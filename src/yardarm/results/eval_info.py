@@ -62,7 +62,7 @@ def _task(result: TaskResult, videos: Videos, uncertainty: Uncertainty) -> dict[
                 for record in result.episodes
                 if record.status == "error"
             ],
-            **_counts(counts, uncertainty.of_task(counts.of_task), uncertainty.per_task),
+            **_counts(counts, uncertainty, uncertainty.of_task(counts.of_task), uncertainty.per_task),
         },
     }
 
@@ -81,27 +81,28 @@ def _aggregate(tasks: Sequence[Sequence[EpisodeRecord]], videos: Videos, uncerta
         "video_paths": _paths(each, videos),
         "predicted_video_paths": [],
         "avg_length": _mean(record.steps for record in each),
-        **_counts(counts, uncertainty.of_tasks(by_task), method),
+        **_counts(counts, uncertainty, uncertainty.of_tasks(by_task), method),
         "success_intervals": {name: _ends(own) for name, own in uncertainty.all_of(by_task).items()},
         "avg_sum_reward_interval": _ends(uncertainty.of_mean([[r.sum_reward for r in task] for task in ended])),
         "avg_length_interval": _ends(uncertainty.of_mean([[r.steps for r in task] for task in ended])),
     }
 
 
-def _counts(counts: Counts, interval: Interval, method: str) -> dict[str, Any]:
+def _counts(counts: Counts, uncertainty: Uncertainty, interval: Interval, method: str) -> dict[str, Any]:
     content: dict[str, Any] = {
         "n_successes": counts.successes,
         "n_errors": counts.errors,
         "success_interval": {"method": method, **asdict(interval)},
     }
     if counts.errors:  # nothing is known of them, so the rate is shown under both readings
-        content["errors_as_failures"] = _reading(counts.errors_failed)
-        content["errors_as_successes"] = _reading(counts.errors_succeeded)
+        content["errors_as_failures"] = _reading(counts.errors_failed, uncertainty)
+        content["errors_as_successes"] = _reading(counts.errors_succeeded, uncertainty)
     return content
 
 
-def _reading(counts: Counts) -> dict[str, Any]:
-    return {"success_rate": counts.rate, "success_interval": {"method": "wilson", **asdict(counts.interval)}}
+def _reading(counts: Counts, uncertainty: Uncertainty) -> dict[str, Any]:
+    interval = uncertainty.of_task(counts.of_task)
+    return {"success_rate": counts.rate, "success_interval": {"method": uncertainty.per_task, **asdict(interval)}}
 
 
 def _ends(interval: Interval | None) -> dict[str, float] | None:

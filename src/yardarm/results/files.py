@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -129,11 +130,21 @@ class RunFolder:
 
     def load_played(self, key: EpisodeKey) -> PlayedEpisode:
         """Read what was played."""
+        with self._arrays(key) as arrays:
+            travel = float(arrays["travel"]) if "travel" in arrays else math.nan
+            return PlayedEpisode(arrays["actions"], arrays["rewards"], arrays["initial_state"], travel)
+
+    def initial_state(self, key: EpisodeKey) -> np.ndarray:
+        """Read where an episode began, and nothing else."""
+        with self._arrays(key) as arrays:
+            return np.asarray(arrays["initial_state"])
+
+    @contextlib.contextmanager
+    def _arrays(self, key: EpisodeKey) -> Iterator[Mapping[str, np.ndarray]]:
         path = self.actions(key)
         try:
             with np.load(path) as arrays:
-                travel = float(arrays["travel"]) if "travel" in arrays else math.nan
-                return PlayedEpisode(arrays["actions"], arrays["rewards"], arrays["initial_state"], travel)
+                yield arrays
         except FileNotFoundError:
             raise UsageError(f"{path} is missing, so the episode cannot be replayed") from None
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:

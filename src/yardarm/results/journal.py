@@ -21,7 +21,10 @@ def read_journal(path: Path) -> Iterator[EpisodeRecord]:
     """Read the records of a journal; a last line that was torn by a crash is passed over."""
     if not path.exists():
         return
-    lines = path.read_bytes().split(b"\n")
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     for number, line in enumerate(lines, start=1):
         if not line or number == len(lines):  # what follows the last newline is not a whole line
             continue

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 __all__ = ["EpisodeKey", "EpisodeRecord", "EpisodeTiming"]
 
+STATUSES = ("success", "failure", "error")
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class EpisodeKey:
@@ -74,6 +76,10 @@ class EpisodeRecord:
     def from_json(cls, line: dict[str, Any]) -> EpisodeRecord:
         """Read a line; fields that a newer version added are passed over."""
         key = EpisodeKey(**_own(EpisodeKey, line))
+        if not isinstance(key.index, int) or not isinstance(key.seed, int) or line.get("status") not in STATUSES:
+            raise ValueError(f"it has index {key.index!r}, seed {key.seed!r}, status {line.get('status')!r}")
+        if not isinstance(line.get("fingerprints", {}), dict):
+            raise ValueError(f"its fingerprints are {line['fingerprints']!r}")
         timing = EpisodeTiming(**_own(EpisodeTiming, line.get("timing", {})))
         return cls(key=key, **{**_own(cls, line), "timing": timing})
 

@@ -88,6 +88,8 @@ class RunResult:
     """How intervals are computed."""
     against: Path | None = None
     """The run that it is to be compared with."""
+    errors_of_opponent: int = 0
+    """How many episodes of a second policy ended in errors."""
     stopping: Mapping[str, Any] | None = None
     """What a run that may stop early has come to; it counts the episodes up to its decision only."""
 
@@ -122,7 +124,8 @@ def counted(records: Iterable[EpisodeRecord], stopping: Mapping[str, Any] | None
     """
     if stopping is None:
         return list(records)
-    return [record for record in records if record.place is not None and record.place < stopping["released"]]
+    released = stopping["released"]
+    return [record for record in records if record.place is not None and record.place < released]
 
 
 def summarise(

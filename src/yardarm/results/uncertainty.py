@@ -13,7 +13,6 @@ from yardarm.stats import (
     clopper_pearson,
     clustered,
     confidence_sequence,
-    pooled,
     stratified,
     wilson,
 )
@@ -31,11 +30,12 @@ PER_TASK: dict[str, Callable[[int, int, float], Interval]] = {
     "clopper_pearson": clopper_pearson,
     "anytime": anytime,
 }
-OVER_TASKS: dict[str, Callable[[Sequence[TaskCounts], float], Interval]] = {
-    "pooled": pooled,
+# One pot is Wilson's, or whatever was chosen for one task; these are not.
+NOT_POOLED: dict[str, Callable[[Sequence[TaskCounts], float], Interval]] = {
     "stratified": stratified,
     "clustered": clustered,
 }
+OVER_TASKS = ("pooled", *NOT_POOLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,23 @@ class Uncertainty:
 
     def of_tasks(self, tasks: Sequence[TaskCounts]) -> Interval:
         """An interval for the rate over several tasks."""
-        if self.over_tasks == "pooled":  # with the method that was chosen for one task
-            return self.of_task(TaskCounts(sum(task.successes for task in tasks), sum(task.trials for task in tasks)))
-        return OVER_TASKS[self.over_tasks](tasks, self.confidence)
+        if self.over_tasks in NOT_POOLED:
+            return NOT_POOLED[self.over_tasks](tasks, self.confidence)
+        return self.of_task(_together(tasks))
 
     def all_of(self, tasks: Sequence[TaskCounts]) -> dict[str, Interval]:
         """Every method's interval for the rate over several tasks, by its name."""
-        total = TaskCounts(sum(task.successes for task in tasks), sum(task.trials for task in tasks))
+        total = _together(tasks)
         if self.per_task == "anytime":  # the others do not hold for a run that chose its own end
             return {"anytime": anytime(*total, self.confidence)}
         by_one = {name: method(*total, self.confidence) for name, method in PER_TASK.items()}
-        over = {name: OVER_TASKS[name](tasks, self.confidence) for name in ("stratified", "clustered")}
+        over = {name: method(tasks, self.confidence) for name, method in NOT_POOLED.items()}
         return {**by_one, **(over if len(tasks) > 1 else {})}
 
     def of_mean(self, tasks: Sequence[Sequence[float]]) -> Interval | None:
         """An interval for the mean of any values, by bootstrap within each task."""
         return bootstrap_mean(tasks, self.confidence)
+
+
+def _together(tasks: Sequence[TaskCounts]) -> TaskCounts:
+    return TaskCounts(sum(task.successes for task in tasks), sum(task.trials for task in tasks))

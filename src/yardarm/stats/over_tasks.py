@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,6 +17,10 @@ from scipy.stats import t as student
 from yardarm.stats.intervals import CONFIDENCE, Interval, check_confidence, quantile, score_interval, wilson
 
 __all__ = ["TaskCounts", "clustered", "pooled", "stratified"]
+
+
+# How much of a task that is never solved, and of one that always is, is added to the spread between tasks.
+BIT = 0.1
 
 
 class TaskCounts(NamedTuple):
@@ -53,8 +56,8 @@ def clustered(tasks: Sequence[TaskCounts], confidence: float = CONFIDENCE) -> In
     """For the rate on tasks like these: Wilson's, with as many episodes as the spread between tasks is worth.
 
     That is at least one for each task, and no more than there were. Few tasks tell little of their spread, which
-    Student's distribution allows for. Where every episode went the same way, nothing is known of the spread, and each
-    task is worth one.
+    Student's distribution allows for; and none of those that are never or always solved may be among them, which a bit
+    of each kind, added to the spread, allows for.
     """
     check_confidence(confidence)
     successes, trials = _arrays(tasks)
@@ -62,9 +65,11 @@ def clustered(tasks: Sequence[TaskCounts], confidence: float = CONFIDENCE) -> In
     if count < 2:
         return Interval(0.0, 1.0, confidence)  # one task says nothing of others
     rates = successes / trials
-    rate, spread = float(np.mean(rates)), float(np.var(rates, ddof=1))
-    chance = rate * (1 - rate)
-    worth = chance / (spread / count) if spread else math.inf if chance else count
+    centre = (rates.sum() + BIT) / (count + 2 * BIT)
+    extremes = BIT * (centre**2 + (1 - centre) ** 2)
+    spread = float(np.sum((rates - centre) ** 2) + extremes) / (count + 2 * BIT - 1)
+    worth = centre * (1 - centre) / (spread / count)
+    rate = float(rates.mean())
     deviations = float(student.ppf(0.5 + confidence / 2, count - 1))
     return score_interval(rate, float(np.clip(worth, count, trials.sum())), deviations, confidence)
 

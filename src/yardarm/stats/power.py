@@ -41,7 +41,7 @@ class Design:
 
     def power_with(self, episodes: int) -> float:
         """The chance that a test of so many episodes of each policy finds the difference."""
-        if not 0 <= self.baseline + self.gap <= 1:
+        if not -ROUNDING <= self.baseline + self.gap <= 1 + ROUNDING:
             raise ValueError(f"a rate of {self.baseline + self.gap:g} is not possible")
         if self.correlation is not None and self.correlation > largest_correlation(self.baseline, self.gap) + ROUNDING:
             raise ValueError(f"policies that differ by {self.gap:g} cannot have a correlation of {self.correlation:g}")
@@ -58,7 +58,7 @@ class Design:
         """
         sign = math.copysign(1.0, self.gap)
         room = 1 - self.baseline if sign > 0 else self.baseline
-        gaps = np.arange(1, round(room * 1000) + 1) / 1000
+        gaps = np.arange(1, math.floor(room * 1000 + ROUNDING) + 1) / 1000
         found, beyond = 0, len(gaps)
         while found < beyond:
             middle = (found + beyond) // 2
@@ -68,6 +68,11 @@ class Design:
                 found = middle + 1
         return float(gaps[found]) if found < len(gaps) else None
 
+    @property
+    def _other(self) -> float:
+        """The rate of the other policy."""
+        return min(1.0, max(0.0, self.baseline + self.gap))
+
     def _with_gap(self, gap: float) -> Design:
         if self.correlation is None:
             return replace(self, gap=gap)
@@ -75,7 +80,7 @@ class Design:
 
     def _paired_power(self, episodes: int) -> float:
         """Exact, for McNemar's test: over all numbers of discordant pairs that are worth considering."""
-        other, correlation = self.baseline + self.gap, self.correlation or 0.0
+        other, correlation = self._other, self.correlation or 0.0
         spread = math.sqrt(max(0.0, other * (1 - other) * self.baseline * (1 - self.baseline)))
         both = other * self.baseline + correlation * spread
         only_other, only_baseline = max(0.0, other - both), max(0.0, self.baseline - both)
@@ -94,7 +99,7 @@ class Design:
 
     def _unpaired_power(self, episodes: int) -> float:
         """The normal approximation of the score test, which Boschloo's exact test comes close to."""
-        other = self.baseline + self.gap
+        other = self._other
         middle = (other + self.baseline) / 2
         even = math.sqrt(2 * middle * (1 - middle))
         apart = math.sqrt(other * (1 - other) + self.baseline * (1 - self.baseline))

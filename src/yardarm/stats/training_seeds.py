@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from yardarm.stats.intervals import CONFIDENCE, Interval
+from yardarm.stats.intervals import CONFIDENCE, Interval, score_interval
 
 __all__ = ["MethodDifference", "SeedSpread", "method_difference", "seed_spread"]
 
@@ -45,11 +45,13 @@ def seed_spread(outcomes: np.ndarray, confidence: float = CONFIDENCE) -> SeedSpr
     if len(outcomes) < 2:
         raise ValueError("one training seed tells nothing of the spread between them")
     rates, parts = outcomes.mean(axis=1), _Parts.of(outcomes)
-    half = _deviations(confidence, parts.degrees) * math.sqrt(parts.total)
     mean = float(rates.mean())
+    smoothed = (outcomes.sum() + 0.5) / (outcomes.size + 1)
+    worth = float(np.clip(smoothed * (1 - smoothed) / parts.total, parts.seeds, outcomes.size))
+    interval = score_interval(mean, worth, _deviations(confidence, parts.degrees), confidence)
     return SeedSpread(
         mean=mean,
-        interval=Interval(max(0.0, mean - half), min(1.0, mean + half), confidence),
+        interval=interval,
         deviation=float(rates.std(ddof=1)),
         by_chance=math.sqrt(parts.residual * parts.seeds),
         lowest=float(rates.min()),

@@ -33,13 +33,16 @@ def boschloo(a: TaskCounts, b: TaskCounts) -> float:
     """The exact two-sided p-value of "both have the same rate", whatever that rate is.
 
     It asks how likely a table is that Fisher's test finds as odd as this one, at the common rate where that is most
-    likely. Twice the smaller of both directions.
+    likely. Twice that of the direction that was seen.
     """
     for counts in (a, b):
         check_counts(*counts)
     if not a.trials or not b.trials:
         return 1.0
-    return min(1.0, 2 * min(_at_least_so_few(a, b), _at_least_so_few(b, a)))
+    difference = a.successes * b.trials - b.successes * a.trials
+    if difference == 0:
+        return 1.0
+    return min(1.0, 2 * (_at_least_so_few(a, b) if difference < 0 else _at_least_so_few(b, a)))
 
 
 def _at_least_so_few(a: TaskCounts, b: TaskCounts) -> float:

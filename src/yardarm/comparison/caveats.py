@@ -1,0 +1,30 @@
+"""What must be said of a run that did not play all that was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from yardarm.errors import UsageError
+from yardarm.results import BUDGET_SPENT
+
+__all__ = ["about_early_stop", "about_missing_episodes"]
+
+
+def about_missing_episodes(path: Path, have: int, planned: int, *, allowed: bool, go_on: str) -> tuple[str, ...]:
+    """Which episodes of an unfinished run are there depends on how long they took: failures are often missing."""
+    text = f"{path} is not finished ({have} of {planned} episodes), and the quick ones, often successes, come first"
+    if not allowed:
+        raise UsageError(f"{text}; {go_on} (`yardarm compare --allow_unfinished=true` takes it as it is)")
+    return (text,)
+
+
+def about_early_stop(path: Path, stopping: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Who stops when it looks good has a p-value that is too small, and a rate that is too far out."""
+    if not stopping or stopping.get("decision") in (None, BUDGET_SPENT):
+        return ()
+    return (
+        f"{path} was stopped early (--eval.stop={stopping.get('rule')}): tests and intervals for a fixed number of "
+        "episodes flatter it; its own report has those that hold",
+    )
