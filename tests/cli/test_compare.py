@@ -124,7 +124,7 @@ def test_an_evaluation_against_a_policy_says_who_is_better() -> None:
     answer = yardarm(*words, *against, "--eval.stop=decided", "--method=mover", "--training_seed=3")
     assert answer.returncode == 0, answer.stderr
     assert "Decided: A is better than B. A alone solved" in answer.stdout
-    assert "episodes (" in answer.stdout.rpartition("Decided after")[2]
+    assert "saved " in answer.stdout.rpartition("Decided after")[2]
     manifest = json.loads(Path("run/manifest.json").read_text())
     assert (manifest["method"], manifest["training_seed"]) == ("mover", 3)
     assert manifest["stopping"]["decision"] == "a"

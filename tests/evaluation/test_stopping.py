@@ -100,7 +100,7 @@ def test_what_is_said_to_be_saved_was_not_played(tmp_path: Path) -> None:
     assert run.stopping is not None
     played = journal_lines(tmp_path / "run") + journal_lines(tmp_path / "run" / "against")
     assert run.stopping["played"] == played
-    assert any(f"{120 - played} of 120 episodes" in line for line in stopping_lines(run.stopping))
+    assert any(f"saved {120 - played} of 120 episodes" in line for line in stopping_lines(run.stopping))
 
 
 def test_a_stored_run_that_changed_is_another_opponent(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def _difference(state: Mapping[str, Any]) -> str:
 
 def _saved(state: Mapping[str, Any]) -> str:
     planned = state["maximum"] * state["players"]
-    return f"{planned - state['played']} of {planned} episodes ({1 - state['played'] / planned:.0%}) were not played"
+    return f"saved {planned - state['played']} of {planned} episodes ({1 - state['played'] / planned:.0%})"
 
 
 def _precision_lines(state: Mapping[str, Any]) -> Iterator[str]:
