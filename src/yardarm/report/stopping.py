@@ -55,14 +55,15 @@ def _decided_lines(state: Mapping[str, Any]) -> Iterator[str]:
 
 def _difference(state: Mapping[str, Any]) -> str:
     low, high = state["difference_interval"]
-    doubt = ""
-    if state["decision"] in ("a", "b") and low <= 0 <= high:
-        doubt = " Here it holds 0 although the test has decided: the test is made for that one question."
-    return (
+    text = (
         f"A − B: {points(state['difference'])} points, {100 * state['confidence']:.3g}% interval {points(low)} to "
-        f"{points(high)} (it holds whenever one stops, and is wide for that; the difference itself tends to be too "
-        f"large after an early stop).{doubt}"
+        f"{points(high)} (it holds whenever one stops, and is wide for that)."
     )
+    if state["decision"] not in ("a", "b"):
+        return text
+    if low <= 0 <= high:
+        text += " It holds 0 although the test has decided: the test is made for that one question."
+    return f"{text} After an early stop the difference tends to be too large."
 
 
 def _saved(state: Mapping[str, Any]) -> str:
