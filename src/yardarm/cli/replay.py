@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from yardarm.cli.flags import read_flags
+from yardarm.cli.flags import read_flags, refuse_unknown, switch
 from yardarm.cli.progress import divergence_warning
 from yardarm.envs import ProcessPool
 from yardarm.errors import EnvironmentFault, UsageError, nearest
@@ -53,11 +53,8 @@ def run(words: Sequence[str]) -> int:
         return 0
     if len(plain) != 1:
         raise UsageError("yardarm replay takes one run's folder; see `yardarm replay --help`")
-    for name in flags:
-        if name not in FLAGS:
-            raise UsageError(f"unknown option '--{name}'{nearest(name, FLAGS)} see `yardarm replay --help`")
-    trusted = flags.get("trust_remote_code", "false").lower() == "true"
-    replay = _prepare(StoredRun(RunFolder(Path(plain[0])), trusted), flags)
+    refuse_unknown(flags, FLAGS, "replay")
+    replay = _prepare(StoredRun(RunFolder(Path(plain[0])), switch(flags, "trust_remote_code")), flags)
     result = _render(replay)
     if result.error:
         raise EnvironmentFault(f"the replay failed: {result.error}")

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from yardarm.cli.flags import read_flags
+from yardarm.cli.flags import read_flags, refuse_unknown
 from yardarm.envs import ProcessPool
-from yardarm.errors import UsageError, nearest
+from yardarm.errors import UsageError
 from yardarm.evaluation import first_pictures
 from yardarm.machine import usable_cores
 from yardarm.report import contact_sheet
@@ -37,9 +37,7 @@ def run(words: Sequence[str]) -> int:
     if "help" in flags:
         print(HELP)
         return 0
-    for name in flags:
-        if name not in FLAGS:
-            raise UsageError(f"unknown option '--{name}'{nearest(name, FLAGS)} see `yardarm tasks --help`")
+    refuse_unknown(flags, FLAGS, "tasks")
     if len(plain) > 1:
         raise UsageError(f"yardarm tasks takes one benchmark, got {' '.join(plain)}")
     if "images" in flags:
