@@ -32,7 +32,7 @@ def test_help_explains_every_command() -> None:
 def test_eval_leaves_the_files_of_a_run(tmp_path: Path) -> None:
     answer = yardarm(*REACH, "--eval.n_episodes=3", "--output_dir=run")
     assert answer.returncode == 0, answer.stderr
-    assert "reach-v3  reach-v3  100.0%   3/3  43.9% – 100.0%" in answer.stdout
+    assert "\nreach-v3  100.0%   3/3  43.9% – 100.0%" in answer.stdout
     assert "yardarm replay run --task=reach-v3 --episode=0" in answer.stdout
     run = tmp_path / "run"
     assert {path.name for path in run.iterdir()} == {

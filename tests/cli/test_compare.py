@@ -138,7 +138,11 @@ def test_an_evaluation_against_a_policy_says_who_is_better() -> None:
 def test_an_evaluation_against_a_run_ends_with_the_comparison() -> None:
     words = ["eval", "--env.type=toy", "--env.max_steps=13", "--env.task=left", "--eval.n_episodes=12"]
     assert yardarm(*words, "--policy.type=zero", "--output_dir=zero").returncode == 0
-    answer = yardarm(*words, "--policy.type=toy-mover", "--against=zero", "--output_dir=run")
+    mover = [*words, "--policy.type=toy-mover", "--output_dir=run"]
+    ambiguous = yardarm(*mover, "--against=zero")
+    assert ambiguous.returncode == 2
+    assert "say --against.type=zero, or --against=./zero" in ambiguous.stderr
+    answer = yardarm(*mover, "--against=./zero")
     assert "A is better than B: A − B = +" in answer.stdout, answer.stderr
 
 
@@ -152,6 +156,11 @@ def test_an_evaluation_against_a_run_ends_with_the_comparison() -> None:
         (["--eval.stop=precision", "--eval.interval=wilson"], "are for a fixed number"),
         (["--against=zeero"], "nor the name of a policy; did you mean 'zero'?"),
         (["--training_seed=1"], "--training_seed=1 is one of a method's: name it with --method"),
+        (
+            ["--eval.interval=anytime", "--eval.over_tasks=clustered"],
+            "is for --eval.over_tasks=pooled, not for clustered",
+        ),
+        (["--eval.half_width=0.1"], "--eval.half_width=0.1 is for --eval.stop=precision"),
         (["--eval.interval=wald"], "--eval.interval must be one of wilson, clopper_pearson, anytime, got 'wald'"),
         (["--eval.confidence=95"], "--eval.confidence must lie between 0.5 and 1, got 95"),
     ],

@@ -56,7 +56,7 @@ def test_unpaired_tasks_weigh_the_same_in_both_runs() -> None:
     (pair,) = compare([a, b]).pairs
     assert pair.overall.difference == 0
     assert (pair.unmatched_a, pair.unmatched_b) == (30, 30)
-    assert "would give a task another weight" in " ".join(pair.notes)
+    assert "of tasks that the other run lacks, or has fewer episodes of" in " ".join(pair.notes)
 
 
 def test_errors_are_left_out_and_shown_under_both_readings() -> None:

@@ -110,7 +110,7 @@ def test_a_stored_run_that_changed_is_another_opponent(tmp_path: Path) -> None:
     record = json.loads(lines[0])
     record["status"] = "failure" if record["status"] == "success" else "success"
     (tmp_path / "stored" / "episodes.jsonl").write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
-    with pytest.raises(UsageError, match="what is declared of early stopping is fixed"):
+    with pytest.raises(UsageError, match="was begun against a run that has other outcomes now"):
         duel(tmp_path / "run", against=stored, n_episodes=8)
 
 

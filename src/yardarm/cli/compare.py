@@ -19,7 +19,7 @@ EXIT_WORSE = 3
 SWITCHES = ("json", "fail-if-worse", "fail_if_worse", "unpaired", "allow_unfinished", "help")
 FLAGS = [
     ("--json", "", "print everything as JSON instead of a table"),
-    ("--fail-if-worse", "", "exit code 3 if the first run is worse than another (for CI: candidate first)"),
+    ("--fail-if-worse", "", "exit code 3 if the first run is shown to be worse than another (for CI: candidate first)"),
     ("--confidence", "0.95", "of intervals; a difference is found at the level 1 - confidence"),
     ("--unpaired", "", "compare rates only, even of runs that share episodes"),
     ("--allow_unfinished", "", "take runs that are not finished, whose quick episodes, often successes, came first"),

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from yardarm.cli.flags import describe, listed, nested, read_flags
 from yardarm.cli.progress import open_display
-from yardarm.comparison import compare, read_runs
+from yardarm.comparison import LerobotAssumptions, compare, read_runs
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.evaluation import EvalConfig, EvalOptions, config_from_data, evaluate, read_config_file
 from yardarm.report import print_comparison, print_results
@@ -40,6 +40,8 @@ def run(words: Sequence[str]) -> int:
     console = Console(highlight=False, markup=False, emoji=False)
     for note in [note for env in config.envs for note in env.notes()]:
         print(f"yardarm: warning: {note}", file=sys.stderr)
+    if isinstance(config.against, Path):
+        console.print(f"To be compared with the run {config.against}", soft_wrap=True)
     try:
         with open_display(console) as display:
             result = evaluate(config, display)
@@ -52,7 +54,7 @@ def run(words: Sequence[str]) -> int:
         raise
     _show(result, console)
     if result.against is not None:
-        _show_comparison(result, console)
+        _show_comparison(result, config, console)
     return _show_problems(result)
 
 
@@ -63,12 +65,13 @@ def read_config(flags: dict[str, str]) -> EvalConfig:
     return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}))
 
 
-def _show_comparison(result: RunResult, console: Console) -> None:
+def _show_comparison(result: RunResult, config: EvalConfig, console: Console) -> None:
     """Hold the run against the other, if it did not stop early: then it has said so already."""
     assert result.against is not None
     console.print(f"Compared with: {result.against}", soft_wrap=True)
     if result.stopping is None:
-        runs = read_runs([result.path, result.against], allow_unfinished=True)
+        assumed = LerobotAssumptions(seed=config.seed)
+        runs = read_runs([result.path, result.against], assumed, allow_unfinished=True)
         console.print()
         print_comparison(compare(runs, confidence=result.uncertainty.confidence), console)
 

@@ -89,7 +89,10 @@ def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(inner, list):
             raise UsageError(f"--{name}: the configuration file lists several under '{section}'; change it there")
         if not isinstance(inner, dict):
-            raise UsageError(f"--{name}: '{section}' already has the value '{inner}'")
+            raise UsageError(
+                f"--{name}: '{section}' already has the value '{inner}'; give all of it as --{section}.…, like "
+                f"--{section}.type={inner}"
+            )
         inner[key] = FlagText(text)
     return data
 

@@ -30,8 +30,8 @@ MOST_EPISODES = 1_000_000
 USUAL_CORRELATIONS = (0.0, 0.3, 0.5, 0.7)
 HELP = f"""\
 Plan a comparison of two policies: how many episodes of each it takes, on the same episodes (paired, the more the
-policies agree on what is hard, the fewer) and on different ones (unpaired). `yardarm compare --json` tells the
-correlation of two runs.
+policies agree on what is hard, the fewer) and on different ones (unpaired). `yardarm compare` tells the correlation of
+two runs.
 
 usage: yardarm plan --baseline=0.8 --detect=0.1 [--flag=value …]
        yardarm plan --baseline=0.8 --episodes=50 [--flag=value …]
@@ -128,7 +128,7 @@ def _settings(flags: Flags, baseline: float) -> dict[str, Any]:
 
 
 def _print(flags: Flags, baseline: float, rows: list[dict[str, Any]]) -> None:
-    console = Console(highlight=False, markup=False, emoji=False)
+    console, note = Console(highlight=False, markup=False, emoji=False), ""
     power, alpha = _test(flags)
     test = f"{power:.4g} power, {1 - alpha:.4g} confidence"
     if "detect" in flags:
@@ -137,6 +137,9 @@ def _print(flags: Flags, baseline: float, rows: list[dict[str, Any]]) -> None:
         tasks = int(number(flags, "tasks", 1, whole=True))
         header: tuple[str, ...] = ("", "correlation", "episodes", *(["of each task"] if tasks > 1 else []))
         table = [(*_first(row), *_needed(row, tasks)) for row in rows]
+        largest = largest_correlation(baseline, float(flags["detect"]))
+        if "correlation" not in flags and largest < max(USUAL_CORRELATIONS):
+            note = f"For these rates the correlation is at most {math.floor(100 * largest) / 100:.2f}."
     else:
         console.print(
             f"With {flags['episodes']} episodes of each policy and a baseline of {percent(baseline)} ({test}), the "
@@ -148,6 +151,7 @@ def _print(flags: Flags, baseline: float, rows: list[dict[str, Any]]) -> None:
     print_table(console, header, table)
     if any(cell.endswith("*") for line in table for cell in line):
         note = "* policies that differ so much cannot agree so much: with the largest correlation possible"
+    if note:
         console.print(note, soft_wrap=True)
 
 

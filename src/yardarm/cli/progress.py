@@ -6,6 +6,7 @@ import contextlib
 import shlex
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,9 @@ class Display(Listener):
         self.console = console
         self.path: Path | None = None
         self._judged = ""
-        self._successes = self._errors = self._done = self._total = self._planned = 0
+        self._successes: Counter[str] = Counter()
+        self._ended: Counter[str] = Counter()
+        self._errors = self._done = self._total = self._planned = 0
 
     def started(self, path: Path, plans: Sequence[Plan], missing: int, workers: int) -> None:
         """Say what is going to run."""
@@ -47,18 +50,20 @@ class Display(Listener):
         first, tasks = plans[0], len(plans[0].distinct_tasks())
         planned = self._planned = first.n_episodes * tasks * len(plans)
         players = " against ".join(plan.policy_id for plan in plans)
-        known = f", {planned - missing} of them finished before" if missing < planned and not first.stopping else ""
         most = "at most " if first.stopping else ""
-        self.console.print(
-            f"{players} on {tasks} task(s): {most}{planned} episodes{known}; {workers} worker(s); {path}",
-            soft_wrap=True,
-        )
+        if missing or not first.stopping:
+            known = f", {planned - missing} of them finished before" if missing < planned else ""
+            known += f"; {workers} worker(s)"
+        else:
+            known = "; nothing is left to play"
+        self.console.print(f"{players} on {tasks} task(s): {most}{planned} episodes{known}; {path}", soft_wrap=True)
         self._begin(missing)
 
     def finished(self, record: EpisodeRecord) -> None:
         """Count an episode."""
         self._done += 1
-        self._successes += record.success
+        self._successes[record.key.policy] += record.success
+        self._ended[record.key.policy] += record.status != "error"
         self._errors += record.status == "error"
         self._advance()
 
@@ -97,8 +102,10 @@ class Display(Listener):
     def _score(self) -> str:
         if self._judged:
             return self._judged + (f", {self._errors} errors" if self._errors else "")
-        ended = self._done - self._errors
-        score = f"{self._successes}/{ended} solved"
+        scores = [f"{self._successes[policy]}/{ended} solved" for policy, ended in self._ended.items()]
+        if len(scores) > 1:
+            scores = [f"{policy} {score}" for policy, score in zip(self._ended, scores, strict=True)]
+        score = ", ".join(scores) or "0/0 solved"
         return score + (f", {self._errors} errors" if self._errors else "")
 
     def _begin(self, total: int) -> None:

@@ -1,6 +1,6 @@
 """Runs held against each other: pairing, differences, letters."""
 
-from yardarm.comparison.comparison import Comparison, Entry, compare, episodes_to_find
+from yardarm.comparison.comparison import Comparison, Entry, compare, pairs_to_find
 from yardarm.comparison.lerobot_run import LerobotAssumptions
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
 from yardarm.comparison.pairing import same_start
@@ -18,8 +18,8 @@ __all__ = [
     "Pairwise",
     "RunOutcomes",
     "compare",
-    "episodes_to_find",
     "outcome_of",
+    "pairs_to_find",
     "read_runs",
     "run_folder",
     "same_start",

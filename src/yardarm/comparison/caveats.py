@@ -12,9 +12,12 @@ from yardarm.results import BUDGET_SPENT
 __all__ = ["about_early_stop", "about_missing_episodes"]
 
 
-def about_missing_episodes(path: Path, have: int, planned: int, *, allowed: bool, go_on: str) -> tuple[str, ...]:
-    """Which episodes of an unfinished run are there depends on how long they took: failures are often missing."""
-    text = f"{path} is not finished ({have} of {planned} episodes), and the quick ones, often successes, come first"
+def about_missing_episodes(
+    path: Path, have: int, planned: int, *, judged: bool = False, allowed: bool, go_on: str
+) -> tuple[str, ...]:
+    """Which episodes of an unfinished run are there depends on how long they took, unless they were judged in order."""
+    text = f"{path} is not finished ({have} of {planned} episodes{' judged' if judged else ''})"
+    text += "" if judged else ", and the quick ones, often successes, come first"
     if not allowed:
         raise UsageError(f"{text}; {go_on} (`yardarm compare --allow_unfinished=true` takes it as it is)")
     return (text,)

@@ -15,7 +15,7 @@ from yardarm.errors import UsageError
 from yardarm.results import Counts
 from yardarm.stats import CONFIDENCE, Design, Interval, SeedSpread, holm, largest_correlation, letters, wilson
 
-__all__ = ["Comparison", "Entry", "compare", "episodes_to_find"]
+__all__ = ["Comparison", "Entry", "compare", "pairs_to_find"]
 
 POWER = 0.8
 
@@ -79,15 +79,15 @@ def compare(runs: Sequence[RunOutcomes], paired: bool = True, confidence: float 
     return Comparison(tuple(_lettered(entries, pairs, _alpha(confidence))), tuple(pairs), confidence, tuple(notes))
 
 
-def episodes_to_find(gap: float, pair: Pairwise, confidence: float) -> int | None:
-    """How many pairs it would take to find a gap of this size, if the policies agree as much as they did."""
+def pairs_to_find(gap: float, pair: Pairwise, confidence: float) -> int | None:
+    """How many pairs it would take to find a gap of this size around the rates, if policies agree as much as these."""
     counts = pair.overall.counts
     if counts is None or not counts.pairs:
         return None
-    baseline = (counts.both + counts.only_b) / counts.pairs
-    signed = gap if baseline + gap < 1 else -gap
-    correlation = min(max(0.0, counts.correlation or 0.0), largest_correlation(baseline, signed))
-    return Design(baseline, signed, correlation, POWER, _alpha(confidence)).episodes()
+    middle = (2 * counts.both + counts.discordant) / (2 * counts.pairs)
+    baseline = min(max(0.0, middle - gap / 2), 1 - gap)
+    correlation = min(max(0.0, counts.correlation or 0.0), largest_correlation(baseline, gap))
+    return Design(baseline, gap, correlation, POWER, _alpha(confidence)).episodes()
 
 
 def _alpha(confidence: float) -> float:

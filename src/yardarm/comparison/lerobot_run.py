@@ -77,10 +77,14 @@ def _episodes(task: dict[str, Any], assumed: LerobotAssumptions) -> Iterator[tup
 def _inferred(path: Path, outcomes: dict[EpisodeName, EpisodeOutcome], assumed: LerobotAssumptions) -> Iterator[str]:
     yield (
         f"{path}: LeRobot does not write seeds down; inferred as {assumed.seed} + the episode's index, as by --seed="
-        f"{assumed.seed} (say otherwise with --lerobot.seed)"
+        f"{assumed.seed} (`yardarm compare --lerobot.seed=…` says otherwise)"
     )
     if any(not outcome.pairable for outcome in outcomes.values()):
-        size = f"--eval.batch_size={assumed.batch_size}" if assumed.batch_size else "unknown (--lerobot.batch_size)"
+        size = (
+            f"--eval.batch_size={assumed.batch_size}"
+            if assumed.batch_size
+            else "unknown (`yardarm compare --lerobot.batch_size=…` tells)"
+        )
         yield (
             f"{path}: in LeRobot's LIBERO only the first batch begins where its seeds say, so only that is paired; its "
             f"size: {size}{'' if assumed.batch_size else ', so one episode of each task'}"

@@ -134,7 +134,7 @@ def _unpaired(a: RunOutcomes, b: RunOutcomes, common: Sequence[str], reason: str
     why = (
         f"not paired ({reason}): rates of different episodes are compared, by Boschloo's test, which needs more of them"
     )
-    weights = "have no task in common, or would give a task another weight in one run than in the other"
+    weights = "are of tasks that the other run lacks, or has fewer episodes of"
     return Pairwise(
         a=a.name,
         b=b.name,
@@ -192,9 +192,8 @@ def adjusted(rows: Sequence[Difference]) -> tuple[Difference, ...]:
 
 def left_out(a: str, b: str, unmatched: tuple[int, int], reason: str) -> list[str]:
     """Say what does not take part, and why."""
-    if not any(unmatched):
-        return []
-    return [f"{unmatched[0]} episodes of {a} and {unmatched[1]} of {b} {reason}; they are left out"]
+    parts = [f"{count} episodes of {name}" for count, name in zip(unmatched, (a, b), strict=True) if count]
+    return [f"{' and '.join(parts)} {reason}; they are left out"] if parts else []
 
 
 def differing_options(a: RunOutcomes, b: RunOutcomes) -> list[str]:

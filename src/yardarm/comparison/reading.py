@@ -58,7 +58,9 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
     folders = [path.parent if path.name == "eval_info.json" else path for path in paths]
     if len(set(folders)) < len(folders):
         folders = list(paths)
-    for length in range(1, max(len(folder.parts) for folder in folders) + 1):
+    # The second policy of a run is called after the run that it played in.
+    shortest = 2 if any(folder.name == "against" for folder in folders) else 1
+    for length in range(shortest, max(len(folder.parts) for folder in folders) + 1):
         names = ["/".join(folder.parts[-length:]) for folder in folders]
         if len(set(names)) == len(names):
             return names

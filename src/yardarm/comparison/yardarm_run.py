@@ -55,14 +55,17 @@ def _planned(manifest: dict[str, Any], records: dict[EpisodeKey, EpisodeRecord])
 def _unfinished(folder: RunFolder, manifest: dict[str, Any], have: int, allowed: bool) -> tuple[str, ...]:
     distinct = {(task["benchmark"], task["env"], task["name"]) for task in manifest["tasks"]}
     planned = manifest["n_episodes"] * len(distinct)
-    decided = (manifest.get("stopping") or {}).get("decision") is not None
+    stopping = manifest.get("stopping")
+    decided = stopping is not None and stopping.get("decision") is not None
     if manifest.get("status") == "finished" and (decided or have >= planned):
         return ()
+    have = have if stopping is None else stopping["released"]
     # The second of two policies is gone on with by going on with the run that it plays in.
     outer = RunFolder(folder.path.parent)
     config = outer.config if outer.manifest.exists() else folder.config
     go_on = f"go on with `yardarm eval --config_path={config}`"
-    return about_missing_episodes(folder.path, have, planned, allowed=allowed, go_on=go_on)
+    judged = stopping is not None
+    return about_missing_episodes(folder.path, have, planned, judged=judged, allowed=allowed, go_on=go_on)
 
 
 def _world(env: dict[str, Any]) -> str:

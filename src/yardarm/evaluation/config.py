@@ -55,6 +55,8 @@ class EvalOptions:
             raise UsageError(
                 "--eval.stop has intervals of its own: --eval.interval and --eval.over_tasks are for a fixed number"
             )
+        if self.interval == "anytime" and self.over_tasks != "pooled":
+            raise UsageError(f"--eval.interval=anytime is for --eval.over_tasks=pooled, not for {self.over_tasks}")
         if self.half_width != HALF_WIDTH and self.stop != PRECISION:
             raise UsageError(f"--eval.half_width={self.half_width} is for --eval.stop=precision")
         if not 0 < self.half_width < 0.5:

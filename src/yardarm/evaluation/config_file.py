@@ -151,6 +151,11 @@ def against_from_data(data: Any) -> Path | PolicySpec | None:
     if not text:
         raise UsageError("--against is empty: give a run's folder, a checkpoint, or the name of a policy")
     path = Path(text).expanduser()
+    if path.exists() and text in POLICIES.names():
+        raise UsageError(
+            f"--against={text} is a policy's name, and a folder is called so, too: say --against.type={text}, or "
+            f"--against=./{text}"
+        )
     if path.is_file() or any((path / name).is_file() for name in ("manifest.json", "eval_info.json")):
         return path.absolute()
     if text in POLICIES.names() or (":" in text and "/" not in text):

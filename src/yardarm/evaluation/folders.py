@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +41,23 @@ def _why_not(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
     """Why a run that is there cannot be gone on with."""
     if {**stored, "stopping": None} != {**wanted, "stopping": None}:
         return f"holds another run: {describe_difference(stored, wanted)}"
-    before, now = _flags(stored.get("stopping")), _flags(wanted.get("stopping"))
+    before, now = stored.get("stopping") or {}, wanted.get("stopping") or {}
+    changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if changed == ["outcomes"]:
+        return "was begun against a run that has other outcomes now"
     return (
-        f"was begun with {before}, and cannot go on with {now}: what is declared of early stopping is fixed at the "
-        "start, because a maximum or a rule that changes when results are known finds differences that are not there"
+        f"was begun with {_flags(before, changed)}, and cannot go on with {_flags(now, changed)}: what is declared of "
+        "early stopping is fixed at the start, because a maximum or a rule that changes when results are known finds "
+        "differences that are not there, and the order of play is made of all episodes"
     )
 
 
-def _flags(stopping: dict[str, Any] | None) -> str:
+def _flags(stopping: dict[str, Any], changed: Sequence[str]) -> str:
     if not stopping:
         return "no early stopping"
-    names = {"rule": "--eval.stop", "against": "--against", "outcomes": "outcomes"}
-    return " ".join(f"{names.get(name, f'--eval.{name}')}={value}" for name, value in stopping.items())
+    names = {"rule": "--eval.stop", "against": "--against"}
+    shown = [name for name in changed if name in stopping and name != "outcomes"]
+    return " ".join(f"{names.get(name, f'--eval.{name}')}={stopping[name]}" for name in shown) or "none of that"
 
 
 def _newest_of(plan: Plan) -> Path | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from yardarm.comparison import EpisodeName, EpisodeOutcome, RunOutcomes, read_runs
+from yardarm.comparison import EpisodeName, EpisodeOutcome, LerobotAssumptions, RunOutcomes, read_runs
 from yardarm.errors import UsageError
 from yardarm.tasks import EpisodeSpec
 
@@ -16,8 +16,8 @@ __all__ = ["StoredOpponent", "read_opponent"]
 
 
 def read_opponent(path: Path, planned: Sequence[EpisodeSpec]) -> RunOutcomes:
-    """Read a run, and see that it has any of the tasks."""
-    (run,) = read_runs([path])
+    """Read a run, and see that it has any of the tasks; one of LeRobot's is taken to have the same seeds."""
+    (run,) = read_runs([path], LerobotAssumptions(seed=planned[0].seed - planned[0].index))
     tasks = list(dict.fromkeys(_name(episode).task for episode in planned))
     if not set(tasks) & set(run.tasks):
         raise UsageError(

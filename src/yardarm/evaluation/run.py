@@ -78,8 +78,10 @@ def _evaluate(
     notes: tuple[str, ...] = ()
     opponent = None
     if isinstance(config.against, Path):
-        notes = read_opponent(config.against, plan.episodes()).notes
-        opponent = StoredOpponent.read(config.against, plan.episodes()) if config.eval.stop else None
+        read_opponent(config.against, plan.episodes())
+        if config.eval.stop:  # else the comparison at the end says what is to be said
+            opponent = StoredOpponent.read(config.against, plan.episodes())
+            notes = opponent.run.notes
     declared = _declaration(config, policies, plan, opponent)
     with open_entrants(config, policies, plan, declared) as entrants:
         judgement = Judgement.begin(declared, entrants, opponent) if declared else None

@@ -65,7 +65,7 @@ class Decided:
     def __init__(self, maximum: int, confidence: float) -> None:
         self._test = SequentialMcNemar(maximum, round(1 - confidence, 12))
         self._confidence = confidence
-        self._pairs = 0
+        self._pairs = self._both = 0
 
     @property
     def decision(self) -> str | None:
@@ -75,6 +75,7 @@ class Decided:
     def judge(self, outcomes: Sequence[bool]) -> None:
         """Look at a pair."""
         self._pairs += 1
+        self._both += all(outcomes)
         self._test.add(*outcomes)
 
     def drop(self) -> None:
@@ -87,6 +88,7 @@ class Decided:
         interval = difference_sequence(only_a, only_b, self._pairs, self._confidence)
         return {
             "pairs": self._pairs,
+            "both": self._both,
             "only_a": only_a,
             "only_b": only_b,
             "difference": (only_a - only_b) / self._pairs if self._pairs else None,

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from yardarm.comparison import Comparison, Difference, Entry, episodes_to_find
+from yardarm.comparison import Comparison, Difference, Entry, pairs_to_find
 from yardarm.report.table import interval_text, p_text, percent, points, print_table
 from yardarm.stats import TaskCounts
 
 __all__ = ["print_comparison"]
 
 Row = tuple[str, ...]
+WORTH_FINDING = 0.02
 TESTS = {
     "mcnemar": "exact McNemar test on pairs, Bonett–Price interval",
     "boschloo": "Boschloo's exact test, Newcombe's interval",
@@ -26,7 +27,9 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     _print_entries(comparison, console)
     console.print()
     if not comparison.pairs:
-        console.print("There is one method; what it is to be compared with is for you to add.", soft_wrap=True)
+        console.print(
+            "These are training seeds of one method; give runs of another to compare it with.", soft_wrap=True
+        )
     elif len(comparison.pairs) == 1:
         _print_tasks(comparison, console)
     else:
@@ -59,7 +62,8 @@ def _print_tasks(comparison: Comparison, console: Console) -> None:
     (pair,) = comparison.pairs
     paired = pair.overall.counts is not None
     header: Row = ("task", "A", "B", "A − B", f"{100 * comparison.confidence:.4g}% interval", "p")
-    rows = [_difference_row(row, paired, comparison.alpha) for row in pair.tasks]
+    several = len(pair.tasks) > 1
+    rows = [_difference_row(row, paired, comparison.alpha if several else 0.0) for row in pair.tasks]
     if len(rows) > 1:
         rows.append(_difference_row(pair.overall, paired, comparison.alpha, "(all)"))
     strong = [len(rows) - 1] if len(rows) > 1 else []
@@ -115,7 +119,10 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
     if not comparison.pairs:
         return
     if len(comparison.pairs) > 1:
-        yield "Runs that share a letter could not be told apart; p-values allow for the number of comparisons (Holm)."
+        yield (
+            "Runs that share a letter could not be told apart. P-values allow for the number of comparisons (Holm); "
+            "the intervals do not."
+        )
         return
     (pair,) = comparison.pairs
     row, better = pair.overall, pair.better(comparison.alpha)
@@ -131,13 +138,17 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
         yield f"{labels[better]} is better than {other}: {found}; {TESTS[pair.method]}."
     else:
         yield f"No difference is shown: {found}; {TESTS[pair.method]}. That is not to say that there is none."
+    if row.counts and row.counts.correlation is not None:
+        yield f"The two agree on what is hard with a correlation of {row.counts.correlation:.2f} (for `yardarm plan`)."
     if (better is None) != (0 in row.interval):
         yield "The interval is an approximation, and here it disagrees with the test, which is exact and decides."
     if better:
         return
-    needed = episodes_to_find(0.05, pair, comparison.confidence)
+    gap = abs(row.difference) if abs(row.difference) >= WORTH_FINDING else 0.05
+    needed = pairs_to_find(gap, pair, comparison.confidence)
     if needed and row.counts and needed > row.counts.pairs:
-        yield f"To find a gap of 5 points with 80% power takes about {needed} pairs; here are {row.counts.pairs}."
+        have = row.counts.pairs
+        yield f"To find a gap of {100 * gap:.0f} points with 80% power takes about {needed} pairs; here are {have}."
 
 
 def _p_value(p_value: float) -> str:

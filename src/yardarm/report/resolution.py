@@ -13,18 +13,18 @@ USUAL_CORRELATION = 0.5
 
 
 def resolution(counts: Counts, confidence: float) -> str | None:
-    """How much better or worse another policy must be for so many episodes to show it."""
+    """How much better or worse another policy must be for the same episodes to show it."""
     if not counts.episodes or counts.rate is None:
         return None
-    # Towards the middle, where chance is largest: the harder direction.
-    direction = -0.1 if counts.rate > 0.5 else 0.1
-    alpha = 1 - confidence
-    paired = Design(counts.rate, direction, USUAL_CORRELATION, POWER, alpha).smallest_gap(counts.episodes)
-    other = Design(counts.rate, direction, None, POWER, alpha).smallest_gap(counts.episodes)
-    if paired is None:
+    worse, better = (
+        Design(counts.rate, direction, USUAL_CORRELATION, POWER, 1 - confidence).smallest_gap(counts.episodes)
+        for direction in (-0.1, 0.1)
+    )
+    gaps = [f"{100 * gap:.0f} points {way}" for gap, way in ((worse, "worse"), (better, "better")) if gap is not None]
+    if not gaps:
         return f"{counts.episodes} episodes are too few to tell any other policy apart on them, at {POWER:.0%} power."
-    apart = f"; on other episodes {100 * other:.0f}" if other else ""
     return (
-        f"With {counts.episodes} episodes you can tell policies apart that are {100 * paired:.0f} points apart, at "
-        f"{POWER:.0%} power, on the same episodes (correlation {USUAL_CORRELATION}{apart}); `yardarm plan` tells more."
+        f"With these {counts.episodes} episodes you can tell a policy apart that is {' or '.join(gaps)}, at "
+        f"{POWER:.0%} power (if outcomes correlate by {USUAL_CORRELATION}, or as much as they can); `yardarm plan` "
+        "tells more."
     )

@@ -28,7 +28,9 @@ def print_results(result: RunResult, console: Console) -> None:
     else:
         rows = [row[: len(header)] for row in rows]
     strong = [number for number, row in enumerate(rows) if row[1] in SUMMARIES]
-    print_table(console, header, rows, left=2, strong=strong)
+    if all(row[0] in ("", row[1]) for row in rows):  # every task is a group of its own
+        header, rows = header[1:], [row[1:] for row in rows]
+    print_table(console, header, rows, left=header.index("success"), strong=strong)
     for line in _below(result):
         console.print(line, soft_wrap=True)
 

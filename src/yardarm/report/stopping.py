@@ -43,7 +43,8 @@ def _decided_lines(state: Mapping[str, Any]) -> Iterator[str]:
             yield f"Not decided within the budget: neither is shown to be better. {evidence} ({level})."
         case _:
             yield f"Not decided yet, after {used} of {most} pairs. {evidence}."
-    yield f"  A: {a}\n  B: {b}"
+    for label, name, alone in (("A", a, state["only_a"]), ("B", b, state["only_b"])):
+        yield f"  {label}: {name}, {state['both'] + alone}/{state['pairs']} solved"
     if state["difference"] is not None:
         yield _difference(state)
     if state["decision"] in ("a", "b") and used < most:
@@ -62,7 +63,7 @@ def _difference(state: Mapping[str, Any]) -> str:
     if state["decision"] not in ("a", "b"):
         return text
     if low <= 0 <= high:
-        text += " It holds 0 although the test has decided: the test is made for that one question."
+        text += " It includes 0 although the test has decided: the test answers that one question only, and better."
     return f"{text} After an early stop the difference tends to be too large."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -27,7 +28,7 @@ def print_table(
 
 
 def _drawn(header: Row, rows: Sequence[Row], left: int, strong: Collection[int]) -> Table:
-    table = Table(*header, header_style="bold")
+    table = Table(*header, header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in table.columns[left:]:
         column.justify = "right"
     for number, row in enumerate(rows):
