@@ -101,7 +101,8 @@ def _spec_of_object(policy: Policy) -> PolicySpec:
     if policy.place == "worker":
         raise UsageError(
             f"{kind.__qualname__} has place 'worker', so workers must be able to make it: give its name, "
-            f"'{kind.__module__}:{kind.__qualname__}' (in a module, not a script), instead of the object"
+            f"'{kind.__module__}:{kind.__qualname__}' (in a module, not a script; with options: "
+            "yardarm.policies.PolicySpec(NAME, {OPTION: VALUE})), instead of the object"
         )
     return spec
 
