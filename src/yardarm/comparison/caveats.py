@@ -29,5 +29,5 @@ def about_early_stop(path: Path, stopping: Mapping[str, Any] | None) -> tuple[st
         return ()
     return (
         f"{path} was stopped early (--eval.stop={stopping.get('rule')}): tests and intervals for a fixed number of "
-        "episodes flatter it; its own report has those that hold",
+        "episodes flatter it; its own report, which its command prints again, has those that hold",
     )
