@@ -44,6 +44,8 @@ def test_seeds_that_do_not_match_are_compared_unpaired_and_told_of() -> None:
     assert pair.overall.counts is None
     assert "no task, index and seed is in both runs" in pair.notes[0]
     assert pair.better(0.05) == "a"
+    (shifted,) = compare([made_up("a", GOOD), made_up("b", BAD, first_seed=1005)]).pairs
+    assert "15 seeds are, at another index: give both runs the same --seed" in shifted.notes[0]
     (asked,) = compare([made_up("a", GOOD), made_up("b", BAD)], paired=False).pairs
     assert "as asked for" in asked.notes[0]
 

@@ -95,7 +95,7 @@ def compare_two(a: RunOutcomes, b: RunOutcomes, paired: bool = True, confidence:
     pairing = find_pairs(a, b)
     if paired and pairing.pairs:
         return _paired(a, b, pairing, confidence)
-    reason = _why_unpaired(pairing) if paired else "as asked for"
+    reason = _why_unpaired(a, b, pairing) if paired else "as asked for"
     return _unpaired(a, b, common, reason, confidence)
 
 
@@ -208,10 +208,12 @@ def differing_options(a: RunOutcomes, b: RunOutcomes) -> list[str]:
     return notes
 
 
-def _why_unpaired(pairing: Pairing) -> str:
+def _why_unpaired(a: RunOutcomes, b: RunOutcomes, pairing: Pairing) -> str:
     if pairing.different_starts:
         return f"{pairing.different_starts} episodes have the same seed but {OTHER_STARTS}"
-    return "no task, index and seed is in both runs"
+    shifted = {(name.task, name.seed) for name in a.outcomes} & {(name.task, name.seed) for name in b.outcomes}
+    also = f"; {len(shifted)} seeds are, at another index: give both runs the same --seed" if shifted else ""
+    return f"no task, index and seed is in both runs{also}"
 
 
 def _pairing_notes(a: RunOutcomes, b: RunOutcomes, pairing: Pairing) -> list[str]:
