@@ -12,7 +12,7 @@ from rich.console import Console
 from yardarm.cli.flags import Flags, listed, number, read_flags, refuse_unknown, switch
 from yardarm.errors import UsageError
 from yardarm.report import percent, print_table
-from yardarm.stats import Design, largest_correlation
+from yardarm.stats import Design, largest_correlation, level
 
 __all__ = ["run"]
 
@@ -111,7 +111,7 @@ def _correlations(flags: Flags, largest: float, rates: str) -> list[float | None
 
 
 def _test(flags: Flags) -> tuple[float, float]:
-    return _between(flags, "power", 0.8, 0.5, 0.9999), 1 - _between(flags, "confidence", 0.95, 0.5, 0.9999)
+    return _between(flags, "power", 0.8, 0.5, 0.9999), level(_between(flags, "confidence", 0.95, 0.5, 0.9999))
 
 
 def _with_tasks(flags: Flags, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

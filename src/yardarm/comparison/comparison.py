@@ -10,10 +10,10 @@ from typing import Any
 
 from yardarm.comparison.methods import Contender, compare_methods, contenders, spread_between_seeds
 from yardarm.comparison.outcomes import RunOutcomes
-from yardarm.comparison.pairwise import Difference, Pairwise, compare_two
+from yardarm.comparison.pairwise import Difference, Pairwise, adjusted, compare_two
 from yardarm.errors import UsageError
 from yardarm.results import Counts
-from yardarm.stats import CONFIDENCE, Design, Interval, SeedSpread, holm, largest_correlation, letters, wilson
+from yardarm.stats import CONFIDENCE, Design, Interval, SeedSpread, largest_correlation, letters, level, wilson
 
 __all__ = ["Comparison", "Entry", "compare", "pairs_to_find"]
 
@@ -45,7 +45,7 @@ class Comparison:
     @property
     def alpha(self) -> float:
         """The chance of a false finding that is accepted."""
-        return _alpha(self.confidence)
+        return level(self.confidence)
 
     def first_is_worse(self) -> bool:
         """Whether any of the others is better than the first."""
@@ -69,14 +69,11 @@ def compare(runs: Sequence[RunOutcomes], paired: bool = True, confidence: float 
         raise UsageError("there is nothing to compare: give at least two runs")
     pairs = [_compare(a, b, paired, confidence) for a, b in itertools.combinations(compared, 2)]
     if len(pairs) > 1:
-        adjusted = holm([pair.overall.p_value for pair in pairs])
-        pairs = [
-            replace(pair, overall=replace(pair.overall, p_adjusted=value))
-            for pair, value in zip(pairs, adjusted, strict=True)
-        ]
+        overall = adjusted([pair.overall for pair in pairs])
+        pairs = [replace(pair, overall=own) for pair, own in zip(pairs, overall, strict=True)]
     entries = [_entry(one, confidence) for one in compared]
     notes = dict.fromkeys(note for run in runs for note in run.notes)
-    return Comparison(tuple(_lettered(entries, pairs, _alpha(confidence))), tuple(pairs), confidence, tuple(notes))
+    return Comparison(tuple(_lettered(entries, pairs, level(confidence))), tuple(pairs), confidence, tuple(notes))
 
 
 def pairs_to_find(gap: float, pair: Pairwise, confidence: float) -> int | None:
@@ -87,11 +84,7 @@ def pairs_to_find(gap: float, pair: Pairwise, confidence: float) -> int | None:
     middle = (2 * counts.both + counts.discordant) / (2 * counts.pairs)
     baseline = min(max(0.0, middle - gap / 2), 1 - gap)
     correlation = min(max(0.0, counts.correlation or 0.0), largest_correlation(baseline, gap))
-    return Design(baseline, gap, correlation, POWER, _alpha(confidence)).episodes()
-
-
-def _alpha(confidence: float) -> float:
-    return round(1 - confidence, 12)  # 0.05, not 0.050000000000000044
+    return Design(baseline, gap, correlation, POWER, level(confidence)).episodes()
 
 
 def _compare(a: Contender, b: Contender, paired: bool, confidence: float) -> Pairwise:

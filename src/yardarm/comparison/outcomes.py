@@ -20,6 +20,11 @@ class EpisodeName:
     index: int
     seed: int
 
+    @classmethod
+    def of(cls, benchmark: str, task: str, index: int, seed: int) -> EpisodeName:
+        """The name of an episode of one of a benchmark's tasks."""
+        return cls(f"{benchmark}/{task}", index, seed)
+
 
 def _unknown_start() -> np.ndarray | None:
     return None

@@ -74,7 +74,7 @@ def _world(env: dict[str, Any]) -> str:
 
 
 def _name(key: EpisodeKey) -> EpisodeName:
-    return EpisodeName(f"{key.benchmark}/{key.task}", key.index, key.seed)
+    return EpisodeName.of(key.benchmark, key.task, key.index, key.seed)
 
 
 def outcome_of(folder: RunFolder, record: EpisodeRecord) -> EpisodeOutcome:

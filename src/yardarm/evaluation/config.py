@@ -74,10 +74,6 @@ class EvalOptions:
         return Uncertainty(self.confidence, self.interval or usual, self.over_tasks)
 
 
-def _same_run(one: Path, other: Path) -> bool:
-    return run_folder(one) == run_folder(other)
-
-
 def _one_of(flag: str, value: str, known: Collection[str]) -> None:
     if value not in known:
         listed = ", ".join(name for name in known if name)
@@ -131,7 +127,9 @@ class EvalConfig:
             raise UsageError("--eval.stop=decided needs to know between what: add --against=RUN_OR_POLICY")
         if self.eval.stop == PRECISION and self.against is not None:
             raise UsageError("--eval.stop=precision is for one policy alone; with --against it is --eval.stop=decided")
-        if isinstance(self.against, Path) and not self.against.exists():
+        if not isinstance(self.against, Path):
+            return
+        if not self.against.exists():
             raise UsageError(f"--against={self.against}: there is no such run")
-        if isinstance(self.against, Path) and self.output_dir and _same_run(self.against, self.output_dir):
+        if self.output_dir and run_folder(self.against) == run_folder(self.output_dir):
             raise UsageError(f"--against={self.against} is the --output_dir: a run does not differ from itself")

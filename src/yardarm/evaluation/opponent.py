@@ -12,31 +12,30 @@ from yardarm.comparison import EpisodeName, EpisodeOutcome, LerobotAssumptions, 
 from yardarm.errors import UsageError
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["StoredOpponent", "read_opponent"]
-
-
-def read_opponent(path: Path, planned: Sequence[EpisodeSpec]) -> RunOutcomes:
-    """Read a run, and see that it has any of the tasks; one of LeRobot's is taken to have the same seeds."""
-    (run,) = read_runs([path], LerobotAssumptions(seed=planned[0].seed - planned[0].index))
-    tasks = list(dict.fromkeys(_name(episode).task for episode in planned))
-    if not set(tasks) & set(run.tasks):
-        raise UsageError(
-            f"--against={path} has none of these tasks: it has {', '.join(run.tasks[:3])}, not {', '.join(tasks[:3])}"
-        )
-    return run
+__all__ = ["StoredOpponent"]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredOpponent:
-    """A run that has played all that is planned."""
+    """A run that has played already."""
 
     run: RunOutcomes
 
     @classmethod
     def read(cls, path: Path, planned: Sequence[EpisodeSpec]) -> StoredOpponent:
-        """Read a run, and see that it has every planned episode: a partner that lacks some would choose the sample."""
-        run = read_opponent(path, planned)
-        missing = [episode for episode in planned if not _pairable(run, episode)]
+        """Read a run, and see that it has any of the tasks; one of LeRobot's is taken to have the same seeds."""
+        (run,) = read_runs([path], LerobotAssumptions(seed=planned[0].seed - planned[0].index))
+        tasks = list(dict.fromkeys(_name(episode).task for episode in planned))
+        if not set(tasks) & set(run.tasks):
+            raise UsageError(
+                f"--against={path} has none of these tasks: it has {', '.join(run.tasks[:3])}, not "
+                f"{', '.join(tasks[:3])}"
+            )
+        return cls(run)
+
+    def check_has_all(self, path: Path, planned: Sequence[EpisodeSpec]) -> None:
+        """See that every planned episode is there: a partner that lacks some would choose the sample."""
+        missing = [episode for episode in planned if not _pairable(self.run, episode)]
         if missing:
             first = missing[0]
             raise UsageError(
@@ -44,7 +43,6 @@ class StoredOpponent:
                 f"{first.index} of '{first.task.name}' with seed {first.seed}; give the same tasks and --seed, and no "
                 "more --eval.n_episodes than it has"
             )
-        return cls(run)
 
     def digest(self, planned: Sequence[EpisodeSpec]) -> str:
         """A hash of the outcomes that count: a run that was continued meanwhile is another opponent."""
@@ -67,4 +65,4 @@ def _pairable(run: RunOutcomes, episode: EpisodeSpec) -> bool:
 
 
 def _name(episode: EpisodeSpec) -> EpisodeName:
-    return EpisodeName(f"{episode.task.benchmark}/{episode.task.name}", episode.index, episode.seed)
+    return EpisodeName.of(episode.task.benchmark, episode.task.name, episode.index, episode.seed)

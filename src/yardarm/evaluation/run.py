@@ -16,7 +16,7 @@ from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.entrant import Entrant, open_entrants
 from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
-from yardarm.evaluation.opponent import StoredOpponent, read_opponent
+from yardarm.evaluation.opponent import StoredOpponent
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.player import Player
 from yardarm.evaluation.preflight import check_policy_fits
@@ -75,13 +75,11 @@ def _evaluate(
         if not env.python:  # another interpreter's packages are tried when its workers are started
             env.check_requirements()
     plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed)
-    notes: tuple[str, ...] = ()
     opponent = None
     if isinstance(config.against, Path):
-        read_opponent(config.against, plan.episodes())
-        if config.eval.stop:  # else the comparison at the end says what is to be said
-            opponent = StoredOpponent.read(config.against, plan.episodes())
-            notes = opponent.run.notes
+        opponent = StoredOpponent.read(config.against, plan.episodes())
+        if config.eval.stop:
+            opponent.check_has_all(config.against, plan.episodes())
     declared = _declaration(config, policies, plan, opponent)
     with open_entrants(config, policies, plan, declared) as entrants:
         judgement = Judgement.begin(declared, entrants, opponent) if declared else None
@@ -98,6 +96,8 @@ def _evaluate(
             for entrant, result in zip(entrants, results, strict=True):
                 entrant.manifest.close()
                 entrant.write_summary(result)
+    # Without early stopping, the comparison at the end says what is to be said of the other run.
+    notes = opponent.run.notes if opponent and declared else ()
     return replace(
         results[0],
         warnings=(*notes, *itertools.chain(*warnings)),

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from yardarm.comparison import EpisodeOutcome, same_start
 from yardarm.results import BUDGET_SPENT
-from yardarm.stats import SequentialMcNemar, confidence_sequence, difference_sequence
+from yardarm.stats import SequentialMcNemar, confidence_sequence, difference_sequence, level
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["DECIDED", "PRECISION", "RULES", "Declaration", "Referee", "make_referee"]
@@ -63,7 +63,7 @@ class Decided:
     """Stops when one of two policies is better."""
 
     def __init__(self, maximum: int, confidence: float) -> None:
-        self._test = SequentialMcNemar(maximum, round(1 - confidence, 12))
+        self._test = SequentialMcNemar(maximum, level(confidence))
         self._confidence = confidence
         self._pairs = self._both = 0
 

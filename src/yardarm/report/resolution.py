@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yardarm.results import Counts
-from yardarm.stats import Design
+from yardarm.stats import Design, level
 
 __all__ = ["resolution"]
 
@@ -17,7 +17,7 @@ def resolution(counts: Counts, confidence: float) -> str | None:
     if not counts.episodes or counts.rate is None:
         return None
     worse, better = (
-        Design(counts.rate, direction, USUAL_CORRELATION, POWER, 1 - confidence).smallest_gap(counts.episodes)
+        Design(counts.rate, direction, USUAL_CORRELATION, POWER, level(confidence)).smallest_gap(counts.episodes)
         for direction in (-0.1, 0.1)
     )
     gaps = [f"{100 * gap:.0f} points {way}" for gap, way in ((worse, "worse"), (better, "better")) if gap is not None]

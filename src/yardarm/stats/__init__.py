@@ -2,7 +2,7 @@
 
 from yardarm.stats.betting import confidence_sequence, difference_sequence
 from yardarm.stats.bootstrap import bootstrap_mean
-from yardarm.stats.intervals import CONFIDENCE, Interval, clopper_pearson, wilson
+from yardarm.stats.intervals import CONFIDENCE, Interval, clopper_pearson, level, wilson
 from yardarm.stats.over_tasks import TaskCounts, clustered, pooled, stratified
 from yardarm.stats.paired import PairedCounts, bonett_price, mcnemar
 from yardarm.stats.power import Design, largest_correlation
@@ -30,6 +30,7 @@ __all__ = [
     "holm",
     "largest_correlation",
     "letters",
+    "level",
     "mcnemar",
     "method_difference",
     "newcombe",

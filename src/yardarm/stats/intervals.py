@@ -13,6 +13,7 @@ __all__ = [
     "check_confidence",
     "check_counts",
     "clopper_pearson",
+    "level",
     "quantile",
     "score_interval",
     "wilson",
@@ -73,6 +74,11 @@ def quantile(confidence: float) -> float:
     """How many standard deviations to each side have this share of a normal distribution between them."""
     check_confidence(confidence)
     return float(ndtri(0.5 + confidence / 2))
+
+
+def level(confidence: float) -> float:
+    """The chance of a false finding that goes with a confidence: 0.05, not 0.050000000000000044."""
+    return round(1 - confidence, 12)
 
 
 def check_confidence(confidence: float) -> None:
