@@ -10,7 +10,7 @@ import numpy as np
 from yardarm.comparison.caveats import about_early_stop, about_missing_episodes
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
 from yardarm.errors import UsageError, one_line
-from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, counted, read_journal
+from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, counted, planned_records, read_journal
 
 __all__ = ["outcome_of", "read_yardarm_run"]
 
@@ -27,12 +27,12 @@ def read_yardarm_run(folder: RunFolder, name: str, allow_unfinished: bool = Fals
 
 
 def _read(folder: RunFolder, name: str, manifest: dict[str, Any], allow_unfinished: bool) -> RunOutcomes:
-    records = _planned(manifest, {record.key: record for record in read_journal(folder.journal)})
+    records = planned_records(manifest, read_journal(folder.journal))
     stopping = manifest.get("stopping")
     return RunOutcomes(
         name=name,
         path=folder.path,
-        outcomes={_name(record.key): outcome_of(folder, record) for record in counted(records.values(), stopping)},
+        outcomes={_name(record.key): outcome_of(folder, record) for record in counted(records, stopping)},
         policy=str(manifest["plan"].get("policy", "")),
         method=manifest.get("method"),
         training_seed=manifest.get("training_seed"),
@@ -42,14 +42,6 @@ def _read(folder: RunFolder, name: str, manifest: dict[str, Any], allow_unfinish
             *about_early_stop(folder.path, stopping),
         ),
     )
-
-
-def _planned(manifest: dict[str, Any], records: dict[EpisodeKey, EpisodeRecord]) -> dict[EpisodeKey, EpisodeRecord]:
-    """The records that the plan asks for, task by task: a journal may hold more, of a longer plan of before."""
-    order = {(task["benchmark"], task["env"], task["name"]): place for place, task in enumerate(manifest["tasks"])}
-    own = [key for key in records if (key.benchmark, key.env, key.task) in order and key.index < manifest["n_episodes"]]
-    own.sort(key=lambda key: (order[key.benchmark, key.env, key.task], key.index))
-    return {key: records[key] for key in own}
 
 
 def _unfinished(folder: RunFolder, manifest: dict[str, Any], have: int, allowed: bool) -> tuple[str, ...]:

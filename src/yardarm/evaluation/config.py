@@ -69,9 +69,7 @@ class EvalOptions:
     @property
     def uncertainty(self) -> Uncertainty:
         """How intervals are computed."""
-        # Who stops when it suits must not use an interval for a number of episodes that was fixed before.
-        usual = "anytime" if self.stop else "wilson"
-        return Uncertainty(self.confidence, self.interval or usual, self.over_tasks)
+        return Uncertainty.chosen(self.confidence, self.interval, self.over_tasks, self.stop)
 
 
 def _one_of(flag: str, value: str, known: Collection[str]) -> None:

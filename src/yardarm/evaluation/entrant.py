@@ -38,8 +38,6 @@ from yardarm.tasks import EpisodeSpec
 
 __all__ = ["Entrant", "open_entrants"]
 
-OPPONENT_FOLDER = "against"
-
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
@@ -135,7 +133,7 @@ def open_entrants(
         entrants = [first]
         for policy in policies[1:]:
             mirrored = replace(declared, against=policies[0].id) if declared else None
-            own = _config_of_opponent(config, policy, first.folder.path / OPPONENT_FOLDER)
+            own = _config_of_opponent(config, policy, first.folder.opponent.path)
             entrants.append(stack.enter_context(_open_entrant(own, policy, plan, mirrored)))
         yield entrants
 

@@ -5,6 +5,7 @@ from yardarm.results.files import PlayedEpisode, RunFolder, write_atomically, wr
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.manifest import Manifest
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
+from yardarm.results.stored import StoredResult, planned_records, read_result
 from yardarm.results.summary import BUDGET_SPENT, Counts, RunResult, TaskResult, counted, summarise
 from yardarm.results.uncertainty import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.results.video import VideoWriter
@@ -22,12 +23,15 @@ __all__ = [
     "PlayedEpisode",
     "RunFolder",
     "RunResult",
+    "StoredResult",
     "TaskResult",
     "Uncertainty",
     "VideoWriter",
     "counted",
     "eval_info",
+    "planned_records",
     "read_journal",
+    "read_result",
     "summarise",
     "write_atomically",
     "write_json",

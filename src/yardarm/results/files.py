@@ -94,6 +94,16 @@ class RunFolder:
         return self.path / "eval_info.json"
 
     @property
+    def report(self) -> Path:
+        """The page that shows it all."""
+        return self.path / "report.html"
+
+    @property
+    def opponent(self) -> RunFolder:
+        """The run of a second policy that plays the same episodes, if there is one."""
+        return RunFolder(self.path / "against")
+
+    @property
     def worker_log(self) -> Path:
         """What simulators print."""
         return self.path / "workers.log"

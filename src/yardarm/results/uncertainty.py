@@ -46,6 +46,15 @@ class Uncertainty:
     per_task: str = "wilson"
     over_tasks: str = "pooled"
 
+    @classmethod
+    def chosen(
+        cls, confidence: float = CONFIDENCE, interval: str = "", over_tasks: str = "pooled", stop: str = ""
+    ) -> Uncertainty:
+        """What follows from the options of an evaluation."""
+        # Who stops when it suits must not use an interval for a number of episodes that was fixed before.
+        usual = "anytime" if stop else "wilson"
+        return cls(confidence, interval or usual, over_tasks)
+
     def of_task(self, task: TaskCounts) -> Interval:
         """An interval for a task's rate."""
         return PER_TASK[self.per_task](*task, self.confidence)

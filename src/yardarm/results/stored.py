@@ -1,0 +1,124 @@
+"""A run's results, read from its folder: without its simulators, its policy, or the process that made it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from yardarm.errors import UsageError, one_line
+from yardarm.results.files import RunFolder
+from yardarm.results.journal import read_journal
+from yardarm.results.record import EpisodeRecord
+from yardarm.results.summary import RunResult, counted, summarise
+from yardarm.results.uncertainty import Uncertainty
+from yardarm.tasks import ActionSpec, EnvSpec, TaskSpec
+
+__all__ = ["StoredResult", "planned_records", "read_result"]
+
+UNKNOWN_ACTION = ActionSpec(0, 0.0, 0.0)
+# Locks that processes of this machine hold, by the inode of their file.
+LOCKS = Path("/proc/locks")
+INTERVAL_OPTIONS = ("confidence", "interval", "over_tasks", "stop")
+# A run that nobody here holds, and that has not been written to for so long, was killed.
+SILENT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """A run's manifest, its configuration as it stands in the file, and its results so far."""
+
+    folder: RunFolder
+    manifest: Mapping[str, Any]
+    config: str
+    result: RunResult
+
+    @property
+    def status(self) -> str:
+        """Running, finished or interrupted, also where a process was killed and could not say so."""
+        status = str(self.manifest.get("status", "interrupted"))
+        return "interrupted" if status == "running" and not _still_going_on(self.folder) else status
+
+
+def read_result(folder: RunFolder) -> StoredResult:
+    """Read what is known of a run, finished or not; what is damaged is named."""
+    manifest = folder.read_manifest()
+    try:
+        text = folder.config.read_text(encoding="utf-8")
+        config = yaml.safe_load(text)
+        return StoredResult(folder, manifest, text, _result(folder, manifest, config))
+    except (KeyError, TypeError, ValueError, AttributeError, OSError, yaml.YAMLError) as error:
+        raise UsageError(
+            f"{folder.path} cannot be understood ({one_line(error)}); it is damaged, or of another version"
+        ) from error
+
+
+def planned_records(manifest: Mapping[str, Any], records: Iterable[EpisodeRecord]) -> list[EpisodeRecord]:
+    """The records that the plan asks for, task by task: a journal may hold more, of a longer plan of before."""
+    order = {(task["benchmark"], task["env"], task["name"]): place for place, task in enumerate(manifest["tasks"])}
+    newest = {record.key: record for record in records}
+    own = [key for key in newest if (key.benchmark, key.env, key.task) in order and key.index < manifest["n_episodes"]]
+    own.sort(key=lambda key: (order[key.benchmark, key.env, key.task], key.index))
+    return [newest[key] for key in own]
+
+
+def _result(folder: RunFolder, manifest: Mapping[str, Any], config: Mapping[str, Any]) -> RunResult:
+    records = planned_records(manifest, read_journal(folder.journal))
+    tasks = [_task(task) for task in manifest["tasks"]]
+    stopping = manifest.get("stopping")
+    if stopping is not None:
+        stopping = {**stopping, "played": len(records) + _played_by_opponent(folder)}
+    planned = manifest["n_episodes"] * len({task.key() for task in tasks})
+    options = config.get("eval", {})
+    result = summarise(folder.path, tasks, counted(records, stopping), planned, float(manifest.get("wall_s", 0.0)))
+    return replace(
+        result,
+        uncertainty=Uncertainty.chosen(**{name: options[name] for name in INTERVAL_OPTIONS if name in options}),
+        warnings=tuple(manifest.get("warnings", ())),
+        stopping=stopping,
+        against=_opponent(folder, config),
+    )
+
+
+def _task(content: Mapping[str, Any]) -> TaskSpec:
+    """A task as the manifest has it; of its environment no more is known than its name."""
+    return TaskSpec(
+        benchmark=content["benchmark"],
+        group=content["group"],
+        index=content["index"],
+        name=content["name"],
+        instruction=content["instruction"],
+        max_steps=content["max_steps"],
+        fps=content["fps"],
+        env=EnvSpec.elsewhere(content["env"], UNKNOWN_ACTION),
+    )
+
+
+def _opponent(folder: RunFolder, config: Mapping[str, Any]) -> Path | None:
+    """The run that it was held against: that of a second policy inside of it, or another one that is still there."""
+    if folder.opponent.manifest.exists():
+        return folder.opponent.path
+    named = config.get("against")
+    return Path(named) if isinstance(named, str) and Path(named).exists() else None
+
+
+def _played_by_opponent(folder: RunFolder) -> int:
+    opponent = folder.opponent
+    if not opponent.manifest.exists():
+        return 0
+    return len(planned_records(opponent.read_manifest(), read_journal(opponent.journal)))
+
+
+def _still_going_on(folder: RunFolder) -> bool:
+    """Whether a process holds the journal; on another machine, where that cannot be seen, whether it writes to it."""
+    try:
+        own = folder.journal.stat()
+        held = f":{own.st_ino} " in LOCKS.read_text() if LOCKS.exists() else False
+        newest = max(own.st_mtime, folder.manifest.stat().st_mtime)
+    except OSError:
+        return False
+    return held or time.time() - newest < SILENT_S
