@@ -1,0 +1,205 @@
+"""Figures for papers: the rates of each run, and what a comparison found."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from yardarm.comparison import Comparison, Difference, Entry
+from yardarm.errors import UsageError
+from yardarm.report.forest import ForestPlot, Mark, Scale, rendered
+from yardarm.report.rows import ResultRow, compared_tasks, is_finished, overall, sections
+from yardarm.report.table import p_text
+from yardarm.results import StoredResult, write_atomically
+
+__all__ = ["write_figures"]
+
+RATES = (0.0, 0.25, 0.5, 0.75, 1.0)
+STEPS = (0.05, 0.1, 0.2, 0.25, 0.5)
+MOST_TICKS = 6
+# What is longer takes more than a line; task names of that kind are sentences with underscores.
+LONG_NAME = 30
+# As the comparison's own note says; its tests do not know who chose the end.
+STOPPED_EARLY = "Stopped early: tests and intervals flatter it."
+TaskKey = tuple[str, str, str]
+
+
+def write_figures(runs: Sequence[StoredResult], comparison: Comparison | None, folder: Path) -> list[Path]:
+    """Write each figure as PDF and as SVG: a forest plot of each run, and of a comparison its differences."""
+    files = {
+        folder / f"{stem}.{ending}": content
+        for stem, plot in _plots(runs, comparison)
+        for ending, content in rendered(plot).items()
+    }
+    for path, content in files.items():
+        _write(path, content)
+    return list(files)
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_atomically(path, lambda file: file.write(content))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}; choose another folder") from error
+
+
+def _plots(runs: Sequence[StoredResult], comparison: Comparison | None) -> Iterator[tuple[str, ForestPlot]]:
+    order = _mean_rates(runs)
+    for stem, run in zip(_stems(runs), runs, strict=True):
+        yield stem, _forest(run, order)
+    early = (STOPPED_EARLY,) if any(run.result.stopping is not None for run in runs) else ()
+    for stem, plot in _comparison_plots(comparison) if comparison is not None else ():
+        yield stem, replace(plot, notes=(*plot.notes, *early))
+
+
+def _comparison_plots(comparison: Comparison) -> Iterator[tuple[str, ForestPlot]]:
+    if len(comparison.pairs) == 1:
+        yield "comparison", _differences(comparison)
+    elif comparison.pairs:
+        yield "letters", _letters(comparison)
+        yield "pairs", _pairs(comparison)
+
+
+def _stems(runs: Sequence[StoredResult]) -> list[str]:
+    """Names of files, after the folders of the runs, each one once."""
+    stems: list[str] = []
+    for run in runs:
+        path = run.folder.path.resolve()
+        name = f"{path.parent.name}_{path.name}" if path.name == "against" else path.name
+        stem = "forest_" + re.sub(r"[^\w.-]+", "_", name) if len(runs) > 1 else "forest"
+        number = sum(re.fullmatch(rf"{re.escape(stem)}(_\d+)?", other) is not None for other in stems)
+        stems.append(f"{stem}_{number + 1}" if number else stem)
+    return stems
+
+
+def _mean_rates(runs: Sequence[StoredResult]) -> dict[TaskKey, float]:
+    """The rate of each task over all runs: figures that stand side by side need one order."""
+    rates: dict[TaskKey, list[float]] = {}
+    for run in runs:
+        for section in sections(run.result):
+            for row in section.tasks:
+                rates.setdefault(row.key, []).append(-1.0 if row.counts.rate is None else row.counts.rate)
+    return {key: sum(own) / len(own) for key, own in rates.items()}
+
+
+def _forest(run: StoredResult, order: Mapping[TaskKey, float]) -> ForestPlot:
+    """Groups in the run's order, and in each of them the tasks from the most to the least often solved."""
+    parts, errors = sections(run.result), bool(run.result.counts.errors)
+    said = _spoken([row.name for part in parts for row in part.tasks])
+    marks = []
+    for part in parts:
+        if part.whole is not None:
+            marks.append(_mark(part.whole, part.whole.name, errors, "group"))
+        for row in sorted(part.tasks, key=lambda row: -order[row.key]):
+            marks.append(_mark(row, said[row.name], errors, "task", indented=part.whole is not None))
+    if len(marks) > 1:
+        marks.append(_mark(overall(run.result), "all tasks", errors, "all"))
+    unfinished = f"Not finished: {len(run.result.episodes)} of {run.result.planned} episodes."
+    return ForestPlot(
+        marks,
+        _rate_scale(run.result.uncertainty.confidence),
+        headings=("k/n", "errors") if errors else ("k/n",),
+        notes=() if is_finished(run) else (unfinished,),
+    )
+
+
+def _mark(row: ResultRow, label: str, errors: bool, kind: str, indented: bool = False) -> Mark:
+    beside = (row.fraction, str(row.counts.errors or "")) if errors else (row.fraction,)
+    return Mark(label, row.counts.rate, row.interval, beside, kind, indented=indented)  # type: ignore[arg-type]
+
+
+def _differences(comparison: Comparison) -> ForestPlot:
+    """Two runs, task by task, the best for A first."""
+    (pair,) = comparison.pairs
+    several = len(pair.tasks) > 1
+    names = compared_tasks(pair)
+    said = _spoken(list(names.values()))
+    marks = [
+        _difference_mark(row, said[names[row.task]], row.p_adjusted if several else row.p_value, comparison)
+        for row in sorted(pair.tasks, key=lambda row: math.inf if math.isnan(row.difference) else -row.difference)
+    ]
+    if several:
+        marks.append(_difference_mark(pair.overall, "all tasks", pair.overall.p_value, comparison, "all"))
+    paired = pair.overall.counts is not None
+    return ForestPlot(
+        marks,
+        _difference_scale(marks, f"A − B {_points(comparison)}"),
+        headings=("A : B alone" if paired else "A : B",),
+        notes=(f"A: {pair.a}", f"B: {pair.b}", *_legend(comparison, " (tasks: Holm)" if several else "")),
+    )
+
+
+def _difference_mark(
+    row: Difference, label: str, p_value: float | None, comparison: Comparison, kind: str = "task"
+) -> Mark:
+    found = p_value is not None and p_value < comparison.alpha
+    if row.counts is not None:
+        beside = f"{row.counts.only_a} : {row.counts.only_b}"
+    else:
+        beside = " : ".join(f"{own.successes}/{own.trials}" for own in (row.a, row.b))
+    value = None if math.isnan(row.difference) else row.difference
+    return Mark(label, value, row.interval, (beside,), kind, filled=found)  # type: ignore[arg-type]
+
+
+def _letters(comparison: Comparison) -> ForestPlot:
+    """More than two runs, the best first; each letter has a column, so that one sees who shares it."""
+    entries = sorted(comparison.entries, key=lambda entry: -(entry.counts.rate or 0.0))
+    alphabet = sorted({letter for entry in entries for letter in entry.letters})
+    marks = [_entry_mark(entry, alphabet) for entry in entries]
+    return ForestPlot(marks, _rate_scale(comparison.confidence), ("k/n", *("" for _ in alphabet)))
+
+
+def _entry_mark(entry: Entry, alphabet: Sequence[str]) -> Mark:
+    own = tuple(letter if letter in entry.letters else "" for letter in alphabet)
+    fraction = f"{entry.counts.successes}/{entry.counts.episodes}"
+    return Mark(entry.name, entry.counts.rate, entry.interval, (fraction, *own))
+
+
+def _pairs(comparison: Comparison) -> ForestPlot:
+    """Each run against each other."""
+    marks = []
+    for pair in comparison.pairs:
+        row = pair.overall
+        value = None if math.isnan(row.difference) else row.difference
+        p_value = row.p_value if row.p_adjusted is None else row.p_adjusted
+        found = pair.better(comparison.alpha) is not None
+        together = len(pair.a) + len(pair.b) <= LONG_NAME
+        label = f"{pair.a} − {pair.b}" if together else f"{pair.a}\n− {pair.b}"
+        marks.append(Mark(label, value, row.interval, (p_text(p_value),), filled=found))
+    scale = _difference_scale(marks, f"difference {_points(comparison)}")
+    return ForestPlot(marks, scale, ("p (Holm)",), _legend(comparison, " (Holm)"))
+
+
+def _rate_scale(confidence: float) -> Scale:
+    return Scale(0.0, 1.0, RATES, f"success rate (%), {_percent(confidence)} interval")
+
+
+def _difference_scale(marks: Sequence[Mark], label: str) -> Scale:
+    """As wide as the intervals, with the line of no difference in it."""
+    known = [mark.interval for mark in marks if mark.value is not None]
+    low, high = min([0.0, *(own.low for own in known)]), max([0.0, *(own.high for own in known)])
+    step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS - 2), STEPS[-1])
+    first, last = math.floor(low / step + 1e-9), max(1, math.ceil(high / step - 1e-9))
+    ticks = tuple(step * number for number in range(first, last + 1))
+    return Scale(ticks[0], ticks[-1], ticks, label, line_at=0.0)
+
+
+def _legend(comparison: Comparison, adjustment: str) -> tuple[str, str]:
+    return f"● p < {comparison.alpha:.3g}{adjustment}", "○ no difference shown"
+
+
+def _points(comparison: Comparison) -> str:
+    return f"(points, {_percent(comparison.confidence)} interval)"
+
+
+def _percent(confidence: float) -> str:
+    return f"{100 * confidence:.4g}%"
+
+
+def _spoken(names: Sequence[str]) -> dict[str, str]:
+    """Names as they are, or all of them without underscores if some are sentences."""
+    sentences = any(len(name) > LONG_NAME for name in names)
+    return {name: name.replace("_", " ").strip() if sentences else name for name in names}

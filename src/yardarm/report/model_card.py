@@ -1,0 +1,248 @@
+"""A run's results as the Hub's evaluation metadata, in a model card.
+
+The card keeps what it has. Only Yardarm's own results of the same tasks give way, and the text between Yardarm's marks.
+So the front matter is changed as text, key by key: `huggingface_hub.ModelCard` would write all of it anew, and lose
+comments, fields that it does not know, the name of a second model, and a ``language: no``, which it takes for false.
+
+The Hub's newer format is not written (``.eval_results/*.yaml``, huggingface_hub's `EvalResultEntry`). Each of its
+entries must name a dataset on the Hub that is registered there as a benchmark, and a task of that dataset's
+``eval.yaml``. The Hub keeps a list of those that it admits, and none of Yardarm's simulators was found to be on it. Nor
+has an entry a place for k, n and an interval.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+import yaml
+
+from yardarm.errors import UsageError, one_line
+from yardarm.report.markdown import escaped, markdown
+from yardarm.report.rows import ResultRow, is_finished, overall, policy_name, sections
+from yardarm.report.table import interval_text
+from yardarm.results import StoredResult, write_atomically
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
+
+__all__ = ["write_model_card"]
+
+# None of the Hub's own metrics, which are for texts and labels; but it takes any, and cards of robot policies say this.
+METRIC = "success_rate"
+TASK = "robotics"
+TAGS = ("robotics", "yardarm")
+MADE_BY = "Yardarm"
+BEGIN, END = "<!-- yardarm:begin", "<!-- yardarm:end -->"
+SECTION = re.compile(rf"{BEGIN} ([^\n]*) -->\n.*?{END}", re.DOTALL)
+MOST_GROUPS = 4
+Names = frozenset[str]
+
+
+def write_model_card(run: StoredResult, path: Path) -> Path:
+    """Write a model card, or bring one up to date; a second time changes nothing. In a folder it is the README.md."""
+    _check(run)
+    path = path / "README.md" if path.is_dir() else path
+    old = _read(path)
+    newline = "\r\n" if "\r\n" in old else "\n"
+    card = _parsed(old.replace("\r\n", "\n") or f"# {escaped(policy_name(run))}\n", path)
+    data = {**card.data, **_metadata(card.data, run)}
+    front = _front_matter(card, data)
+    new = f"---\n{front}\n---\n{_with_section(card.body, run)}".replace("\n", newline)
+    if new != old:
+        _write(path, new)
+    return path
+
+
+def _check(run: StoredResult) -> None:
+    result = run.result
+    if not is_finished(run):
+        raise UsageError(
+            f"{result.path} is not finished ({len(result.episodes)} of {result.planned} episodes), and what finishes "
+            f"first is no fair sample for a model card; go on with `yardarm eval --config_path={run.folder.config}`"
+        )
+    if result.counts.rate is None:
+        raise UsageError(f"{result.path} has no episode that came to an end, so there is nothing for a model card")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read as a model card: {one_line(error)}") from error
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_atomically(path, lambda file: file.write(text.encode()))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}; choose another file") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Card:
+    """A model card: its front matter as it stands there, the same as data, and what follows."""
+
+    front: str
+    data: Mapping[str, Any]
+    body: str
+
+
+def _parsed(text: str, path: Path) -> _Card:
+    from huggingface_hub import ModelCard
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK
+
+    if text.count(BEGIN) != len(SECTION.findall(text)):
+        raise UsageError(f"{path} has a yardarm:begin without its yardarm:end; put it back, or remove both")
+    match = REGEX_YAML_BLOCK.search(text)
+    if match is None:
+        if re.match(r"\s*---[ \t]*\n", text):
+            raise UsageError(f"the front matter of {path} has no end: a line of three dashes is missing")
+        return _Card("", {}, f"\n{text}")
+    try:
+        data = yaml.safe_load(match[2]) or {}
+        ModelCard(text)  # refuses what is no card of a model
+        if not isinstance(data.get("tags") or [], list | str):
+            raise ValueError(f"tags are {data['tags']!r}")
+    except (ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
+        raise UsageError(f"the front matter of {path} cannot be understood: {one_line(error)}") from error
+    return _Card(match[2], data, text[match.end() :])
+
+
+def _metadata(old: Mapping[str, Any], run: StoredResult) -> dict[str, Any]:
+    """What is to change in the front matter."""
+    tags = old.get("tags") or []
+    tags = [tags] if isinstance(tags, str) else tags
+    new: dict[str, Any] = {"tags": [*tags, *(tag for tag in TAGS if tag not in tags)]}
+    if not old.get("library_name") and (run.manifest.get("policy") or {}).get("path"):
+        new["library_name"] = "lerobot"  # checkpoints are LeRobot's
+    return {**new, "model-index": _model_index(old.get("model-index") or [], run)}
+
+
+def _model_index(old: Sequence[Mapping[str, Any]], run: StoredResult) -> list[dict[str, Any]]:
+    """The index with this run's results in place of earlier ones; a second model's entry stays as it is."""
+    from huggingface_hub import repocard_data
+
+    (own,) = repocard_data.eval_results_to_model_index(policy_name(run), list(_eval_results(run)))
+    names = _group_names(run) | {_name(task.task.benchmark, task.task.name) for task in run.result.tasks}
+    if not old:
+        return [own]
+    kept = [{**model, "results": [one for one in model["results"] if not names & _ours(one)]} for model in old]
+    return [{**kept[0], "results": [*kept[0]["results"], *own["results"]]}, *kept[1:]]
+
+
+def _eval_results(run: StoredResult) -> Iterator[EvalResult]:
+    """All together, then each group of several, then each task."""
+    result, groups = run.result, list(run.result.groups())
+    worlds = list(dict.fromkeys(task.task.benchmark for task in result.tasks))
+    more = [f"{len(groups) - MOST_GROUPS} more"] if len(groups) > MOST_GROUPS else []
+    every = sorted(_group_names(run))
+    yield _eval_result(run, overall(result), "+".join(worlds), "+".join([*groups[:MOST_GROUPS], *more]), every)
+    once: set[tuple[str, str, str]] = set()
+    for section, tasks in zip(sections(result), result.groups().values(), strict=True):
+        world, own = tasks[0].task.benchmark, [_name(tasks[0].task.benchmark, tasks[0].task.group)]
+        if section.whole is not None and section.whole.counts.episodes:
+            yield _eval_result(run, section.whole, world, tasks[0].task.group, own)
+        for row in section.tasks:
+            # The only task of a run was said above; one that is in two groups is said once.
+            if row.counts.episodes and row.key not in once and len(result.by_task()) > 1:
+                yield _eval_result(run, row, world, row.name, own)
+            once.add(row.key)
+
+
+def _eval_result(run: StoredResult, row: ResultRow, world: str, config: str, groups: list[str]) -> EvalResult:
+    from huggingface_hub import EvalResult
+
+    interval, uncertainty = row.interval, run.result.uncertainty
+    ends = f"{100 * interval.confidence:.4g}% interval {interval_text(interval)}"
+    version = (run.manifest.get("versions") or {}).get("yardarm")
+    return EvalResult(
+        task_type=TASK,
+        task_name="Robotics",
+        dataset_type=world,
+        dataset_name=f"{world} {config}",
+        # The Hub's client takes results of the same type and config for one.
+        dataset_config=config,
+        dataset_args={"groups": groups},
+        metric_type=METRIC,
+        metric_value=_rounded(row.counts.rate or 0.0),
+        metric_name=f"success rate ({row.fraction}, {ends})",
+        # A source has an address on the Hub, and Yardarm has none; so it is named here.
+        metric_args={
+            "evaluated_with": f"{MADE_BY} {version}",
+            "successes": row.counts.successes,
+            "episodes": row.counts.episodes,
+            "errors": row.counts.errors,
+            "interval": [_rounded(interval.low), _rounded(interval.high)],
+            "confidence": interval.confidence,
+            "method": uncertainty.per_task if row.key[0] else f"{uncertainty.per_task}, {uncertainty.over_tasks}",
+            "seed": run.manifest["plan"].get("seed"),
+        },
+        verified=False,
+    )
+
+
+def _rounded(rate: float) -> float:
+    return round(rate, 4)
+
+
+def _ours(result: Mapping[str, Any]) -> Names:
+    """What a result in a card is of, if Yardarm wrote it; nothing otherwise."""
+    dataset = result.get("dataset") or {}
+    metrics = [metric.get("args") for metric in result.get("metrics") or ()]
+    made = [isinstance(own, dict) and str(own.get("evaluated_with")).startswith(MADE_BY) for own in metrics]
+    if not made or not all(made):
+        return frozenset()
+    arguments = dataset.get("args")
+    groups = arguments.get("groups") if isinstance(arguments, dict) else None
+    return frozenset({*map(str, groups or ()), _name(dataset.get("type"), dataset.get("config"))})
+
+
+def _group_names(run: StoredResult) -> Names:
+    return frozenset(_name(task.task.benchmark, task.task.group) for task in run.result.tasks)
+
+
+def _name(world: str | None, part: str | None) -> str:
+    return f"{world}/{part}"
+
+
+def _front_matter(card: _Card, data: Mapping[str, Any]) -> str:
+    """The text with what has changed, or all of it anew where it is laid out in an unusual way."""
+    from huggingface_hub.utils import yaml_dump
+
+    text = f"{card.front}\n" if card.front else ""
+    for key, value in data.items():
+        if key not in card.data or card.data[key] != value:
+            text = _with_key(text, key, yaml_dump({key: value}, sort_keys=False))
+    try:
+        understood = yaml.safe_load(text) == data
+    except yaml.YAMLError:
+        understood = False
+    return (text if understood else yaml_dump(dict(data), sort_keys=False)).removesuffix("\n")
+
+
+def _with_key(text: str, key: str, block: str) -> str:
+    """Replace a key at the top level and what belongs to it: lines that are indented, list items, empty ones."""
+    old = re.compile(rf"^{re.escape(key)}[ \t]*:.*\n(?:[ \t-].*\n|\n)*", re.MULTILINE)
+    return old.sub(lambda _: block, text, count=1) if old.search(text) else text + block
+
+
+def _with_section(body: str, run: StoredResult) -> str:
+    """The text with a table of the run: where there was one of the same groups, or else at the end."""
+    worlds = ", ".join(dict.fromkeys(task.task.benchmark for task in run.result.tasks))
+    marks = " ".join(quote(name, safe="/") for name in sorted(_group_names(run)))
+    own = f"{BEGIN} {marks} -->\n## Evaluation on {escaped(worlds)}\n\n{markdown([run], None)}\n{END}"
+    earlier = [found for found in SECTION.finditer(body) if _groups_of(found) & _group_names(run)]
+    if not earlier:
+        return f"{body.rstrip()}\n\n{own}\n" if body.strip() else f"{own}\n"
+    for found in reversed(earlier[1:]):
+        body = body[: found.start()] + body[found.end() :].lstrip("\n")
+    return body[: earlier[0].start()] + own + body[earlier[0].end() :]
+
+
+def _groups_of(section: re.Match[str]) -> Names:
+    return frozenset(unquote(mark) for mark in section[1].split())

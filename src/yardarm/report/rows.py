@@ -1,0 +1,95 @@
+"""The rows of a run's results: each task, each group of several, and all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from yardarm.comparison import Pairwise
+from yardarm.results import Counts, EpisodeRecord, RunResult, StoredResult, Uncertainty
+from yardarm.stats import Interval
+
+__all__ = ["ResultRow", "Section", "compared_tasks", "is_finished", "overall", "policy_name", "sections"]
+
+Records = Sequence[EpisodeRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """What is known of one task, or of several: their counts, the interval of the rate, and their episodes."""
+
+    name: str
+    counts: Counts
+    interval: Interval
+    episodes: tuple[EpisodeRecord, ...]
+    key: tuple[str, str, str] = ("", "", "")
+    """Of a task: what makes it the same one in another run."""
+
+    @property
+    def fraction(self) -> str:
+        """Successes of episodes, as they are written."""
+        return f"{self.counts.successes}/{self.counts.episodes}"
+
+    @property
+    def mean_steps(self) -> float | None:
+        """How long episodes took; errors are left out."""
+        steps = [record.steps for record in self.episodes if record.status != "error"]
+        return sum(steps) / len(steps) if steps else None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The tasks of a group, and the group as a whole where that says more than its tasks and the run do."""
+
+    name: str
+    tasks: tuple[ResultRow, ...]
+    whole: ResultRow | None
+
+
+def sections(result: RunResult) -> list[Section]:
+    """The groups of a run, in its order."""
+    groups = result.groups()
+    own = []
+    for name, tasks in groups.items():
+        rows = tuple(_of_task(task.task.name, task.episodes, result, task.task.key()) for task in tasks)
+        tells_more = len(tasks) > 1 and len(groups) > 1
+        whole = _of_several(name, [task.episodes for task in tasks], result.uncertainty) if tells_more else None
+        own.append(Section(name, rows, whole))
+    return own
+
+
+def overall(result: RunResult) -> ResultRow:
+    """All tasks together, each episode counted once."""
+    return _of_several("all", result.by_task(), result.uncertainty)
+
+
+def is_finished(run: StoredResult) -> bool:
+    """Whether all that was planned is there, or a run that may stop early has come to its decision."""
+    result = run.result
+    decided = result.stopping is not None and result.stopping["decision"] is not None
+    return run.status == "finished" and (decided or len(result.episodes) >= result.planned)
+
+
+def policy_name(run: StoredResult) -> str:
+    """What to call a policy in public: its place on the Hub, or else its id; never a path on this machine."""
+    policy = run.manifest.get("policy") or {}
+    name = policy.get("path") if policy.get("commit") else policy.get("id")
+    return str(name or run.manifest["plan"].get("policy", "policy"))
+
+
+def compared_tasks(pair: Pairwise) -> dict[str, str]:
+    """What to call the tasks of a comparison: without their benchmark, if it is the same for all."""
+    tasks = [row.task for row in pair.tasks]
+    one = len({task.partition("/")[0] for task in tasks}) == 1
+    return {task: task.partition("/")[2] or task if one else task for task in tasks}
+
+
+def _of_task(name: str, records: Records, result: RunResult, key: tuple[str, str, str]) -> ResultRow:
+    counts = Counts.of(records)
+    return ResultRow(name, counts, result.uncertainty.of_task(counts.of_task), tuple(records), key)
+
+
+def _of_several(name: str, tasks: Sequence[Records], uncertainty: Uncertainty) -> ResultRow:
+    records = tuple(record for task in tasks for record in task)
+    interval = uncertainty.of_tasks([Counts.of(task).of_task for task in tasks])
+    return ResultRow(name, Counts.of(records), interval, records)
