@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_DIR ?= outputs/demo
 
-.PHONY: demo test test-all lint system clean
+.PHONY: demo test test-all lint system browser clean
 
 demo: system $(VENV)/.installed
 	$(BIN)/yardarm eval --policy.type=expert --env.type=metaworld \
@@ -13,10 +13,10 @@ demo: system $(VENV)/.installed
 	  --eval.n_episodes=20 --output_dir=$(DEMO_DIR)
 	$(BIN)/yardarm replay $(DEMO_DIR) --task=door-open-v3 --episode=0
 
-test: lint system
+test: lint system browser
 	$(BIN)/python -m pytest
 
-test-all: lint system
+test-all: lint system browser
 	$(BIN)/python -m pytest -m "" -n 0
 
 lint: $(VENV)/.installed-dev
@@ -41,6 +41,10 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.python
 # Rendering without a display needs Mesa.
 system:
 	@sh scripts/install_mesa.sh
+
+# Tests look at pages in a real browser.
+browser:
+	@sh scripts/install_chromium.sh
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -28,13 +28,19 @@ DOORS = {
     "simulators": {"errors", "envs", "hub", "tasks"},
     "results": {"errors", "machine", "stats", "tasks"},
     "comparison": {"errors", "results", "stats", "tasks"},
-    "evaluation": {"comparison", "errors", "machine", "envs", "policies", "results", "stats", "tasks"},
-    "report": {"comparison", "results", "stats"},
-    "api": {"comparison", "stats", "errors", "envs", "evaluation", "policies", "results", "tasks"},
+    "pages": {"comparison", "errors", "report", "results", "stats"},
+    "tracking": {"errors", "results", "stats", "tasks"},
+    "evaluation": {
+        *("comparison", "errors", "machine", "envs", "pages"),
+        *("policies", "results", "stats", "tasks", "tracking"),
+    },
+    "viewer": {"comparison", "envs", "errors", "evaluation", "machine", "pages", "results", "stats"},
+    "report": {"comparison", "errors", "results", "stats"},
+    "api": {"comparison", "stats", "errors", "envs", "evaluation", "policies", "results", "tasks", "tracking"},
     "serving": {"errors", "machine", "policies", "tasks"},
     "cli": {
         *("comparison", "errors", "machine", "envs", "evaluation"),
-        *("policies", "report", "results", "serving", "stats", "tasks"),
+        *("pages", "policies", "report", "results", "serving", "stats", "tasks", "tracking", "viewer"),
     },
 }
 PUBLIC_MODULES = {"yardarm.envs.messages", "yardarm.envs.vector"}

@@ -49,7 +49,8 @@ def test_a_module_is_evaluated_while_it_learns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "flag"), [("engine.py", "--scale"), ("act.py", "--repetitions"), ("remote.py", "--only")]
+    ("name", "flag"),
+    [("engine.py", "--scale"), ("act.py", "--repetitions"), ("remote.py", "--only"), ("viewer.py", "--only")],
 )
 def test_the_benchmarks_start(name: str, flag: str) -> None:
     script = ROOT / "benchmarks" / name
@@ -63,8 +64,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_flag_in_the_documentation_exists() -> None:
-    helps = [yardarm_here(command, "--help").stdout for command in ("eval", "replay", "serve", "compare", "plan")]
-    known = set(re.findall(r"--[\w.]+", "".join(helps)))
+    with_flags = ("eval", "replay", "serve", "compare", "plan", "report", "view")
+    helps = [yardarm_here(command, "--help").stdout for command in with_flags]
+    known = set(re.findall(r"--[\w.-]*\w", "".join(helps)))
     pages = [page.read_text().replace("\\\n", " ") for page in PAGES]
     commands = [line.strip() for page in pages for line in page.splitlines() if line.startswith("    yardarm ")]
     assert commands

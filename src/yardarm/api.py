@@ -16,6 +16,7 @@ from yardarm.policies import Policy, PolicySpec, as_policy
 from yardarm.results import RunResult
 from yardarm.stats import CONFIDENCE
 from yardarm.tasks import BENCHMARKS, FIRST_SEED, BenchmarkConfig
+from yardarm.tracking import WandbOptions
 
 __all__ = ["compare", "evaluate", "make_env"]
 
@@ -33,6 +34,7 @@ def evaluate(
     training_seed: int | None = None,
     trust_remote_code: bool = False,
     resume: bool = False,
+    wandb: WandbOptions | None = None,
     listener: Listener | None = None,
     **options: Any,
 ) -> RunResult:
@@ -47,6 +49,8 @@ def evaluate(
 
     `against` is what to compare with: a run, or another policy, which plays the same episodes. With ``stop="decided"``
     the evaluation ends as soon as one of the two is better; `RunResult.stopping` tells.
+
+    `wandb` has the run tracked with Weights & Biases: ``WandbOptions(enable=True, project="…")``.
 
     Workers are started by a process of their own, so a script that calls this needs no ``__main__`` guard.
     """
@@ -66,6 +70,7 @@ def evaluate(
         training_seed=training_seed,
         trust_remote_code=trust_remote_code,
         resume=resume,
+        wandb=wandb or WandbOptions(),
     )
     return run_evaluation(config, listener)
 

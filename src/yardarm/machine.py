@@ -32,6 +32,7 @@ PACKAGES = (
     "av",
     "draccus",
     "rich",
+    "wandb",
 )
 
 

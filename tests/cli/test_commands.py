@@ -41,6 +41,7 @@ def test_eval_leaves_the_files_of_a_run(tmp_path: Path) -> None:
         "episodes.jsonl",
         "eval_info.json",
         "manifest.json",
+        "report.html",
     }
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["status"] == "finished"

@@ -96,7 +96,7 @@ def test_a_mistake_is_all_that_the_program_talks_of(words: list[str]) -> None:
         ("[1, 2]", "must hold a mapping"),
         ("eval: {n_episodes: [", "cannot be read"),
         ("eval: 3", "'eval' must be a section of its own"),
-        ("wandb: {enable: true}", "unknown option '--wandb'"),
+        ("tracking: {enable: true}", "unknown option '--tracking'"),
         ("eval: {1: 2}", "unknown option '--eval.1'"),
         ("seed: many", "--seed=many does not fit"),
     ],

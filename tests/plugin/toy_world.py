@@ -64,7 +64,7 @@ class ToyConfig(BenchmarkConfig):
                     "observation.image": Feature((8, 9, 3), "uint8"),
                 },
                 action=ActionSpec(size=1, low=-1.0, high=1.0),
-                cameras=("front",),
+                cameras=("front", "side"),
                 options={"max_steps": self.max_steps, "step_s": self.step_s, **(fault if self.fault else {})},
                 preload=("toy_world",),
                 replayable=self.replayable,

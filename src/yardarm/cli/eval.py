@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from yardarm.cli.flags import describe, listed, nested, read_flags
+from yardarm.cli.flags import describe, listed, nested, read_flags, switch
+from yardarm.cli.live_view import LiveView
 from yardarm.cli.progress import open_display
 from yardarm.comparison import LerobotAssumptions, compare, read_runs
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.evaluation import EvalConfig, EvalOptions, config_from_data, evaluate, read_config_file
 from yardarm.report import print_comparison, print_results
-from yardarm.results import RunResult
+from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import BENCHMARKS
+from yardarm.tracking import WandbOptions, tracked_text
 
 __all__ = ["run"]
 
@@ -25,6 +27,7 @@ EXAMPLES = """\
   yardarm eval --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model --env.type=metaworld --env.task=easy
   yardarm eval --policy.type=my_package.my_module:MyPolicy --env.type=libero --env.task=libero_spatial,libero_goal
   yardarm eval --policy.type=remote --policy.url=ws://127.0.0.1:8000 --env.type=libero --env.task=libero_spatial
+  yardarm eval --policy.type=expert --env.type=metaworld --env.task=easy --view   (watch it live in the browser)
   yardarm eval --config_path=outputs/eval/…/config.yaml --eval.n_episodes=100   (adds what is missing)"""
 
 
@@ -36,15 +39,30 @@ def run(words: Sequence[str]) -> int:
         return 0
     if plain:
         raise UsageError(f"yardarm eval takes flags only, not '{plain[0]}'")
-    config = read_config(flags)
+    watched = switch(flags, "view")
+    config = read_config({name: value for name, value in flags.items() if name != "view"})
     console = Console(highlight=False, markup=False, emoji=False)
     for note in [note for env in config.envs for note in env.notes()]:
         print(f"yardarm: warning: {note}", file=sys.stderr)
     if isinstance(config.against, Path):
         console.print(f"To be compared with the run {config.against}", soft_wrap=True)
+    with LiveView(lambda line: console.print(line, soft_wrap=True)) as view:
+        result = _evaluate(config, words, console, view.open if watched else None)
+        _show_all(result, config, console)
+        code = _show_problems(result)
+        if watched and console.is_terminal:
+            view.stay()
+    return code
+
+
+def _evaluate(
+    config: EvalConfig, words: Sequence[str], console: Console, on_start: Callable[[Path], None] | None
+) -> RunResult:
+    """Evaluate, and show how far that is; what stops it in the middle is told how to go on."""
     try:
         with open_display(console) as display:
-            result = evaluate(config, display)
+            display.on_start = on_start
+            return evaluate(config, display)
     except PolicyFault as fault:
         raise _short(fault, display.path) from fault
     except UsageError:
@@ -52,10 +70,14 @@ def run(words: Sequence[str]) -> int:
     except BaseException:
         display.say_how_to_continue(words)
         raise
+
+
+def _show_all(result: RunResult, config: EvalConfig, console: Console) -> None:
     _show(result, console)
+    if config.wandb.enable and (tracked := tracked_text(RunFolder(result.path))):
+        console.print(tracked, soft_wrap=True)
     if result.against is not None:
         _show_comparison(result, config, console)
-    return _show_problems(result)
 
 
 def read_config(flags: dict[str, str]) -> EvalConfig:
@@ -79,6 +101,8 @@ def _show_comparison(result: RunResult, config: EvalConfig, console: Console) ->
 def _show(result: RunResult, console: Console) -> None:
     print_results(result, console)
     console.print(f"\nResults: {result.path}", soft_wrap=True)
+    if RunFolder(result.path).report.exists():
+        console.print(f"Report: {RunFolder(result.path).report}", soft_wrap=True)
     _show_how_to_watch(result, console)
 
 
@@ -162,7 +186,9 @@ def _help(benchmark: str) -> str:
         ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
         *describe(env, "env."),
         *describe(EvalOptions, "eval."),
+        *describe(WandbOptions, "wandb."),
         *describe(EvalConfig),
+        ("--view", "False", "open the run's page in a browser, and watch it live"),
         ("--config_path", "", "a YAML or JSON file with these options, such as a run's config.yaml"),
     ]
     return (

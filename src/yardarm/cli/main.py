@@ -19,6 +19,8 @@ __all__ = ["main"]
 COMMANDS = {
     "eval": "evaluate a policy in simulation",
     "compare": "tell which of several runs is better, and how sure that is",
+    "report": "write a run's page again, or figures, Markdown, a model card",
+    "view": "look at runs in the browser",
     "plan": "tell how many episodes a comparison needs",
     "tasks": "list what can be evaluated",
     "serve": "serve a policy to the clients of others",

@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ class Display(Listener):
     def __init__(self, console: Console) -> None:
         self.console = console
         self.path: Path | None = None
+        self.on_start: Callable[[Path], None] | None = None
+        """Called with the run's folder when there is one."""
         self._judged = ""
         self._successes: Counter[str] = Counter()
         self._ended: Counter[str] = Counter()
@@ -58,6 +60,8 @@ class Display(Listener):
             known = "; nothing is left to play"
         self.console.print(f"{players} on {tasks} task(s): {most}{planned} episodes{known}; {path}", soft_wrap=True)
         self._begin(missing)
+        if self.on_start is not None:
+            self.on_start(path)
 
     def finished(self, record: EpisodeRecord) -> None:
         """Count an episode."""

@@ -12,7 +12,7 @@ from rich.progress import Progress
 from yardarm.cli.flags import read_flags, refuse_unknown, switch
 from yardarm.cli.progress import divergence_warning
 from yardarm.envs import ProcessPool
-from yardarm.errors import EnvironmentFault, UsageError, nearest
+from yardarm.errors import EnvironmentFault, UsageError
 from yardarm.evaluation import (
     VIDEO_FPS,
     VIDEO_HEIGHT,
@@ -20,7 +20,6 @@ from yardarm.evaluation import (
     Replay,
     ReplayResult,
     StoredRun,
-    film_of,
     replay_all,
 )
 from yardarm.results import RunFolder
@@ -68,24 +67,11 @@ def run(words: Sequence[str]) -> int:
 
 def _prepare(stored: StoredRun, flags: dict[str, str]) -> Replay:
     record = stored.find(flags.get("task"), _integer(flags, "episode", 0))
-    episode = stored.episode(record)
-    cameras = episode.task.env.cameras
-    if not cameras:
-        raise UsageError(f"'{episode.task.name}' draws nothing, so there can be no video of it")
-    camera = flags.get("camera", cameras[0])
-    if camera not in cameras:
-        raise UsageError(f"unknown camera '{camera}'{nearest(camera, cameras)} one of {', '.join(cameras)}")
-    if not episode.task.env.replayable:
-        raise UsageError(f"'{episode.task.name}' cannot be replayed; film it while it runs with --eval.videos=N")
-    size, only = _size(flags.get("size")), episode.task.env.frame_size
-    if size and only and size != only:
-        raise UsageError(f"--size={flags['size']}: '{episode.task.name}' draws {only[0]}x{only[1]} only")
-    film, fps = film_of(episode.task, camera, size, _integer(flags, "fps", VIDEO_FPS, least=1))
-    path = Path(flags["output"]) if "output" in flags else stored.folder.video(record.key, camera)
-    if path.suffix != ".mp4":
+    path = Path(flags["output"]) if "output" in flags else None
+    if path is not None and path.suffix != ".mp4":
         raise UsageError(f"--output must end in .mp4, got '{path}'")
-    stored.folder.load_played(record.key)  # what is missing or damaged is said before anything starts
-    return Replay(stored.folder, episode, record, path, film, fps)
+    fps = _integer(flags, "fps", VIDEO_FPS, least=1)
+    return stored.replay(record, flags.get("camera", ""), _size(flags.get("size")), fps, path)
 
 
 def _render(replay: Replay) -> ReplayResult:

@@ -13,6 +13,7 @@ from yardarm.policies import Policy, PolicySpec
 from yardarm.results import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.stats import CONFIDENCE
 from yardarm.tasks import FIRST_SEED, BenchmarkConfig, option, positive
+from yardarm.tracking import WandbOptions
 
 __all__ = ["MOST_WORKERS", "EvalConfig", "EvalOptions"]
 
@@ -85,6 +86,7 @@ class EvalConfig:
     env: BenchmarkConfig | Sequence[BenchmarkConfig]
     policy: PolicySpec | Policy
     eval: EvalOptions = field(default_factory=EvalOptions)
+    wandb: WandbOptions = field(default_factory=WandbOptions)
     against: Path | PolicySpec | Policy | None = option(
         None, "compare with this: a run, or another policy (a checkpoint, a name; --against.path=… with its options)"
     )

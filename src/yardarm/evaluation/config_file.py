@@ -17,6 +17,7 @@ from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.policies import CHECKPOINT_TYPES, POLICIES, PolicySpec
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
+from yardarm.tracking import WandbOptions
 
 __all__ = [
     "FlagText",
@@ -29,7 +30,7 @@ __all__ = [
     "read_config_file",
 ]
 
-SECTIONS = ("env", "policy", "eval")
+SECTIONS = ("env", "policy", "eval", "wandb")
 AGAINST = "against"
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 EVAL = "eval"
@@ -80,6 +81,7 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
         env=_envs(data.get("env", {})),
         policy=policy_from_data(data.get("policy", {})),
         eval=options,
+        wandb=decode(WandbOptions, "wandb", data.get("wandb", {})),
         against=against_from_data(data.get(AGAINST)),
         **plain,
     )
@@ -100,6 +102,7 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     envs = [{"type": env.name, **dataclasses.asdict(env)} for env in config.envs]
     data["env"] = envs[0] if len(envs) == 1 else envs
     data["eval"] = dataclasses.asdict(config.eval)
+    data["wandb"] = dataclasses.asdict(config.wandb)
     return data
 
 

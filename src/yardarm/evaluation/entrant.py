@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.scheduler import EpisodeResult
 from yardarm.evaluation.stopping import Declaration
+from yardarm.pages import write_report
 from yardarm.policies import LoadedPolicy
 from yardarm.results import (
     EpisodeRecord,
@@ -35,6 +37,7 @@ from yardarm.results import (
     write_json,
 )
 from yardarm.tasks import EpisodeSpec
+from yardarm.tracking import WandbOptions
 
 __all__ = ["Entrant", "open_entrants"]
 
@@ -95,9 +98,13 @@ class Entrant:
         return replace(result, uncertainty=self.config.eval.uncertainty, stopping=stopping)
 
     def write_summary(self, result: RunResult) -> None:
-        """Write results down, if anything has begun."""
+        """Write results down, if anything has begun, and draw them."""
         if self.folder.manifest.exists():
             write_json(self.folder.eval_info, eval_info(result, self.folder.videos()))
+            try:
+                write_report(self.folder)
+            except (UsageError, OSError) as error:  # results are on disk, and `yardarm report` can try again
+                warnings.warn(f"there is no {self.folder.report}: {error}", stacklevel=2)
 
     def _stored(self, result: EpisodeResult, place: int | None) -> EpisodeRecord:
         key, rollout = self.plan.key(result.episode), result.rollout
@@ -166,4 +173,4 @@ def _config_of_opponent(config: EvalConfig, policy: LoadedPolicy, path: Path) ->
     """A run of its own: it knows nothing of the other, but that its intervals must allow for an early stop."""
     options = replace(config.eval, stop="", interval=config.eval.uncertainty.per_task)
     own = replace(config, policy=policy.spec, against=None, eval=options, output_dir=path)
-    return replace(own, rename_map=None, method=None, training_seed=None)
+    return replace(own, rename_map=None, method=None, training_seed=None, wandb=WandbOptions())

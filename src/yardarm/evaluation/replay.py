@@ -11,15 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from yardarm.envs import MemoryLayout, ProcessPool, Worker
-from yardarm.envs.messages import Begin, Died, Failed, Film, Finish, Finished, Play, Report, Rollout, Seen
+from yardarm.envs.messages import Begin, Died, Failed, Film, Finish, Finished, Order, Play, Report, Rollout, Seen
 from yardarm.errors import UsageError
 from yardarm.policies import PlayableChunk
-from yardarm.results import EpisodeRecord, RunFolder, VideoWriter
+from yardarm.results import EpisodeRecord, ReplayTrace, RunFolder, VideoWriter
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["Replay", "ReplayResult", "replay_all"]
 
 ATTEMPTS = 3
+ROBOT_STATE = "observation.state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ def replay_all(
                     if result is None:
                         continue
                     current.writer.finish()
+                    current.keep_states(result.diverged_at)
                 del running[worker]
                 pool.dismiss(worker)
                 if result is not None:
@@ -97,21 +99,39 @@ class RunningReplay:
         self.writer = VideoWriter(replay.path, replay.fps)
         self._on_frame = on_frame
         self._actions = replay.folder.load_played(replay.record.key).actions
-        self._layout = MemoryLayout({}, frame=(replay.film.height, replay.film.width))
-        self.worker: Worker = pool.hire(replay.episode.task, self._layout)
+        self._played = 0
+        self._states: list[np.ndarray] = []
+        features = replay.episode.task.env.features
+        shown = {name: features[name] for name in (ROBOT_STATE,) if name in features}
+        layout = MemoryLayout(shown, frame=(replay.film.height, replay.film.width))
+        self._wanted = tuple(shown)
+        self.worker: Worker = pool.hire(replay.episode.task, layout)
         self.worker.on_frame = self._take
-        self.worker.order(Begin(replay.episode, (), replay.film))
+        self.worker.order(Begin(replay.episode, self._wanted, replay.film))
 
     def go_on(self, report: Report) -> ReplayResult | None:
         """Play all actions, then have the worker tell of it, whether or not the episode has ended by itself."""
         match report:
-            case Seen(((0, _),)):
-                self.worker.order(Play.of(PlayableChunk(self._actions, {len(self._actions): ()})))
-            case Seen():
-                self.worker.order(Finish())
+            case Seen(looks):
+                self._states += [
+                    slot[ROBOT_STATE].copy() for slot, _ in zip(self.worker.looks, looks, strict=False) if slot
+                ]
+                self.worker.order(self._next())
             case Finished(rollout):
                 return ReplayResult(self.replay, _divergence(self.replay.record, rollout))
         return None
+
+    def keep_states(self, diverged_at: int | None) -> None:
+        """Put what was seen of the robot beside its videos."""
+        if self._states:
+            trace = ReplayTrace(np.stack(self._states), self.replay.film.every, diverged_at)
+            self.replay.folder.save_trace(self.replay.record.key, trace)
+
+    def _next(self) -> Order:
+        """The actions up to the next frame."""
+        chunk = self._actions[self._played : self._played + self.replay.film.every]
+        self._played += len(chunk)
+        return Play.of(PlayableChunk(chunk, {len(chunk): self._wanted})) if len(chunk) else Finish()
 
     def _take(self, frame: np.ndarray) -> None:
         self.writer.add(frame)

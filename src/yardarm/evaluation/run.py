@@ -29,6 +29,7 @@ from yardarm.evaluation.workers import how_many_workers, open_pool
 from yardarm.policies import LoadedPolicy, open_policy
 from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import TaskSpec
+from yardarm.tracking import Tracker, open_tracker
 
 __all__ = ["evaluate"]
 
@@ -40,6 +41,7 @@ AHEAD = 4
 def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     """Run what is missing of an evaluation, and return the results of all of it."""
     listener = listener or Listener()
+    tracker = open_tracker(config.wandb)
     listener.preparing("finding the tasks")
     tasks = select_tasks(config.envs, config.trust_remote_code)
     listener.preparing("loading the policy")
@@ -51,7 +53,7 @@ def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
                 check_policy_fits(policies[1].policy, tasks)
             config = replace(config, against=policies[1].spec)
         check_policy_fits(policies[0].policy, tasks)
-        return _evaluate(config, policies, tasks, listener)
+        return _evaluate(config, policies, tasks, listener, tracker)
 
 
 @contextlib.contextmanager
@@ -66,7 +68,11 @@ def _naming(flag: str) -> Iterator[None]:
 
 
 def _evaluate(
-    config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: tuple[TaskSpec, ...], listener: Listener
+    config: EvalConfig,
+    policies: Sequence[LoadedPolicy],
+    tasks: tuple[TaskSpec, ...],
+    listener: Listener,
+    tracker: Tracker,
 ) -> RunResult:
     """Run what is missing with policies that are loaded, and fit the tasks."""
     if config.eval.videos and not any(task.env.cameras for task in tasks):
@@ -82,8 +88,9 @@ def _evaluate(
             opponent.check_has_all(config.against, plan.episodes())
     declared = _declaration(config, policies, plan, opponent)
     with open_entrants(config, policies, plan, declared) as entrants:
+        tracker.attach(entrants[0].manifest)
         judgement = Judgement.begin(declared, entrants, opponent) if declared else None
-        run = _Run(config, entrants, judgement, listener)
+        run = _Run(config, entrants, judgement, listener, tracker)
         try:
             run.play_missing_episodes()
             for entrant in entrants if config.eval.videos else ():
@@ -93,9 +100,11 @@ def _evaluate(
                 entrant.manifest.finish(own)
         finally:
             results = [run.summarise(entrant) for entrant in entrants]
-            for entrant, result in zip(entrants, results, strict=True):
+            for entrant in entrants:
                 entrant.manifest.close()
+            for entrant, result in zip(entrants, results, strict=True):
                 entrant.write_summary(result)
+            tracker.finish(results[0])
     # Without early stopping, the comparison at the end says what is to be said of the other run.
     notes = opponent.run.notes if opponent and declared else ()
     return replace(
@@ -129,6 +138,7 @@ class _Run:
     entrants: Sequence[Entrant]
     judgement: Judgement | None
     listener: Listener
+    tracker: Tracker
 
     @property
     def folder(self) -> RunFolder:
@@ -136,11 +146,10 @@ class _Run:
 
     def play_missing_episodes(self) -> None:
         jobs = self._missing()
-        plans = [entrant.plan for entrant in self.entrants]
         if self.judgement is not None:
             self.judgement.note()
         if not jobs:
-            self.listener.started(self.folder.path, plans, 0, 0)
+            self._begin(0, 0)
             return
         options, policies = self.config.eval, [entrant.policy for entrant in self.entrants]
         self.listener.preparing("trying the policy")
@@ -153,8 +162,12 @@ class _Run:
             setting = {"batch_size": size, "renderer": renderer, "other_interpreters": others}
             for entrant, own in zip(self.entrants, inference, strict=True):
                 entrant.begin_session({**setting, "inference": own})
-            self.listener.started(self.folder.path, plans, len(jobs), size)
+            self._begin(len(jobs), size)
             self._play(jobs, pool, size)
+
+    def _begin(self, missing: int, workers: int) -> None:
+        self.listener.started(self.folder.path, [entrant.plan for entrant in self.entrants], missing, workers)
+        self.tracker.begin(self.entrants[0].journal.records.values())
 
     def _play(self, jobs: Sequence[Job], pool: Pool, workers: int) -> None:
         """Play until all is played, or enough of it."""
@@ -177,6 +190,8 @@ class _Run:
         record = self.entrants[side].keep(result, place)
         if self.judgement is not None and self.judgement.hear(side, result.job, record):
             self.listener.judged(self.judgement.state())
+        if side == 0:
+            self.tracker.count(record)
         self.listener.finished(record)
 
     def _missing(self) -> list[Job]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
+from pathlib import Path
 
 from yardarm.errors import UsageError, nearest
+from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_from_data, read_config_file
+from yardarm.evaluation.filming import VIDEO_FPS, film_of
+from yardarm.evaluation.replay import Replay
 from yardarm.evaluation.selection import select_tasks
 from yardarm.results import EpisodeRecord, RunFolder, read_journal
 from yardarm.tasks import EpisodeSpec
@@ -19,11 +24,15 @@ class StoredRun:
     def __init__(self, folder: RunFolder, trust_remote_code: bool = False) -> None:
         self.folder = folder
         self._trust_remote_code = trust_remote_code
-        folder.read_manifest()
-        self.config = config_from_data(read_config_file(folder.config))
+        self.manifest = folder.read_manifest()
         self.records = {record.key: record for record in read_journal(folder.journal)}
 
-    def find(self, task: str | None, index: int) -> EpisodeRecord:
+    @cached_property
+    def config(self) -> EvalConfig:
+        """What it was made with, as far as this version understands it."""
+        return config_from_data(read_config_file(self.folder.config))
+
+    def find(self, task: str | None, index: int, errors_too: bool = False) -> EpisodeRecord:
         """The finished episode of a task with this index."""
         names = self._names()
         if task is None:
@@ -41,9 +50,34 @@ class StoredRun:
         if index not in records:
             have = ", ".join(str(number) for number in sorted(records)[:20])
             raise UsageError(f"'{task}' has no finished episode {index}; it has {have}")
-        if records[index].status == "error":
+        if records[index].status == "error" and not errors_too:
             raise UsageError(f"episode {index} of '{task}' ended in an error, so there is nothing to replay")
         return records[index]
+
+    def replay(
+        self,
+        record: EpisodeRecord,
+        camera: str = "",
+        size: tuple[int, int] | None = None,
+        fps: int = VIDEO_FPS,
+        path: Path | None = None,
+    ) -> Replay:
+        """What it takes to film a finished episode; without a camera, from the one that the policy saw."""
+        episode = self.episode(record)
+        task, env = episode.task, episode.task.env
+        if not env.cameras:
+            raise UsageError(f"'{task.name}' draws nothing, so there can be no video of it")
+        camera = camera or env.cameras[0]
+        if camera not in env.cameras:
+            raise UsageError(f"unknown camera '{camera}'{nearest(camera, env.cameras)} one of {', '.join(env.cameras)}")
+        if not env.replayable:
+            raise UsageError(f"'{task.name}' cannot be replayed; film it while it runs with --eval.videos=N")
+        if size and env.frame_size and size != env.frame_size:
+            height, width = env.frame_size
+            raise UsageError(f"--size={size[0]}x{size[1]}: '{task.name}' draws {height}x{width} only")
+        self.folder.load_played(record.key)  # what is missing or damaged is said before anything starts
+        film, exact_fps = film_of(task, camera, size, fps)
+        return Replay(self.folder, episode, record, path or self.folder.video(record.key, camera), film, exact_fps)
 
     def _names(self) -> dict[str, tuple[str, str]]:
         """Tasks by the names that a user may call them: with their benchmark, where two have the same."""

@@ -11,7 +11,7 @@ from yardarm.comparison import Comparison, Difference, Entry, pairs_to_find
 from yardarm.report.table import interval_text, p_text, percent, points, print_table
 from yardarm.stats import TaskCounts
 
-__all__ = ["print_comparison"]
+__all__ = ["comparison_lines", "print_comparison"]
 
 Row = tuple[str, ...]
 WORTH_FINDING = 0.02
@@ -35,8 +35,13 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     else:
         _print_pairs(comparison, console)
     console.print()
-    for line in [*_verdicts(comparison), *_notes(comparison)]:
+    for line in comparison_lines(comparison):
         console.print(line, soft_wrap=True)
+
+
+def comparison_lines(comparison: Comparison) -> list[str]:
+    """What follows from the numbers, and what must be said about them."""
+    return [*_verdicts(comparison), *_notes(comparison)]
 
 
 def _print_entries(comparison: Comparison, console: Console) -> None:

@@ -11,7 +11,7 @@ from yardarm.report.stopping import stopping_lines
 from yardarm.report.table import interval_text, percent, print_table
 from yardarm.results import Counts, EpisodeRecord, RunResult, Uncertainty
 
-__all__ = ["print_results"]
+__all__ = ["below_results", "print_results"]
 
 SUMMARIES = ("(group)", "(all)")
 ERRORS = ("errors", "had they failed", "had they succeeded")
@@ -31,11 +31,12 @@ def print_results(result: RunResult, console: Console) -> None:
     if all(row[0] in ("", row[1]) for row in rows):  # every task is a group of its own
         header, rows = header[1:], [row[1:] for row in rows]
     print_table(console, header, rows, left=header.index("success"), strong=strong)
-    for line in _below(result):
+    for line in below_results(result):
         console.print(line, soft_wrap=True)
 
 
-def _below(result: RunResult) -> Iterator[str]:
+def below_results(result: RunResult) -> Iterator[str]:
+    """What is to be said below the numbers: how an early stop was decided, or what so many episodes can tell."""
     if result.uncertainty.over_tasks != "pooled":
         meaning = {"stratified": "for these tasks", "clustered": "for new tasks like these"}
         over = result.uncertainty.over_tasks

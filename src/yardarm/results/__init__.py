@@ -1,7 +1,7 @@
 """What a run leaves on disk: records, journal, manifest, summary."""
 
 from yardarm.results.eval_info import eval_info
-from yardarm.results.files import PlayedEpisode, RunFolder, write_atomically, write_json
+from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder, write_atomically, write_json
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.manifest import Manifest
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
@@ -21,6 +21,7 @@ __all__ = [
     "Journal",
     "Manifest",
     "PlayedEpisode",
+    "ReplayTrace",
     "RunFolder",
     "RunResult",
     "StoredResult",

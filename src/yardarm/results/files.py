@@ -19,7 +19,7 @@ import numpy as np
 from yardarm.errors import UsageError
 from yardarm.results.record import EpisodeKey
 
-__all__ = ["PlayedEpisode", "RunFolder", "sync_folder", "write_atomically", "write_json"]
+__all__ = ["PlayedEpisode", "ReplayTrace", "RunFolder", "sync_folder", "write_atomically", "write_json"]
 
 LONGEST_NAME = 100
 
@@ -65,6 +65,15 @@ class PlayedEpisode:
     initial_state: np.ndarray
     travel: float = math.nan
     """How far the robot's own state was from where it began, at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayTrace:
+    """What a replay saw of the robot's own state, every so many steps, and where it left the recorded course."""
+
+    states: np.ndarray
+    every: int
+    diverged_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +125,10 @@ class RunFolder:
         """An episode's video."""
         return self.path / "videos" / _place(key) / f"episode_{key.index:05d}_{_safe(camera)}.mp4"
 
+    def trace(self, key: EpisodeKey) -> Path:
+        """What a replay saw, beside its videos."""
+        return self.path / "videos" / _place(key) / f"episode_{key.index:05d}_states.npz"
+
     def videos(self) -> Callable[[EpisodeKey], list[str]]:
         """Look up the videos that there are, from any camera, by episode."""
         found: dict[tuple[Path, int], list[str]] = {}
@@ -123,7 +136,7 @@ class RunFolder:
             if match := re.fullmatch(r"episode_(\d{5,})_.*", path.stem):
                 place = path.parent.relative_to(self.path / "videos")
                 found.setdefault((place, int(match[1])), []).append(str(path))
-        return lambda key: found.get((_place(key), key.index), [])
+        return lambda key: found.get((_place(key), key.index), []) if found else []
 
     def save_played(self, key: EpisodeKey, played: PlayedEpisode) -> None:
         """Store what was played."""
@@ -143,6 +156,23 @@ class RunFolder:
         with self._arrays(key) as arrays:
             travel = float(arrays["travel"]) if "travel" in arrays else math.nan
             return PlayedEpisode(arrays["actions"], arrays["rewards"], arrays["initial_state"], travel)
+
+    def save_trace(self, key: EpisodeKey, trace: ReplayTrace) -> None:
+        """Store what a replay saw."""
+        diverged = -1 if trace.diverged_at is None else trace.diverged_at
+        write_atomically(
+            self.trace(key),
+            lambda file: np.savez(file, states=trace.states, every=trace.every, diverged_at=diverged),
+        )
+
+    def load_trace(self, key: EpisodeKey) -> ReplayTrace | None:
+        """Read what a replay saw; None if there was none, or nothing can be read of it."""
+        try:
+            with np.load(self.trace(key)) as arrays:
+                diverged = int(arrays["diverged_at"])
+                return ReplayTrace(arrays["states"], int(arrays["every"]), diverged if diverged >= 0 else None)
+        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+            return None  # it can be made again
 
     def initial_state(self, key: EpisodeKey) -> np.ndarray:
         """Read where an episode began, and nothing else."""

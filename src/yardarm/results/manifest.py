@@ -58,6 +58,11 @@ class Manifest:
         """How the policy's batches are put together, if the run has begun."""
         return self._content.get("inference")
 
+    @property
+    def tracked(self) -> Mapping[str, Any]:
+        """What a tracker knows the run by; empty if it is not tracked."""
+        return self._content.get("wandb", {})
+
     def begin_session(self, setting: Mapping[str, Any]) -> None:
         """Note what this session is made with."""
         if "status" in self._content:
@@ -68,6 +73,10 @@ class Manifest:
     def note_stopping(self, state: Mapping[str, Any]) -> None:
         """Keep what a run that may stop early has come to; it is written with the rest."""
         self._content["stopping"] = dict(state)
+
+    def note_tracked(self, tracked: Mapping[str, Any]) -> None:
+        """Keep what a tracker knows the run by; it is written with the rest."""
+        self._content["wandb"] = dict(tracked)
 
     def keep_current(self) -> None:
         """Write now and then, so that a crash loses little of the time spent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from typing import Any, Literal
 
 __all__ = ["EpisodeKey", "EpisodeRecord", "EpisodeTiming"]
@@ -85,4 +86,9 @@ class EpisodeRecord:
 
 
 def _own(kind: type, line: dict[str, Any]) -> dict[str, Any]:
-    return {item.name: line[item.name] for item in fields(kind) if item.name in line}
+    return {name: line[name] for name in _names(kind) if name in line}
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))

@@ -20,9 +20,12 @@ from yardarm.tasks import ActionSpec, EnvSpec, TaskSpec
 
 __all__ = ["StoredResult", "planned_records", "read_result"]
 
+# In C where it can be had: a viewer may read a thousand of them.
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 UNKNOWN_ACTION = ActionSpec(0, 0.0, 0.0)
 # Locks that processes of this machine hold, by the inode of their file.
 LOCKS = Path("/proc/locks")
+STOPPING = {"rule", "confidence", "players", "maximum", "released", "decision", "dropped"}
 INTERVAL_OPTIONS = ("confidence", "interval", "over_tasks", "stop")
 # A run that nobody here holds, and that has not been written to for so long, was killed.
 SILENT_S = 120.0
@@ -47,9 +50,11 @@ class StoredResult:
 def read_result(folder: RunFolder) -> StoredResult:
     """Read what is known of a run, finished or not; what is damaged is named."""
     manifest = folder.read_manifest()
+    if not folder.config.exists():
+        raise UsageError(f"{folder.path} has lost its config.yaml")
     try:
         text = folder.config.read_text(encoding="utf-8")
-        config = yaml.safe_load(text)
+        config = yaml.load(text, Loader=LOADER)
         return StoredResult(folder, manifest, text, _result(folder, manifest, config))
     except (KeyError, TypeError, ValueError, AttributeError, OSError, yaml.YAMLError) as error:
         raise UsageError(
@@ -71,6 +76,9 @@ def _result(folder: RunFolder, manifest: Mapping[str, Any], config: Mapping[str,
     tasks = [_task(task) for task in manifest["tasks"]]
     stopping = manifest.get("stopping")
     if stopping is not None:
+        missing = STOPPING - set(stopping)
+        if missing:
+            raise ValueError(f"its early stop lacks {', '.join(sorted(missing))}")
         stopping = {**stopping, "played": len(records) + _played_by_opponent(folder)}
     planned = manifest["n_episodes"] * len({task.key() for task in tasks})
     options = config.get("eval", {})

@@ -46,6 +46,11 @@ class Uncertainty:
     per_task: str = "wilson"
     over_tasks: str = "pooled"
 
+    def __post_init__(self) -> None:
+        known = self.per_task in PER_TASK and self.over_tasks in OVER_TASKS
+        if not known or not 0 < self.confidence < 1:
+            raise ValueError(f"there are no intervals like {self}")
+
     @classmethod
     def chosen(
         cls, confidence: float = CONFIDENCE, interval: str = "", over_tasks: str = "pooled", stop: str = ""

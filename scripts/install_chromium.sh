@@ -1,0 +1,17 @@
+#!/bin/sh
+# Installs the browser that tests look at pages with: by itself when root on Debian, otherwise it says what to do and
+# goes on (without one, those tests are skipped).
+set -eu
+
+hint="Tests of pages need a browser, and are skipped without. On Debian: sudo apt-get install chromium"
+
+if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then
+    exit 0
+fi
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "Installing chromium"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends chromium >/dev/null || echo "$hint" >&2
+else
+    echo "$hint" >&2
+fi

@@ -1,0 +1,87 @@
+"""``yardarm report``: a run's page again, or the comparison of several; figures, Markdown, a model card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from yardarm.cli.flags import Flags, listed, read_flags, refuse_unknown, switch
+from yardarm.comparison import Comparison, compare, read_runs
+from yardarm.errors import UsageError
+from yardarm.pages import write_comparison_page, write_report
+from yardarm.report import markdown, write_figures, write_model_card
+from yardarm.results import RunFolder, StoredResult, read_result
+
+__all__ = ["run"]
+
+COMPARISON_PAGE = "comparison.html"
+MODEL_CARD = "README.md"
+SWITCHES = ("markdown", "allow_unfinished", "help")
+FLAGS = [
+    ("--output", "", f"where the page goes [RUN/report.html; of several runs ./{COMPARISON_PAGE}]"),
+    ("--figures", "", "a folder for vector figures (PDF and SVG), instead of the page"),
+    ("--markdown", "", "print a table for a README, instead of the page"),
+    ("--model-card", "", f"write the Hub's evaluation metadata into this model card [RUN/{MODEL_CARD}], instead"),
+    ("--allow_unfinished", "", "compare runs that are not finished"),
+]
+HELP = f"""\
+Write the page of a run again, or the page that compares several.
+
+usage: yardarm report RUN … [--flag=value …]
+
+{listed(FLAGS)}"""
+
+
+def run(words: Sequence[str]) -> int:
+    """Do what is asked for, and say where it is."""
+    paths, flags = read_flags(_spelled(words), SWITCHES)
+    if "help" in flags or not words:
+        print(HELP)
+        return 0
+    refuse_unknown(flags, [name[2:] for name, _, _ in FLAGS], "report")
+    if not paths:
+        raise UsageError("yardarm report takes a run's folder, or several; see `yardarm report --help`")
+    folders = [Path(path) for path in paths]
+    outputs = [name for name in ("figures", "markdown", "model-card") if name in flags]
+    if "output" in flags and outputs:
+        raise UsageError(f"--output is where the page goes, and --{outputs[0]} makes none")
+    if "figures" in flags:
+        for path in write_figures(_read(folders), _comparison(folders, flags), Path(flags["figures"])):
+            print(f"Figure: {path}")
+    if switch(flags, "markdown"):
+        print(markdown(_read(folders), _comparison(folders, flags)))
+    if "model-card" in flags:
+        print(f"Model card: {_model_card(folders, flags['model-card'])}")
+    if not outputs:
+        print(f"Report: {_page(folders, flags)}")
+    return 0
+
+
+def _spelled(words: Sequence[str]) -> list[str]:
+    """``--model-card`` alone does not take the next word, and ``--model_card`` is the same."""
+    words = [
+        "--model-card" + word[len("--model_card") :] if word.startswith("--model_card") else word for word in words
+    ]
+    return [f"{word}=" if word == "--model-card" else word for word in words]
+
+
+def _read(paths: Sequence[Path]) -> list[StoredResult]:
+    return [read_result(RunFolder(path)) for path in paths]
+
+
+def _comparison(paths: Sequence[Path], flags: Flags) -> Comparison | None:
+    return compare(read_runs(paths, None, switch(flags, "allow_unfinished"))) if len(paths) > 1 else None
+
+
+def _model_card(paths: Sequence[Path], named: str) -> Path:
+    if len(paths) > 1:
+        raise UsageError("--model-card is for the run of one policy")
+    return write_model_card(read_result(RunFolder(paths[0])), Path(named) if named else paths[0] / MODEL_CARD)
+
+
+def _page(paths: Sequence[Path], flags: Flags) -> Path:
+    output = Path(flags["output"]) if "output" in flags else None
+    if len(paths) == 1:
+        return write_report(RunFolder(paths[0]), output)
+    runs = read_runs(paths, None, switch(flags, "allow_unfinished"))
+    return write_comparison_page(compare(runs), runs, output or Path(COMPARISON_PAGE))

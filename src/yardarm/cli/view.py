@@ -1,0 +1,70 @@
+"""``yardarm view``: runs in the browser."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+
+from yardarm.cli.flags import Flags, listed, number, read_flags, refuse_unknown, switch
+from yardarm.errors import UsageError
+from yardarm.viewer import FIRST_PORT, ViewOptions, serve_viewer
+
+__all__ = ["run"]
+
+DEFAULT_FOLDER = Path("outputs/eval")
+SWITCHES = ("trust_remote_code", "help")
+FLAGS = [
+    ("--port", "", f"where to listen [{FIRST_PORT}, or the next that is free]"),
+    ("--host", "127.0.0.1", "the address to listen on; 0.0.0.0 lets everybody who reaches this machine look"),
+    ("--open", "true", "open a browser"),
+    ("--trust_remote_code", "", "replay runs with code that they bring: an environment's folder, another Python"),
+]
+# What `yardarm eval --view` starts it with: the page to open, and how to know that it is over.
+FOR_EVAL = ("page", "until_stdin_closes")
+HELP = f"""\
+Look at runs in the browser: a list of all runs below a folder, each run's page, each episode's video (rendered when it
+is first opened) with its actions, rewards and states, and comparisons. Runs that are going on are shown live.
+
+usage: yardarm view [DIR] [--flag=value …]
+
+  DIR  a folder of runs, or a run [{DEFAULT_FOLDER}]
+{listed(FLAGS)}"""
+
+
+def run(words: Sequence[str]) -> int:
+    """Serve until Ctrl-C."""
+    plain, flags = read_flags(words, SWITCHES)
+    if "help" in flags:
+        print(HELP)
+        return 0
+    refuse_unknown(flags, [*(name[2:] for name, _, _ in FLAGS), *FOR_EVAL], "view")
+    if len(plain) > 1:
+        raise UsageError(f"yardarm view takes one folder, got {len(plain)}")
+    options = _options(plain[0] if plain else None, flags)
+    opens = switch({"open": "true", **flags}, "open")
+    until = sys.stdin.read if switch(flags, "until_stdin_closes") else None
+    try:
+        serve_viewer(options, lambda address: _ready(address + flags.get("page", ""), options, opens), until)
+    except KeyboardInterrupt:
+        return 0  # that is how one ends it
+    return 0
+
+
+def _options(folder: str | None, flags: Flags) -> ViewOptions:
+    path = Path(folder) if folder else DEFAULT_FOLDER
+    if not path.is_dir():
+        raise UsageError(f"there is no folder {path}; `yardarm view DIR` takes a folder of runs, or a run")
+    port = int(number(flags, "port", 0, whole=True)) if "port" in flags else None
+    if port is not None and port > 65535:
+        raise UsageError(f"--port must be at most 65535, got {port}")
+    return ViewOptions(path, flags.get("host", "127.0.0.1"), port, switch(flags, "trust_remote_code"))
+
+
+def _ready(address: str, options: ViewOptions, opens: bool) -> None:
+    print(f"Viewing {options.folder} at {address}   (Ctrl-C ends it)", flush=True)
+    if options.is_open_to_others:
+        print("yardarm: warning: everybody who reaches this port can look at these runs", file=sys.stderr)
+    if opens:
+        webbrowser.open(address)

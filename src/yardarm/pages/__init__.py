@@ -1,0 +1,16 @@
+"""Pages for the browser: what they show, the code that draws it (``web/``), and reports that stand alone."""
+
+from yardarm.pages.comparison_data import comparison_data
+from yardarm.pages.html import WEB, served_page
+from yardarm.pages.report import opponent_data, write_comparison_page, write_report
+from yardarm.pages.run_data import run_data
+
+__all__ = [
+    "WEB",
+    "comparison_data",
+    "opponent_data",
+    "run_data",
+    "served_page",
+    "write_comparison_page",
+    "write_report",
+]

@@ -1,0 +1,79 @@
+"""Pages as files: one that stands alone, and the shell of those that the viewer serves.
+
+The browser's code is in ``web/``, as modules that import each other by bare names ("yardarm/charts"). An import map
+says where they are: under ``/web/`` of the viewer, or inside of the file itself. So there is no build step.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+__all__ = ["WEB", "served_page", "standalone_page"]
+
+WEB = resources.files("yardarm.pages") / "web"
+PREFIX = "yardarm/"
+# A report needs nothing from anywhere, and its browser is told to fetch nothing but the videos that lie beside it.
+ALONE = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' data:; media-src 'self' file:"
+
+
+def standalone_page(title: str, kind: str, data: Mapping[str, Any], summary: str) -> str:
+    """A page that opens from disk and needs no network; `kind` says what draws it, `summary` what it shows."""
+    style = (WEB / "style.css").read_text(encoding="utf-8")
+    imports = {PREFIX + name: _inline(source) for name, source in _modules().items()}
+    return _page(
+        title,
+        head=f'<meta http-equiv="Content-Security-Policy" content="{ALONE}">\n<style>\n{style}</style>',
+        imports=imports,
+        main=f"<noscript><p>{html.escape(summary)}</p><p>The rest of this page is drawn by JavaScript.</p></noscript>",
+        # "<" could end the script; JSON may write it as an escape.
+        data=json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        entry=kind,
+    )
+
+
+def served_page(title: str, kind: str) -> str:
+    """A page of the viewer, which fetches what it shows."""
+    return _page(
+        title,
+        head='<link rel="stylesheet" href="/web/style.css">\n<link rel="icon" href="/web/icon.svg">',
+        imports={PREFIX + name: f"/web/{name}.js" for name in _modules()},
+        main="",
+        data="null",
+        entry=kind,
+    )
+
+
+@cache
+def _modules() -> dict[str, str]:
+    files = sorted(WEB.iterdir(), key=lambda file: file.name)
+    return {file.name[:-3]: file.read_text(encoding="utf-8") for file in files if file.name.endswith(".js")}
+
+
+def _inline(source: str) -> str:
+    return "data:text/javascript;base64," + base64.b64encode(source.encode()).decode()
+
+
+def _page(title: str, head: str, imports: Mapping[str, str], main: str, data: str, entry: str) -> str:
+    return f"""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{html.escape(title)}</title>
+{head}
+<script type="importmap">{json.dumps({"imports": dict(imports)})}</script>
+</head>
+<body>
+<main id="main">{main}</main>
+<script type="application/json" id="data">{data}</script>
+<script type="module">import "{PREFIX}{entry}";</script>
+</body>
+</html>
+"""

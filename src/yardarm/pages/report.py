@@ -1,0 +1,68 @@
+"""Writes ``report.html``, and the page that compares runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from yardarm.comparison import Comparison, LerobotAssumptions, RunOutcomes, compare, read_runs
+from yardarm.errors import UsageError
+from yardarm.pages.comparison_data import comparison_data
+from yardarm.pages.html import standalone_page
+from yardarm.pages.run_data import run_data
+from yardarm.report import percent
+from yardarm.results import RunFolder, StoredResult, read_result, write_atomically
+
+__all__ = ["opponent_data", "write_comparison_page", "write_report"]
+
+
+def write_report(folder: RunFolder, path: Path | None = None) -> Path:
+    """Draw a run as it is on disk now; a run that was held against another is compared with it, too."""
+    stored = read_result(folder)
+    name = folder.path.resolve().name
+    run = run_data(stored, name)
+    data = {"run": run, "comparison": opponent_data(stored)}
+    return _write(path or folder.report, standalone_page(f"{name} · Yardarm", "report", data, _summary(run)))
+
+
+def write_comparison_page(comparison: Comparison, runs: Sequence[RunOutcomes], path: Path) -> Path:
+    """Draw the comparison of several runs."""
+    title = " · ".join([*(entry.name for entry in comparison.entries), "Yardarm"])
+    data = {"run": None, "comparison": comparison_data(comparison, runs)}
+    rates = ", ".join(f"{entry.name} {percent(entry.counts.rate)}" for entry in comparison.entries)
+    return _write(path, standalone_page(title, "report", data, f"Success rates: {rates}."))
+
+
+def opponent_data(stored: StoredResult) -> dict[str, Any] | None:
+    """How a run compares with the one that it was held against, as far as both have come."""
+    against = stored.result.against
+    if against is None:
+        return None
+    try:
+        assumed = LerobotAssumptions(seed=stored.manifest["plan"]["seed"])
+        runs = read_runs([stored.folder.path, against], assumed, allow_unfinished=True)
+        data = comparison_data(compare(runs, confidence=stored.result.uncertainty.confidence), runs)
+    except UsageError as error:  # it has been moved or changed since; the run's own results are not touched by that
+        return {"problem": str(error)}
+    if stored.result.stopping is None:
+        return data
+    # Tests for a fixed number of episodes do not hold for a run that chose its own end; what its own test says is told
+    # with its results.
+    return {**data, "sequential": True, "sentences": []}
+
+
+def _summary(run: Mapping[str, Any]) -> str:
+    score = run["overall"]
+    return (
+        f"{run['policy']}: {percent(score['rate'])} success, {score['successes']} of {score['episodes']} episodes, "
+        f"{100 * run['confidence']:.4g}% interval {percent(score['low'])} – {percent(score['high'])}."
+    )
+
+
+def _write(path: Path, text: str) -> Path:
+    try:
+        write_atomically(path, lambda file: file.write(text.encode()))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --output") from error
+    return path

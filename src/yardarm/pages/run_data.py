@@ -1,0 +1,202 @@
+"""What the page of a run shows, as plain data: every number is computed here, and the browser only draws."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from yardarm.errors import UsageError
+from yardarm.report import below_results
+from yardarm.results import Counts, EpisodeKey, EpisodeRecord, RunFolder, StoredResult, TaskResult, Uncertainty
+from yardarm.stats import Interval
+
+__all__ = ["downsampled", "run_data", "timing_of"]
+
+# Enough to see how a task goes, few enough for a page that opens at once.
+MOST_CURVES = 240
+FAILED_CURVES, SOLVED_CURVES = 8, 4
+CURVE_POINTS = 80
+LONGEST_ERROR = 4000
+OUTCOMES = {"success": "s", "failure": "f", "error": "e"}
+
+
+def run_data(stored: StoredResult, name: str) -> dict[str, Any]:
+    """Everything that there is to show of a run, whether or not it is finished."""
+    result, manifest = stored.result, stored.manifest
+    tasks = list({task.task.key(): task for task in result.tasks}.values())
+    records = [record for task in tasks for record in task.episodes]
+    return {
+        "name": name,
+        "path": str(stored.folder.path),
+        "status": stored.status,
+        "policy": manifest["plan"].get("policy", ""),
+        "seed": manifest["plan"].get("seed"),
+        "started": manifest.get("started"),
+        "updated": manifest.get("updated"),
+        "wall_s": result.wall_s,
+        "workers": manifest.get("batch_size"),
+        "planned": result.planned,
+        "episodes_per_task": manifest["n_episodes"],
+        "confidence": result.uncertainty.confidence,
+        "overall": _score_over(result.by_task(), result.uncertainty),
+        "sentences": [line.strip() for line in below_results(result) if line.strip()],
+        "warnings": list(result.warnings),
+        "tasks": [_task(task, result.uncertainty) for task in tasks],
+        "groups": _groups(result.groups(), tasks, result.uncertainty),
+        "episodes": _columns(tasks, stored.folder),
+        "curves": _curves(tasks, stored.folder),
+        "timing": timing_of(records),
+        "made_with": _made_with(stored),
+    }
+
+
+def _task(result: TaskResult, uncertainty: Uncertainty) -> dict[str, Any]:
+    task, counts = result.task, result.counts
+    interval = uncertainty.of_task(counts.of_task)
+    return {
+        "id": f"{task.benchmark}/{task.name}",
+        "name": task.name,
+        "benchmark": task.benchmark,
+        "group": task.group,
+        "instruction": task.instruction,
+        "max_steps": task.max_steps,
+        "fps": task.fps,
+        "score": {**_score(counts, interval), **_means(result.episodes)},
+        "timing": timing_of(result.episodes),
+    }
+
+
+def _groups(
+    groups: Mapping[str, Sequence[TaskResult]], tasks: Sequence[TaskResult], uncertainty: Uncertainty
+) -> list[dict[str, Any]]:
+    """The groups of several tasks, each with its tasks' places in the list of all."""
+    place = {task.task.key(): number for number, task in enumerate(tasks)}
+    return [
+        {
+            "name": name,
+            "tasks": [place[task.task.key()] for task in own],
+            "score": _score_over([task.episodes for task in own], uncertainty),
+        }
+        for name, own in groups.items()
+        if len(own) > 1
+    ]
+
+
+def _score_over(tasks: Sequence[Sequence[EpisodeRecord]], uncertainty: Uncertainty) -> dict[str, Any]:
+    counts = Counts.of(record for task in tasks for record in task)
+    interval = uncertainty.of_tasks([Counts.of(task).of_task for task in tasks])
+    return {**_score(counts, interval), **_means([record for task in tasks for record in task])}
+
+
+def _score(counts: Counts, interval: Interval) -> dict[str, Any]:
+    score: dict[str, Any] = {
+        "rate": counts.rate,
+        "successes": counts.successes,
+        "episodes": counts.episodes,
+        "errors": counts.errors,
+        "low": interval.low,
+        "high": interval.high,
+    }
+    if counts.errors:  # nothing is known of them, so the rate is shown under both readings
+        score["if_errors_failed"] = counts.errors_failed.rate
+        score["if_errors_succeeded"] = counts.errors_succeeded.rate
+    return score
+
+
+def _columns(tasks: Sequence[TaskResult], folder: RunFolder) -> dict[str, Any]:
+    """Episodes by column, because a run may have ten thousand."""
+    rows = [(place, record) for place, task in enumerate(tasks) for record in task.episodes]
+    videos = folder.videos()
+    return {
+        "task": [place for place, _ in rows],
+        "index": [record.key.index for _, record in rows],
+        "seed": [record.key.seed for _, record in rows],
+        "outcome": "".join(OUTCOMES[record.status] for _, record in rows),
+        "steps": [record.steps for _, record in rows],
+        "reward": [_rounded(record.sum_reward) for _, record in rows],
+        "seconds": [round(record.timing.wall_s, 2) for _, record in rows],
+        "errors": {row: (record.error or "")[-LONGEST_ERROR:] for row, (_, record) in enumerate(rows) if record.error},
+        "videos": {
+            row: found for row, (_, record) in enumerate(rows) if (found := _videos(folder, videos(record.key)))
+        },
+    }
+
+
+def _videos(folder: RunFolder, paths: Sequence[str]) -> list[str]:
+    return [str(path)[len(str(folder.path)) + 1 :] for path in paths]
+
+
+def _curves(tasks: Sequence[TaskResult], folder: RunFolder) -> list[dict[str, Any]]:
+    """The rewards of some episodes of each task, failures first."""
+    share = max(2, MOST_CURVES // max(1, len(tasks)))
+    curves = []
+    for place, task in enumerate(tasks):
+        failed = [record for record in task.episodes if record.status == "failure"][:FAILED_CURVES]
+        solved = [record for record in task.episodes if record.success][:SOLVED_CURVES]
+        chosen = [*failed[: max(1, share - len(solved))], *solved][:share]
+        curves += [
+            {"task": place, "index": record.key.index, "outcome": OUTCOMES[record.status], **curve}
+            for record in chosen
+            if (curve := _rewards(folder, record.key)) is not None
+        ]
+    return curves
+
+
+def _rewards(folder: RunFolder, key: EpisodeKey) -> dict[str, Any] | None:
+    try:
+        rewards = folder.load_played(key).rewards
+    except UsageError:
+        return None  # what was played is not there any more; the rest of the page is
+    return downsampled(rewards)
+
+
+def downsampled(values: np.ndarray, points: int = CURVE_POINTS) -> dict[str, Any]:
+    """At most so many means over equal stretches of steps."""
+    every = max(1, -(-len(values) // points))
+    means = [_rounded(float(values[start : start + every].mean())) for start in range(0, len(values), every)]
+    return {"every": every, "values": means}
+
+
+def timing_of(records: Iterable[EpisodeRecord]) -> dict[str, float]:
+    """Where the seconds of episodes went; what is left of them was spent waiting."""
+    totals = dict.fromkeys(("build", "reset", "step", "look", "infer", "idle"), 0.0)
+    for record in records:
+        timing = record.timing
+        parts = {name: getattr(timing, f"{name}_s") for name in totals if name != "idle"}
+        for name, seconds in parts.items():
+            totals[name] += seconds
+        totals["idle"] += max(0.0, timing.wall_s - sum(parts.values()))
+    return {name: round(seconds, 3) for name, seconds in totals.items()}
+
+
+def _made_with(stored: StoredResult) -> dict[str, Any]:
+    manifest = stored.manifest
+    # A repetition goes to a folder of its own: with the same one, it would have nothing left to do.
+    again = ["yardarm", "eval", f"--config_path={stored.folder.config}", "--output_dir=NEW_FOLDER"]
+    return {
+        "command": shlex.join(manifest.get("command", [])),
+        "repeat": shlex.join(again),
+        "config": stored.config,
+        "versions": manifest.get("versions", {}),
+        "machine": {**manifest.get("machine", {}), "renderer": manifest.get("renderer")},
+        "git_commit": manifest.get("git_commit"),
+        "sessions": 1 + len(manifest.get("sessions", ())),
+        "policy": manifest.get("policy", {}),
+    }
+
+
+def _means(records: Sequence[EpisodeRecord]) -> dict[str, float | None]:
+    ended = [record for record in records if record.status != "error"]
+    count = len(ended)
+    return {
+        "mean_steps": _rounded(sum(record.steps for record in ended) / count) if count else None,
+        "mean_return": _rounded(sum(record.sum_reward for record in ended) / count) if count else None,
+    }
+
+
+def _rounded(value: float) -> float:
+    """Six digits, which is more than a page can show."""
+    return float(f"{value:.6g}")

@@ -1,0 +1,140 @@
+// The comparison of runs: the same in a report and in the viewer.
+
+import { curves, differenceWhisker, rateWhisker } from "yardarm/charts";
+import { breakable, count, h, number, outcome, percent, percents, points, prose, pValue, section } from "yardarm/dom";
+import { Table } from "yardarm/tables";
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const letter = (place) => LETTERS[place] ?? `#${place + 1}`;
+
+/** The sections of a comparison; `links.pair(data, row)` leads to an episode's videos side by side, if anything does. */
+export function comparisonSections(data, links) {
+  // A run that chose its own end has a test of its own; intervals and tests for a fixed number do not hold for it.
+  if (data.problem) return { problem: { shows: data, draw: () => section("comparison", "Comparison", data.problem) } };
+  const several = data.runs.length > 2;
+  return {
+    verdict: { shows: data, draw: () => verdict(data) },
+    ...(data.comparisons.length === 1 ? { differences: { shows: data.comparisons, draw: () => differences(data) } } : {}),
+    ...(several ? { pairs: { shows: data.comparisons, draw: () => pairs(data) } } : {}),
+    disagreements: { shows: [data.episodes, data.curves], draw: () => disagreements(data, links) },
+  };
+}
+
+function verdict(data) {
+  const several = data.runs.length > 2;
+  const intervals = [
+    { title: "0% – 100%", cell: (row) => rateWhisker(row.score) },
+    { title: `${number(100 * data.confidence)}% interval`, narrow: false, value: (row) => row.interval.low, cell: (row) => percents(row.interval.low, row.interval.high) },
+  ];
+  const rows = data.runs.map((run, place) => ({
+    ...run,
+    label: letter(place),
+    score: { rate: run.rate, ...run.interval },
+  }));
+  const columns = [
+    { title: "", heading: true, cell: (row) => row.label },
+    { title: "Run", value: (row) => row.name },
+    { title: "Success", numeric: true, value: (row) => row.rate, cell: (row) => percent(row.rate) },
+    { title: "k/n", numeric: true, value: (row) => row.episodes, cell: (row) => `${row.successes}/${row.episodes}` },
+    ...(data.sequential ? [] : intervals),
+    ...(several ? [{ title: "Letters", value: (row) => row.letters }] : []),
+  ];
+  const table = new Table(columns, { caption: "Compared runs" });
+  table.setRows(rows);
+  return section("comparison", "Comparison", null, table.element, data.sentences.map((text) => h("p.note", {}, prose(text))));
+}
+
+const reach = (rows) => Math.min(1, Math.max(0.1, ...rows.flatMap((row) => [Math.abs(row.interval.low), Math.abs(row.interval.high)])));
+
+function differences(data) {
+  const [pair] = data.comparisons;
+  const all = { ...pair.overall, task: "All tasks", summary: true };
+  const rows = pair.per_task.length > 1 ? [...pair.per_task, all] : pair.per_task;
+  const range = reach(rows);
+  const paired = Boolean(pair.overall.pairs);
+  const tests = [
+    { title: `B better ← 0 → A better (±${number(100 * range)})`, cell: (row) => differenceWhisker(row, range, row.summary) },
+    { title: `${number(100 * data.confidence)}% interval`, narrow: false, value: (row) => row.interval.low, cell: (row) => h("span.nowrap", {}, `${points(row.interval.low)} … ${points(row.interval.high)}`) },
+    { title: "p", numeric: true, narrow: false, value: (row) => row.p_value, cell: (row) => pValue(row.p_value) },
+  ];
+  const rate = (side) => (side.episodes ? percent(side.successes / side.episodes) : "–");
+  const columns = [
+    { title: "Task", heading: true, value: (row) => row.task, cell: (row) => breakable(shortTask(row.task)) },
+    { title: "A", numeric: true, value: (row) => row.a.successes / row.a.episodes, cell: (row) => rate(row.a) },
+    { title: "B", numeric: true, value: (row) => row.b.successes / row.b.episodes, cell: (row) => rate(row.b) },
+    { title: "A − B", numeric: true, value: (row) => row.difference, cell: (row) => points(row.difference) },
+    ...(data.sequential ? [] : tests),
+    ...(paired
+      ? [
+          { title: "A alone", numeric: true, narrow: false, value: (row) => row.pairs.only_a },
+          { title: "B alone", numeric: true, narrow: false, value: (row) => row.pairs.only_b },
+        ]
+      : []),
+  ];
+  const table = new Table(columns, { caption: "Differences by task", rowClass: (row) => (row.summary ? ".summary" : ""), page: 200 });
+  table.setRows(rows);
+  const note = paired ? "On the same episodes: task, index, seed and initial state are equal." : "Not on the same episodes: rates are compared.";
+  return section("differences", "Differences by task, in points", note, table.element);
+}
+
+const shortTask = (task) => (task?.includes("/") ? task.slice(task.indexOf("/") + 1) : (task ?? ""));
+
+function pairs(data) {
+  const label = Object.fromEntries(data.runs.map((run, place) => [run.name, letter(place)]));
+  const range = reach(data.comparisons.map((pair) => pair.overall));
+  const p = (pair) => pair.overall.p_adjusted ?? pair.overall.p_value;
+  const columns = [
+    { title: "Pair", heading: true, value: (pair) => `${label[pair.a]} − ${label[pair.b]}` },
+    { title: "Difference", numeric: true, value: (pair) => pair.overall.difference, cell: (pair) => points(pair.overall.difference) },
+    { title: `± ${number(100 * range)} points`, cell: (pair) => differenceWhisker(pair.overall, range, Boolean(pair.better)) },
+    { title: `${number(100 * data.confidence)}% interval`, narrow: false, value: (pair) => pair.overall.interval.low, cell: (pair) => `${points(pair.overall.interval.low)} … ${points(pair.overall.interval.high)}` },
+    { title: "p (Holm)", numeric: true, value: p, cell: (pair) => pValue(p(pair)) },
+    { title: "Better", value: (pair) => label[pair.better] ?? "", cell: (pair) => (pair.better ? label[pair.better] : "not shown") },
+  ];
+  const table = new Table(columns, { caption: "Differences of pairs" });
+  table.setRows(data.comparisons);
+  return section("pairs", "Each with each", null, table.element);
+}
+
+function disagreements(data, links) {
+  const { episodes } = data;
+  const rows = episodes.outcomes.map((_, row) => row).filter((row) => episodes.outcomes[row].includes("s") && episodes.outcomes[row].includes("f"));
+  const note = rows.length
+    ? `Of ${count(episodes.outcomes.length)} shared episodes, ${count(rows.length)} went differently: one succeeded where another failed.`
+    : "No episode that the runs share went differently.";
+  if (!rows.length) return section("disagreements", "Where they disagree", note);
+  const columns = [
+    { title: "Task", heading: true, value: (row) => shortTask(episodes.task[row]), cell: (row) => breakable(shortTask(episodes.task[row])) },
+    { title: "Episode", numeric: true, value: (row) => episodes.index[row], cell: (row) => episodeLink(data, row, links) },
+    ...data.names.map((name, place) => ({
+      title: data.names.length > 6 ? letter(place) : `${letter(place)}: ${name}`,
+      value: (row) => episodes.outcomes[row][place],
+      cell: (row) => side(data, row, place),
+    })),
+  ];
+  const table = new Table(columns, { caption: "Episodes where one run succeeds and another fails", page: 30 });
+  table.setRows(rows);
+  return section("disagreements", "Where they disagree", note, table.element);
+}
+
+function episodeLink(data, row, links) {
+  const text = `${data.episodes.index[row]} (seed ${data.episodes.seed[row]})`;
+  const href = links.pair(data, row);
+  return href ? h("a", { href, "aria-label": `${shortTask(data.episodes.task[row])}, episode ${text}: side by side` }, text) : text;
+}
+
+function side(data, row, place) {
+  const own = data.episodes.outcomes[row][place];
+  const steps = data.episodes.steps[row][place];
+  const curve = data.curves[row]?.[place];
+  const longest = Math.max(1, ...data.episodes.steps[row].map((value) => value ?? 0));
+  const kind = own === "s" ? "success" : "failure";
+  const also = (data.curves[row] ?? []).flatMap((other) => other?.values ?? []); // the same axis for all sides
+  const size = { width: 220, height: 40 };
+  const drawn = curve && data.names.length <= 3;
+  return [
+    outcome(own),
+    steps === null ? null : ` ${steps} steps`,
+    drawn ? curves([{ ...curve, kind }], { steps: longest, label: `Rewards over ${steps} steps`, also, ...size }) : null,
+  ];
+}

@@ -1,0 +1,140 @@
+// Elements, and how numbers are written.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Make an HTML element: h("p.note", {id: "x"}, "text", child). Text is never parsed as HTML. */
+export function h(kind, attributes = {}, ...children) {
+  return fill(document.createElement(tag(kind)), kind, attributes, children);
+}
+
+/** Make an SVG element. */
+export function s(kind, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag(kind)), kind, attributes, children);
+}
+
+const tag = (kind) => kind.split(".")[0];
+
+function fill(element, kind, attributes, children) {
+  const classes = kind.split(".").slice(1).join(" ");
+  if (classes) element.setAttribute("class", classes);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export const OUTCOMES = {
+  s: { name: "success", kind: "success", mark: "✓" },
+  f: { name: "failure", kind: "failure", mark: "✗" },
+  e: { name: "error", kind: "error", mark: "!" },
+  "-": { name: "not played", kind: "missing", mark: "–" },
+};
+
+export const percent = (rate) => (rate === null || rate === undefined ? "–" : `${(100 * rate).toFixed(1)}%`);
+export const percents = (low, high) => `${percent(low)} – ${percent(high)}`;
+export const count = (number) => number.toLocaleString("en");
+
+export function points(difference) {
+  if (difference === null || difference === undefined) return "–";
+  return `${difference < 0 ? "−" : "+"}${Math.abs(100 * difference).toFixed(1)}`;
+}
+
+export function number(value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  return value.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 0 : size >= 1 ? 1 : 3 });
+}
+
+export function pValue(value) {
+  if (value === null || value === undefined) return "–";
+  return value < 1e-4 ? "< 0.0001" : value < 0.01 ? value.toPrecision(2) : value.toFixed(3);
+}
+
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function date(text) {
+  if (!text) return "–";
+  const moment = new Date(text);
+  if (Number.isNaN(moment.valueOf())) return text;
+  const year = moment.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
+  return moment.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", ...year });
+}
+
+/** A long name that may be broken after a slash or an underscore, and nowhere else if it can be helped. */
+export const breakable = (name) => name.split(/(?<=[/_])/).flatMap((part, place) => (place ? [h("wbr"), part] : [part]));
+
+/** A sentence in which `commands` are set apart. */
+export const prose = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
+
+export function section(id, title, note, ...content) {
+  return h(
+    "section",
+    { id, "aria-labelledby": `${id}-title` },
+    h("h2", { id: `${id}-title` }, title),
+    note ? h("p.note", {}, note) : null,
+    content,
+  );
+}
+
+/** A badge with a mark, so that colour is not all that tells outcomes apart. */
+export function outcome(letter) {
+  const { name, kind, mark } = OUTCOMES[letter];
+  return h(`span.outcome.${kind}`, {}, h("span", { "aria-hidden": "true" }, mark), ` ${name}`);
+}
+
+/** A command that can be copied. */
+export function command(text) {
+  const said = h("span", { role: "status" });
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      said.textContent = "copied";
+    } catch {
+      getSelection().selectAllChildren(code); // a page opened from disk may not be allowed to write the clipboard
+      said.textContent = "selected";
+    }
+    setTimeout(() => (said.textContent = ""), 2000);
+  };
+  const code = h("code", {}, text);
+  return h("div.command", {}, code, h("button", { type: "button", onclick: copy }, "Copy"), said);
+}
+
+/** A button that changes between light, dark, and what the system has. */
+export function themeButton() {
+  const themes = ["auto", "light", "dark"];
+  const read = () => {
+    try {
+      return localStorage.getItem("yardarm-theme") ?? "auto";
+    } catch {
+      return "auto"; // no storage for pages from disk in some browsers
+    }
+  };
+  const apply = (theme) => {
+    document.documentElement.dataset.theme = theme;
+    button.textContent = { auto: "◐ System", light: "☀ Light", dark: "☾ Dark" }[theme];
+    button.setAttribute("aria-label", `Colours: ${theme}. Change them.`);
+  };
+  const button = h("button.theme", {
+    type: "button",
+    onclick: () => {
+      const next = themes[(themes.indexOf(document.documentElement.dataset.theme) + 1) % themes.length];
+      try {
+        localStorage.setItem("yardarm-theme", next);
+      } catch {
+        // it lasts as long as the page
+      }
+      apply(next);
+    },
+  });
+  apply(read());
+  return button;
+}

@@ -1,0 +1,255 @@
+// The page of a run: the same in a report and in the viewer, which differ in where an episode's link leads.
+
+import { curves, heatMap, histogram, parts, rateWhisker } from "yardarm/charts";
+import { breakable, command, count, date, duration, h, number, outcome, OUTCOMES, percent, percents, prose, section } from "yardarm/dom";
+import { Table } from "yardarm/tables";
+
+const FAILURES_FIRST = "efs";
+
+/** The sections of a run, in order, by name: each is drawn again only when what it shows has changed. */
+export function runSections(run, links) {
+  return {
+    headline: { shows: [run.overall, run.status, run.sentences, run.warnings, run.planned], draw: () => headline(run) },
+    forest: { shows: [run.tasks, run.groups], draw: () => forest(run) },
+    heat: { shows: [run.episodes, run.episodes_per_task], draw: () => heat(run, links) },
+    episodes: { shows: [run.episodes], draw: () => episodes(run, links) },
+    course: { shows: [run.curves, run.episodes.steps], draw: () => course(run, links) },
+    timing: { shows: [run.timing], draw: () => timing(run) },
+    made: { shows: [run.made_with], draw: () => madeWith(run) },
+  };
+}
+
+export function statusBadge(status) {
+  return h(`span.status.${status}`, {}, status);
+}
+
+function headline(run) {
+  const { overall } = run;
+  const done = overall.episodes + overall.errors;
+  const facts = [
+    ["policy", run.policy],
+    ["episodes", done === run.planned ? count(done) : `${count(done)} of ${count(run.planned)} planned`],
+    ["tasks", count(run.tasks.length)],
+    ["seeds", run.seed === null ? "–" : `${run.seed} – ${run.seed + run.episodes_per_task - 1}`],
+    ["started", date(run.started)],
+    ["took", duration(run.wall_s) + (run.workers ? `, ${run.workers} at once` : "")],
+  ];
+  return h(
+    "section.headline",
+    { id: "headline", "aria-label": "Result" },
+    h(
+      "div.score",
+      {},
+      h("div.rate", {}, percent(overall.rate)),
+      h(
+        "div",
+        {},
+        h("p", {}, h("strong", {}, `${count(overall.successes)} of ${count(overall.episodes)}`), " episodes solved"),
+        h("p", {}, `${number(100 * run.confidence)}% interval `, h("strong", {}, percents(overall.low, overall.high))),
+        rateWhisker(overall, true),
+        h("div.scale", { "aria-hidden": "true" }, ["0%", "50%", "100%"].map((text) => h("span", {}, text))),
+      ),
+    ),
+    h("dl.facts", {}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    errorsNote(overall),
+    run.sentences.map((text) => h("p.note", {}, prose(text))),
+    run.warnings.map((text) => h("p.warning", {}, h("strong", {}, "Warning: "), text)),
+  );
+}
+
+function errorsNote(score) {
+  if (!score.errors) return null;
+  return h(
+    "p.warning",
+    {},
+    h("strong", {}, `${count(score.errors)} ${score.errors === 1 ? "episode" : "episodes"} ended in errors`),
+    ", which count as neither success nor failure. Had they failed, the rate would be ",
+    `${percent(score.if_errors_failed)}; had they succeeded, ${percent(score.if_errors_succeeded)}.`,
+  );
+}
+
+function forest(run) {
+  const confidence = `${number(100 * run.confidence)}% interval`;
+  const several = run.groups.length > 1;
+  const columns = [
+    { title: "Task", heading: true, value: (row) => row.name, cell: taskName },
+    ...(several ? [{ title: "Group", value: (row) => row.group, narrow: false }] : []),
+    { title: "Success", numeric: true, value: (row) => row.score.rate, cell: (row) => percent(row.score.rate) },
+    { title: "k/n", numeric: true, value: (row) => row.score.episodes, cell: (row) => fraction(row.score) },
+    { title: "0% – 100%", cell: (row) => rateWhisker(row.score, row.summary) },
+    { title: confidence, narrow: false, value: (row) => row.score.low, cell: (row) => h("span.nowrap", {}, percents(row.score.low, row.score.high)) },
+    { title: "Mean steps", numeric: true, narrow: false, value: (row) => row.score.mean_steps, cell: (row) => number(row.score.mean_steps) },
+    { title: "Mean return", numeric: true, narrow: false, value: (row) => row.score.mean_return, cell: (row) => number(row.score.mean_return) },
+  ];
+  const options = { caption: "Success rates of tasks", rowClass: (row) => (row.summary ? ".summary" : ""), page: 200 };
+  const table = new Table(columns, options);
+  const groups = run.groups.length > 1 ? run.groups : [];
+  table.setRows([
+    ...run.tasks,
+    ...groups.map((group) => ({ name: `${group.name} (${group.tasks.length} tasks)`, score: group.score, summary: true })),
+    { name: "All tasks", score: run.overall, summary: true },
+  ]);
+  return section("forest", "Tasks", null, table.element);
+}
+
+const taskName = (row) => h("span", { title: row.instruction }, breakable(row.name));
+const fraction = (score) => `${score.successes}/${score.episodes}` + (score.errors ? ` + ${score.errors} err.` : "");
+
+/** What is said of an episode, in one line. */
+export function episodeLabel(run, row) {
+  const { index, seed, outcome, steps, task } = run.episodes;
+  const kind = OUTCOMES[outcome[row]].name;
+  return `${run.tasks[task[row]].name}, episode ${index[row]}, seed ${seed[row]}: ${kind} after ${steps[row]} steps`;
+}
+
+/** The rows of each task's episodes. */
+function rowsByTask(run) {
+  const rows = run.tasks.map(() => []);
+  run.episodes.task.forEach((task, row) => rows[task].push(row));
+  return rows;
+}
+
+function heat(run, links) {
+  const rows = rowsByTask(run).map((own, task) => ({
+    name: run.tasks[task].name,
+    planned: run.episodes_per_task,
+    cells: own.map((row) => ({
+      index: run.episodes.index[row],
+      outcome: run.episodes.outcome[row],
+      label: episodeLabel(run, row),
+      href: links.episode(run, row),
+    })),
+  }));
+  const legend = ["s", "f", "e"].map((letter) => {
+    const { kind, name } = OUTCOMES[letter];
+    return h("span", {}, h(`span.cell.${kind}`, { "aria-hidden": "true" }), ` ${name}`);
+  });
+  const note = "Each cell is an episode, and leads to it; the same column is the same seed.";
+  return section("heat", "Episodes", note, h("p.legend", {}, legend), heatMap(rows, "Outcome of each episode"));
+}
+
+function episodes(run, links) {
+  const data = run.episodes;
+  const columns = [
+    { title: "Outcome", value: (row) => FAILURES_FIRST.indexOf(data.outcome[row]), cell: (row) => outcome(data.outcome[row]) },
+    { title: "Task", value: (row) => run.tasks[data.task[row]].name, cell: (row) => breakable(run.tasks[data.task[row]].name) },
+    { title: "Episode", numeric: true, value: (row) => data.index[row], cell: (row) => link(run, row, links) },
+    { title: "Seed", numeric: true, narrow: false, value: (row) => data.seed[row] },
+    { title: "Steps", numeric: true, value: (row) => data.steps[row] },
+    { title: "Return", numeric: true, value: (row) => data.reward[row], cell: (row) => number(data.reward[row]) },
+    { title: "Seconds", numeric: true, narrow: false, value: (row) => data.seconds[row], cell: (row) => data.seconds[row].toFixed(1) },
+    { title: "Video", narrow: false, cell: (row) => (data.videos[row] ? "▶" : "") },
+  ];
+  const table = new Table(columns, { caption: "Episodes, failures first", sorted: { place: 0, down: false }, page: 25 });
+  const all = data.task.map((_, row) => row);
+  const filters = { outcome: "", task: "" };
+  const show = () =>
+    table.setRows(
+      all.filter(
+        (row) =>
+          (!filters.outcome || data.outcome[row] === filters.outcome) &&
+          (filters.task === "" || data.task[row] === Number(filters.task)),
+      ),
+    );
+  const choice = (name, label, options) =>
+    h(
+      "label",
+      {},
+      `${label} `,
+      h("select", { onchange: (event) => ((filters[name] = event.target.value), show()) }, options.map(([value, text]) => h("option", { value }, text))),
+    );
+  const tally = (letter) => count([...data.outcome].filter((own) => own === letter).length);
+  const outcomes = [["", "all"], ["f", `failures (${tally("f")})`], ["s", `successes (${tally("s")})`], ["e", `errors (${tally("e")})`]];
+  const tasks = [["", "all"], ...run.tasks.map((task, place) => [place, task.name])];
+  show();
+  const choices = h("p.choices", {}, choice("outcome", "Outcome", outcomes), choice("task", "Task", tasks));
+  return section("episodes", "Failures first", null, choices, table.element);
+}
+
+const link = (run, row, links) =>
+  h("a", { href: links.episode(run, row), "aria-label": episodeLabel(run, row) }, String(run.episodes.index[row]));
+
+function course(run, links) {
+  const rows = rowsByTask(run);
+  const cards = run.tasks.map((task, place) => {
+    const steps = task.max_steps;
+    const own = run.curves.filter((curve) => curve.task === place);
+    // Failures first, so that successes are drawn above them.
+    const lines = own.map((curve) => ({
+      ...curve,
+      kind: OUTCOMES[curve.outcome].kind,
+      title: `episode ${curve.index}: ${OUTCOMES[curve.outcome].name}`,
+    }));
+    const lengths = ["f", "s"].map((letter) => ({
+      kind: OUTCOMES[letter].kind,
+      values: rows[place].filter((row) => run.episodes.outcome[row] === letter).map((row) => run.episodes.steps[row]),
+    }));
+    const label = `Rewards of ${own.length} episodes of ${task.name} over ${steps} steps`;
+    return h(
+      "figure.card",
+      {},
+      h("figcaption", {}, h("strong", {}, breakable(task.name)), ` ${percent(task.score.rate)}`),
+      h("div.small", {}, "reward"),
+      curves(lines, { steps, label }),
+      h("div.small", {}, "episodes that ended here"),
+      histogram(lengths, { steps, label: `${task.name}: ${number(task.score.mean_steps)} steps on average` }),
+      h("div.scale", { "aria-hidden": "true" }, h("span", {}, "0"), h("span", {}, `${steps} steps`)),
+    );
+  });
+  const shown = run.curves.length < run.episodes.task.length ? ` Rewards of ${run.curves.length} of ${count(run.episodes.task.length)} episodes are drawn.` : "";
+  const note = `How rewards come, and after how many steps episodes end.${shown}`;
+  const legend = ["s", "f"].map((letter) => h("span", {}, h(`span.cell.${OUTCOMES[letter].kind}`, { "aria-hidden": "true" }), ` ${OUTCOMES[letter].name}`));
+  return section("course", "Rewards and lengths", note, h("p.legend", {}, legend), h("div.cards", {}, cards));
+}
+
+const TIMES = {
+  build: "building simulators",
+  reset: "resetting them",
+  step: "stepping physics",
+  look: "looking (rendering)",
+  infer: "inferring actions",
+  idle: "waiting",
+};
+
+function timing(run) {
+  const total = Object.values(run.timing).reduce((sum, seconds) => sum + seconds, 0);
+  const shares = Object.entries(TIMES).map(([name, text]) => ({
+    kind: `time-${name}`,
+    value: run.timing[name],
+    text,
+    share: total ? run.timing[name] / total : 0,
+    title: `${text}: ${duration(run.timing[name])}`,
+  }));
+  const label = shares.map((share) => `${share.text} ${percent(share.share)}`).join(", ");
+  const rows = shares.map((share) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h(`span.swatch.${share.kind}`, { "aria-hidden": "true" }), ` ${share.text}`),
+      h("td.numeric", {}, duration(share.value)),
+      h("td.numeric", {}, percent(share.share)),
+    ),
+  );
+  const note = `Where the ${duration(total)} of all episodes went; several run at once, and took ${duration(run.wall_s)} together.`;
+  return section("timing", "Time", note, parts(shares, label), h("table.plain", {}, h("tbody", {}, rows)));
+}
+
+function madeWith(run) {
+  const made = run.made_with;
+  const pairs = (content) =>
+    Object.entries(content)
+      .filter(([, value]) => value !== null && value !== "")
+      .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, typeof value === "object" ? JSON.stringify(value) : String(value))));
+  return section(
+    "made",
+    "How it was made",
+    null,
+    h("p", {}, "The command:"),
+    command(made.command),
+    h("p", {}, "To repeat it, episode by episode:"),
+    command(made.repeat),
+    h("details", {}, h("summary", {}, "Configuration"), h("pre", { tabindex: "0" }, made.config)),
+    h("details", {}, h("summary", {}, "Versions"), h("dl.facts", {}, pairs(made.versions))),
+    h("details", {}, h("summary", {}, "Machine, policy and code"), h("dl.facts", {}, pairs({ ...made.machine, ...made.policy, "git commit": made.git_commit, sessions: made.sessions, folder: run.path }))),
+  );
+}

@@ -1,0 +1,110 @@
+"""A run's results as plain values and rows, for whoever tracks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from yardarm.results import Counts, EpisodeRecord, RunResult, TaskResult
+from yardarm.stats import Interval
+
+__all__ = ["Rows", "episode_rows", "named_tasks", "summary_values", "task_rows"]
+
+# W&B shows no more rows of a table; the journal, which is in the artifact, has them all.
+MOST_EPISODES = 10_000
+EPISODE_COLUMNS = ("benchmark", "task", "index", "seed", "status", "steps", "return")
+TASK_COLUMNS = (
+    *("group", "task", "success_rate", "successes", "episodes", "errors"),
+    *("interval_low", "interval_high", "mean_steps", "mean_return"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+
+def named_tasks(result: RunResult) -> dict[str, TaskResult]:
+    """Each task once, by its name; with its benchmark's, where there are several."""
+    several = len({task.task.benchmark for task in result.tasks}) > 1
+    return {f"{task.task.benchmark}/{task.task.name}" if several else task.task.name: task for task in result.tasks}
+
+
+def summary_values(result: RunResult) -> dict[str, Any]:
+    """Rates with their counts and intervals: overall, by group and by task; and what an early stop has come to."""
+    uncertainty = result.uncertainty
+    over = uncertainty.per_task if uncertainty.over_tasks == "pooled" else uncertainty.over_tasks
+
+    def of_several(tasks: Sequence[Sequence[EpisodeRecord]]) -> dict[str, Any]:
+        counts = Counts.of(record for task in tasks for record in task)
+        return _values(counts, uncertainty.of_tasks([Counts.of(task).of_task for task in tasks]), over)
+
+    values = {
+        "overall": {
+            **of_several(result.by_task()),
+            "confidence": uncertainty.confidence,
+            "planned_episodes": result.planned,
+            "wall_s": result.wall_s,
+        },
+        "group": {name: of_several([task.episodes for task in tasks]) for name, tasks in result.groups().items()},
+        "task": {
+            name: _values(task.counts, uncertainty.of_task(task.counts.of_task), uncertainty.per_task)
+            for name, task in named_tasks(result).items()
+        },
+        "stopping": result.stopping or {},
+    }
+    return dict(_flat("", values))
+
+
+def task_rows(result: RunResult) -> Rows:
+    """One row per task and group that it was selected by."""
+    rows = []
+    for group, tasks in result.groups().items():
+        for task in tasks:
+            counts, interval = task.counts, result.uncertainty.of_task(task.counts.of_task)
+            ended = [record for record in task.episodes if record.status != "error"]
+            means = _mean(record.steps for record in ended), _mean(record.sum_reward for record in ended)
+            numbers = (counts.rate, counts.successes, counts.episodes, counts.errors, interval.low, interval.high)
+            rows.append((group, task.task.name, *numbers, *means))
+    return Rows(TASK_COLUMNS, rows)
+
+
+def episode_rows(result: RunResult) -> Rows:
+    """One row per episode, in the order of the plan, up to what can be shown."""
+    return Rows(EPISODE_COLUMNS, [_episode(record) for record in result.episodes[:MOST_EPISODES]])
+
+
+def _episode(record: EpisodeRecord) -> tuple[Any, ...]:
+    key, ended = record.key, record.status != "error"
+    course = (record.steps, record.sum_reward) if ended else (None, None)  # of an error, nothing is known
+    return (key.benchmark, key.task, key.index, key.seed, record.status, *course)
+
+
+def _values(counts: Counts, interval: Interval, method: str) -> dict[str, Any]:
+    return {
+        "success_rate": counts.rate,
+        "interval_low": interval.low,
+        "interval_high": interval.high,
+        "interval_method": method,
+        "successes": counts.successes,
+        "episodes": counts.episodes,
+        "errors": counts.errors,
+    }
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Names of values inside of each other, joined by slashes: W&B sorts by the part before."""
+    if not isinstance(value, Mapping):
+        yield name, value
+        return
+    for own, inner in value.items():
+        yield from _flat(f"{name}/{own}" if name else str(own), inner)
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else None

@@ -1,0 +1,206 @@
+"""Tracks a run with Weights & Biases. Whatever goes wrong there, the evaluation goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import yaml
+
+from yardarm.errors import UsageError, one_line
+from yardarm.results import Counts, EpisodeRecord, Manifest, RunFolder, RunResult
+from yardarm.tracking.content import Rows, episode_rows, named_tasks, summary_values, task_rows
+from yardarm.tracking.options import DISABLED, OFFLINE, ONLINE, WandbOptions
+from yardarm.tracking.package import can_be_reached, import_wandb, is_logged_in, nobody_to_ask, staging_in
+from yardarm.tracking.tracker import Tracker
+
+__all__ = ["WandbTracker", "open_tracker", "tracked_text"]
+
+log = logging.getLogger(__name__)
+
+# A call costs half a millisecond, and ten thousand episodes of a quick world may last a minute.
+LOG_EVERY_S = 1.0
+# If W&B does not answer: how long the first episode is kept waiting, and how long the results are.
+INIT_TIMEOUT_S = 30.0
+FINISH_TIMEOUT_S = 300.0
+LONGEST_TAG = 64
+# Of the manifest, beside the configuration: what the run was made with.
+MADE_WITH = ("versions", "machine", "git_commit", "command", "renderer", "batch_size")
+
+
+def open_tracker(options: WandbOptions) -> Tracker:
+    """A tracker as chosen. Says before anything starts if the package is missing, or nobody is logged in."""
+    mode = options.chosen_mode() if options.enable else DISABLED
+    if mode == DISABLED:
+        return Tracker()
+    wandb = import_wandb()
+    if mode == ONLINE and not is_logged_in(wandb):
+        raise UsageError(
+            "--wandb.enable=true: nobody is logged in to Weights & Biases; run `wandb login`, set WANDB_API_KEY, "
+            "or add --wandb.mode=offline"
+        )
+    if mode == ONLINE and not can_be_reached(wandb):
+        # It would try for half a minute at the start, and at the end until somebody stops it.
+        log.warning("Weights & Biases cannot be reached; tracking offline, and `wandb sync` uploads it later")
+        mode = OFFLINE
+    return WandbTracker(options, mode, wandb)
+
+
+def tracked_text(folder: RunFolder) -> str:
+    """Where a run's tracking is to be found, in a line for the terminal; nothing if it was not tracked."""
+    tracked = folder.read_manifest().get("wandb", {})
+    if "url" in tracked:
+        return f"Tracked: {tracked['url']}"
+    return f"Tracked offline; upload it with: wandb sync {tracked['files']}" if "files" in tracked else ""
+
+
+class WandbTracker(Tracker):
+    """A run at Weights & Biases, which a continued run goes on with."""
+
+    def __init__(self, options: WandbOptions, mode: str, wandb: Any) -> None:
+        self._options = options
+        self._mode = mode
+        self._wandb = wandb
+        self._run: Any = None
+        self._failed = False
+        self._successes = self._episodes = self._errors = 0
+        self._logged = -LOG_EVERY_S
+
+    def attach(self, manifest: Manifest) -> None:
+        """Choose the run's id: as given, as in earlier sessions, or a new one."""
+        self._manifest, self._folder = manifest, manifest.folder
+        self._id = self._options.run_id or manifest.tracked.get("id") or secrets.token_hex(4)
+        manifest.note_tracked({"id": self._id, "project": self._options.project})
+
+    def begin(self, known: Iterable[EpisodeRecord]) -> None:
+        """Start a run there, or go on with it."""
+        counts = Counts.of(known)  # its errors are tried again
+        self._successes, self._episodes = counts.successes, counts.episodes
+        with self._forgiving("could not be started"):
+            self._run = self._start()
+            # The rate of what has finished so far favours successes, which end early: it is none to be quoted.
+            self._run.define_metric("running/*", step_metric="running/episodes", summary="none")
+            self._note_place()
+
+    def count(self, record: EpisodeRecord) -> None:
+        """Log now and then how many episodes have finished, and how they went."""
+        self._successes += record.success
+        self._episodes += record.status != "error"
+        self._errors += record.status == "error"
+        if self._run is not None and not self._failed and time.monotonic() - self._logged >= LOG_EVERY_S:
+            with self._forgiving("could not log an episode"):
+                self._log_running()
+
+    def finish(self, result: RunResult) -> None:
+        """Log the results, and what a finished run left: its videos and files."""
+        if self._run is None:
+            return
+        finished = False
+        with self._forgiving("could not log the results"), staging_in(self._folder.path / "wandb"):
+            finished = self._folder.read_manifest().get("status") == "finished"
+            self._log_running()
+            self._run.summary.update(summary_values(result))
+            self._run.log({"tasks": self._table(task_rows(result)), "episodes": self._table(episode_rows(result))})
+            if finished:
+                self._log_videos(result)
+            if finished and not self._options.disable_artifact:
+                self._log_artifact()
+        with self._forgiving("could not upload everything, which `wandb sync` does later"):
+            self._run.finish(exit_code=0 if finished else 1)
+        self._run = None
+
+    def _start(self) -> Any:
+        folder, options, manifest = self._folder, self._options, self._folder.read_manifest()
+        # The file has no secrets in it, which the configuration in memory may have.
+        config = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
+        with nobody_to_ask():
+            return self._wandb.init(
+                project=options.project,
+                entity=options.entity,
+                notes=options.notes,
+                tags=_tags(manifest) if options.add_tags else None,
+                name=config.get("job_name") or folder.path.absolute().name,
+                config={**config, "made_with": {name: manifest.get(name) for name in MADE_WITH}},
+                dir=str(folder.path.absolute()),
+                job_type="eval",
+                id=self._id,
+                mode=self._mode,
+                resume="allow",
+                allow_val_change=True,
+                reinit="create_new",  # a training script may have a run of its own open
+                settings=self._settings(),
+            )
+
+    def _settings(self) -> Any:
+        known = self._wandb.Settings.__annotations__
+        timeout = {"finish_timeout": FINISH_TIMEOUT_S, "finish_timeout_raises": True}
+        return self._wandb.Settings(
+            silent=True,
+            console="off",  # what the terminal shows is drawn, and no log
+            init_timeout=INIT_TIMEOUT_S,
+            save_code=False,
+            x_disable_meta=True,  # it would send the command with its keys; the manifest has it without
+            **{name: value for name, value in timeout.items() if name in known},
+        )
+
+    def _note_place(self) -> None:
+        place = {"files": self._run.settings.sync_dir} if self._mode == OFFLINE else {"url": self._run.url}
+        self._manifest.note_tracked({**self._manifest.tracked, **place})
+
+    def _log_running(self) -> None:
+        self._logged = time.monotonic()
+        rate = self._successes / self._episodes if self._episodes else None
+        values = {"episodes": self._episodes, "success_rate": rate, "errors": self._errors}
+        self._run.log({f"running/{name}": value for name, value in values.items() if value is not None})
+
+    def _table(self, table: Rows) -> Any:
+        return self._wandb.Table(columns=list(table.columns), data=[list(row) for row in table.rows])
+
+    def _log_videos(self, result: RunResult) -> None:
+        find = self._folder.videos()
+        videos = {
+            f"videos/{name}": [
+                self._wandb.Video(path, caption=_caption(record), format="mp4")
+                for record in task.episodes
+                for path in find(record.key)
+            ]
+            for name, task in named_tasks(result).items()
+        }
+        if shown := {name: own for name, own in videos.items() if own}:
+            self._run.log(shown)
+
+    def _log_artifact(self) -> None:
+        folder = self._folder
+        artifact = self._wandb.Artifact(re.sub(r"[^\w.-]", "_", f"run-{self._id}-evaluation"), type="evaluation")
+        for path in (folder.eval_info, folder.manifest, folder.config, folder.journal, folder.report):
+            if path.exists():
+                artifact.add_file(str(path))
+        self._run.log_artifact(artifact)
+
+    @contextlib.contextmanager
+    def _forgiving(self, what: str) -> Iterator[None]:
+        """Say once that something failed, and go on: an evaluation is worth more than its tracking."""
+        try:
+            yield
+        except Exception as error:
+            if not self._failed:
+                log.warning("Weights & Biases %s (%s); the evaluation goes on", what, one_line(error))
+            self._failed = True
+
+
+def _caption(record: EpisodeRecord) -> str:
+    return f"episode {record.key.index}, seed {record.key.seed}: {record.status}"
+
+
+def _tags(manifest: dict[str, Any]) -> list[str]:
+    """As LeRobot's are made: the kind, a colon, the value."""
+    benchmarks = dict.fromkeys(task["benchmark"] for task in manifest["tasks"])
+    tags = [f"policy:{manifest['plan']['policy']}", *(f"env:{name}" for name in benchmarks)]
+    if manifest.get("method"):
+        tags.append(f"method:{manifest['method']}")
+    return [tag[:LONGEST_TAG] for tag in tags]

@@ -1,0 +1,93 @@
+"""What the page of an episode shows, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from yardarm.errors import UsageError
+from yardarm.evaluation import StoredRun
+from yardarm.results import EpisodeRecord, RunFolder
+
+__all__ = ["episode_data"]
+
+
+def episode_data(stored: StoredRun, task: str, index: int) -> dict[str, Any]:
+    """How an episode went, step by step, and from where it can be watched."""
+    record = stored.find(task, index, errors_too=True)
+    content: dict[str, Any] = {
+        "task": task,
+        "index": index,
+        "seed": record.key.seed,
+        "status": record.status,
+        "policy": record.key.policy,
+        "steps": record.steps,
+        "reward": record.sum_reward,
+        "error": record.error,
+        "neighbours": _neighbours(stored, record),
+    }
+    return content | _played(stored.folder, record) | _states(stored.folder, record) | _cameras(stored, record)
+
+
+def _played(folder: RunFolder, record: EpisodeRecord) -> dict[str, Any]:
+    if record.status == "error":
+        return {"actions": [], "rewards": []}
+    try:
+        played = folder.load_played(record.key)
+    except UsageError as error:
+        return {"actions": [], "rewards": [], "problem": str(error)}
+    return {"actions": _by_dimension(played.actions), "rewards": _plain(played.rewards)}
+
+
+def _states(folder: RunFolder, record: EpisodeRecord) -> dict[str, Any]:
+    trace = folder.load_trace(record.key)
+    if trace is None:
+        return {"states": None}
+    return {"states": {"every": trace.every, "values": _by_dimension(trace.states)}, "diverged_at": trace.diverged_at}
+
+
+def _cameras(stored: StoredRun, record: EpisodeRecord) -> dict[str, Any]:
+    """The cameras that there are, with those first that have a video, or why none can be made."""
+    ready = {}
+    for path in stored.folder.videos()(record.key):
+        ready[path.rpartition(f"episode_{record.key.index:05d}_")[2].removesuffix(".mp4")] = True
+    try:
+        replay = stored.replay(record) if record.status != "error" else None
+    except UsageError as error:
+        return {"cameras": list(ready), "ready": list(ready), "no_rendering": str(error), **_pace(stored, record)}
+    if replay is None:
+        return {"cameras": [], "ready": [], **_pace(stored, record)}
+    cameras = replay.episode.task.env.cameras
+    return {"cameras": list(cameras), "ready": [name for name in cameras if name in ready], **_pace(stored, record)}
+
+
+def _pace(stored: StoredRun, record: EpisodeRecord) -> dict[str, Any]:
+    """How fast steps follow each other, and what was to be done."""
+    for task in stored.manifest["tasks"]:
+        if (task["benchmark"], task["name"]) == (record.key.benchmark, record.key.task):
+            return {"fps": task["fps"], "max_steps": task["max_steps"], "instruction": task["instruction"]}
+    return {"fps": 20, "max_steps": record.steps, "instruction": ""}
+
+
+def _neighbours(stored: StoredRun, record: EpisodeRecord) -> Mapping[str, int | None]:
+    """The episodes of the same task before and after, and the next that failed."""
+    own = (record.key.benchmark, record.key.task)
+    records = {key.index: one for key, one in stored.records.items() if (key.benchmark, key.task) == own}
+    before = [index for index in records if index < record.key.index]
+    after = sorted(index for index in records if index > record.key.index)
+    failed = [index for index in after if records[index].status != "success"]
+    return {
+        "previous": max(before, default=None),
+        "next": after[0] if after else None,
+        "next_failure": failed[0] if failed else None,
+    }
+
+
+def _by_dimension(values: np.ndarray) -> list[list[float]]:
+    return [_plain(column) for column in np.atleast_2d(values.reshape(len(values), -1)).T]
+
+
+def _plain(values: np.ndarray) -> list[float]:
+    return [float(f"{value:.5g}") for value in values]

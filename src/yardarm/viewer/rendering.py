@@ -1,0 +1,71 @@
+"""Renders episodes when they are first asked for, a few at a time, and says how far that is."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from yardarm.envs import ProcessPool
+from yardarm.errors import YardarmError, one_line
+from yardarm.evaluation import EvalOptions, Replay, replay_all
+from yardarm.machine import usable_cores
+
+__all__ = ["Rendering", "RenderingJob"]
+
+
+@dataclass(slots=True)
+class RenderingJob:
+    """A video that is being made: how many of its frames there are, and how it ended."""
+
+    frames: int
+    done: int = 0
+    finished: bool = False
+    problem: str | None = None
+
+
+class Stopped(YardarmError):
+    """The viewer is closing."""
+
+
+class Rendering:
+    """Videos in the making. The same one is made once, however many ask for it."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[Path, RenderingJob] = {}
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._threads = ThreadPoolExecutor(max(1, usable_cores()), thread_name_prefix="rendering")
+
+    def start(self, replay: Replay) -> RenderingJob:
+        """Begin to make a video, or join those who wait for it; one that failed is tried again."""
+        with self._lock:
+            job = self._jobs.get(replay.path)
+            if job is None or job.finished:
+                job = self._jobs[replay.path] = RenderingJob(replay.frames)
+                self._threads.submit(self._make, replay, job)
+        return job
+
+    def close(self) -> None:
+        """Give up what is being made, and wait until it is."""
+        self._closing.set()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _make(self, replay: Replay, job: RenderingJob) -> None:
+        def count() -> None:
+            job.done += 1
+            if self._closing.is_set():
+                raise Stopped("the viewer was closed")
+
+        try:
+            pool = ProcessPool(1, time_limit_s=EvalOptions().timeout_s)
+            try:
+                pool.choose_renderer([replay.episode.task])
+                (result,) = replay_all([replay], pool, count)
+                job.problem = result.error
+            finally:
+                pool.close()
+        except Exception as error:  # whatever it is, it is said on the page, and the viewer goes on
+            job.problem = str(error) if isinstance(error, YardarmError) else one_line(error)
+        job.finished = True

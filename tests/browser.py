@@ -1,0 +1,42 @@
+"""A real browser for tests of pages: the system's Chromium, without a window."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None and "CI" not in os.environ, reason="there is no Chromium: sudo apt-get install chromium"
+)
+
+
+@contextlib.contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Start the browser; a sandbox inside of a container is not to be had."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def open_page(browser: Browser, width: int = 1200, scheme: str = "light", refused: bool = False) -> Iterator[Page]:
+    """A page whose console must stay silent, but for what a browser says by itself of answers that were `refused`."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    try:
+        yield page
+        assert not [text for text in complaints if not (refused and "404" in text)], complaints
+    finally:
+        context.close()

@@ -1,0 +1,212 @@
+"""``report.html`` in a real browser, opened from disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser import needs_browser, open_browser, open_page
+from tests.pages.runs import SLOWLY, toy_run
+from tests.report.runs import MadeTask, tasks_of, written
+from yardarm.comparison import compare, read_runs
+from yardarm.pages import write_comparison_page, write_report
+from yardarm.policies import PolicySpec
+from yardarm.results import RunFolder
+
+pytestmark = needs_browser
+NASTY = "reach</script><script>document.title='broken'</script>"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "mover"
+    toy_run(path)
+    return path
+
+
+def open_report(page: Page, path: Path) -> None:
+    page.goto(path.as_uri())
+    page.locator("#made").wait_for(state="attached")
+
+
+def test_every_run_leaves_a_report_that_shows_it(browser: Browser, run: Path) -> None:
+    with open_page(browser) as page:
+        open_report(page, run / "report.html")
+        expect(page.locator("h1")).to_contain_text("mover")
+        expect(page.locator(".rate")).to_have_text("58.3%")
+        expect(page.locator("#headline")).to_contain_text("7 of 12 episodes solved")
+        expect(page.locator("#headline")).to_contain_text("95% interval 32.0% – 80.7%")
+        expect(page.locator("#forest tbody tr")).to_have_count(3)
+        expect(page.locator("#heat a.cell")).to_have_count(12)
+        expect(page.locator("#heat a.cell.success")).to_have_count(7)
+        for part in ("step", "rendering", "inferring", "waiting"):
+            expect(page.locator("#timing")).to_contain_text(part)
+        expect(page.locator("#made")).to_contain_text("--config_path=")
+
+
+def test_a_report_asks_the_network_for_nothing(browser: Browser, run: Path) -> None:
+    with open_page(browser) as page:
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        open_report(page, run / "report.html")
+    assert [url for url in asked if not url.startswith("data:")] == [(run / "report.html").as_uri()]
+
+
+def test_a_cell_leads_to_its_episode_and_back(browser: Browser, run: Path) -> None:
+    with open_page(browser) as page:
+        open_report(page, run / "report.html")
+        cell = page.locator("#heat a.cell.failure").first
+        label = cell.get_attribute("aria-label")
+        assert label
+        named = re.fullmatch(r"(\w+), episode (\d+), seed (\d+): failure after 11 steps", label)
+        assert named
+        cell.click()
+        expect(page.locator("#episode h2")).to_have_text(f"{named[1]}, episode {named[2]}")
+        expect(page.locator("#episode")).to_contain_text(f"yardarm replay {run} --task={named[1]} --episode={named[2]}")
+        expect(page.locator("#episode")).to_be_in_viewport()
+        page.go_back()
+        expect(page.locator("#episode")).to_be_hidden()
+
+
+def test_the_keyboard_moves_between_cells(browser: Browser, run: Path) -> None:
+    with open_page(browser) as page:
+        open_report(page, run / "report.html")
+        page.locator("#heat a.cell").first.focus()
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft"):
+            page.keyboard.press(key)
+        label = page.evaluate("() => document.activeElement.getAttribute('aria-label')")
+        assert label.startswith("right, episode 1,")
+        assert page.locator("#heat a.cell[tabindex='0']").count() == 1
+        page.keyboard.press("Enter")
+        expect(page.locator("#episode h2")).to_have_text("right, episode 1")
+
+
+def test_failures_come_first_and_tables_can_be_sorted_and_filtered(browser: Browser, run: Path) -> None:
+    with open_page(browser) as page:
+        open_report(page, run / "report.html")
+        rows = page.locator("#episodes tbody tr")
+        assert [text.split()[1] for text in rows.all_inner_texts()] == ["failure"] * 5 + ["success"] * 7
+        page.locator("#episodes").get_by_role("button", name="Steps").click()
+        steps = [int(text) for text in page.locator("#episodes tbody td:nth-child(5)").all_inner_texts()]
+        assert steps == sorted(steps, reverse=True)
+        assert len(set(steps)) > 1
+        page.locator("#episodes").get_by_role("combobox", name="Outcome").select_option("s")
+        expect(rows).to_have_count(7)
+
+
+def test_a_video_beside_the_report_plays_in_it(browser: Browser, tmp_path: Path) -> None:
+    toy_run(tmp_path / "filmed", n_episodes=2, videos=1)
+    with open_page(browser) as page:
+        page.goto((tmp_path / "filmed" / "report.html").as_uri() + "#episode=toy%2Fleft/0")
+        video = page.locator("#episode video")
+        video.evaluate("(video) => video.play()")
+        assert video.evaluate("(video) => video.videoWidth") > 0
+
+
+def test_a_run_against_another_shows_where_they_disagree(browser: Browser, tmp_path: Path) -> None:
+    result = toy_run(tmp_path / "duel", against=PolicySpec(SLOWLY))
+    with open_page(browser) as page:
+        open_report(page, tmp_path / "duel" / "report.html")
+        expect(page.locator("#comparison")).to_contain_text("A is better than B")
+        expect(page.locator("#differences tbody tr")).to_have_count(3)
+        disagreements = page.locator("#disagreements tbody tr")
+        expect(disagreements).to_have_count(result.counts.successes)
+        expect(disagreements.first).to_contain_text("success")
+        expect(disagreements.first).to_contain_text("failure")
+
+
+def test_a_run_that_stopped_early_is_not_judged_by_other_tests(browser: Browser, tmp_path: Path) -> None:
+    toy_run(tmp_path / "duel", n_episodes=15, against=PolicySpec(SLOWLY), stop="decided")
+    with open_page(browser) as page:
+        open_report(page, tmp_path / "duel" / "report.html")
+        expect(page.locator("#headline")).to_contain_text("exact sequential McNemar test")
+        heads = " ".join(page.locator("#comparison thead th, #differences thead th").all_inner_texts())
+        assert "A − B" in heads
+        assert "interval" not in heads
+        assert " p " not in heads
+
+
+def test_several_runs_are_compared_on_one_page(browser: Browser, tmp_path: Path) -> None:
+    outcomes = {"best": "sssssssssssf", "good": "ssssssssffff", "poor": "ffffffffffff"}
+    paths = [written(tmp_path / name, tasks_of({"reach-v3": own})) for name, own in outcomes.items()]
+    runs = read_runs(paths)
+    page_path = write_comparison_page(compare(runs), runs, tmp_path / "comparison.html")
+    with open_page(browser) as page:
+        page.goto(page_path.as_uri())
+        expect(page.locator("#comparison tbody tr")).to_have_count(3)
+        expect(page.locator("#pairs tbody tr")).to_have_count(3)
+        expect(page.locator("#disagreements tbody tr")).to_have_count(11)
+
+
+def test_names_cannot_break_the_page(browser: Browser, tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", [MadeTask(NASTY, "sf")], policy="<img src=x onerror=alert(1)>")
+    write_report(RunFolder(folder))
+    with open_page(browser) as page:
+        open_report(page, folder / "report.html")
+        expect(page).to_have_title(re.compile("run"))
+        expect(page.locator("#forest")).to_contain_text("</script>")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 360])
+def test_a_report_fits_and_can_be_read_in_any_width_and_light(
+    browser: Browser, run: Path, width: int, scheme: str
+) -> None:
+    with open_page(browser, width, scheme) as page:
+        open_report(page, run / "report.html")
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        for contrast in page.evaluate(CONTRASTS):
+            assert contrast["ratio"] >= 4.5, contrast
+
+
+def test_the_colours_can_be_chosen(browser: Browser, run: Path) -> None:
+    with open_page(browser) as page:
+        open_report(page, run / "report.html")
+        page.get_by_role("button", name="Colours").click()
+        page.get_by_role("button", name="Colours").click()
+        assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+        page.reload()
+        assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"
+
+
+def test_every_picture_and_field_has_a_name(browser: Browser, run: Path) -> None:
+    with open_page(browser) as page:
+        open_report(page, run / "report.html")
+        unnamed = "svg[role=img]:not([aria-label]), a.cell:not([aria-label]), svg:not([role])"
+        expect(page.locator(unnamed)).to_have_count(0)
+        names = page.locator("#episodes select").evaluate_all("(all) => all.map((one) => one.labels.length)")
+        assert names == [1, 1]
+
+
+# The contrast of each piece of text with what is behind it, as WCAG computes it.
+CONTRASTS = """() => {
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => {
+    const linear = [r, g, b].map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  };
+  const behind = (element) => {
+    for (let own = element; own; own = own.parentElement) {
+      const colour = channels(getComputedStyle(own).backgroundColor);
+      if ((colour[3] ?? 1) > 0.5) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const all = [...document.querySelectorAll("main *")];
+  const texts = all.filter((element) => element.checkVisibility() && hasText(element));
+  return texts.map((element) => {
+    const [a, b] = [luminance(channels(getComputedStyle(element).color)), luminance(behind(element))];
+    return { text: element.textContent.slice(0, 40), ratio: (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) };
+  });
+}"""

@@ -1,0 +1,64 @@
+"""The runs below a folder: found, named, read again when they change, and kept from what lies outside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.report.runs import tasks_of, written
+from yardarm.errors import UsageError
+from yardarm.viewer.catalogue import Catalogue
+
+TASKS = tasks_of({"reach-v3": "ssf"})
+
+
+def test_runs_are_found_wherever_they_are(tmp_path: Path) -> None:
+    for name in ("a", "day/b", "day/b/against"):
+        written(tmp_path / name, TASKS)
+    (tmp_path / "day" / "notes").mkdir()
+    (tmp_path / "day" / "notes" / "manifest.json").write_text("{}")  # of some other program
+    assert {line["name"] for line in Catalogue(tmp_path).lines()} == {"a", "day/b", "day/b/against"}
+
+
+def test_a_folder_that_is_a_run_has_one(tmp_path: Path) -> None:
+    written(tmp_path / "run", TASKS)
+    (line,) = Catalogue(tmp_path / "run").lines()
+    assert (line["name"], line["successes"], line["episodes"]) == (".", 2, 3)
+
+
+def test_a_damaged_run_shows_as_damaged_and_breaks_nothing(tmp_path: Path) -> None:
+    for name in ("good", "torn", "lost"):
+        written(tmp_path / name, TASKS)
+    (tmp_path / "torn" / "manifest.json").write_text('{"plan": ')
+    (tmp_path / "lost" / "manifest.json").unlink()
+    lines = {line["name"]: line for line in Catalogue(tmp_path).lines()}
+    assert {name: line["status"] for name, line in lines.items()} == {
+        "good": "finished",
+        "torn": "damaged",
+        "lost": "damaged",
+    }
+    assert "manifest.json" in lines["torn"]["problem"]
+
+
+def test_a_run_that_grew_is_read_again(tmp_path: Path) -> None:
+    run = written(tmp_path / "run", TASKS, n_episodes=9)
+    catalogue = Catalogue(tmp_path)
+    assert catalogue.result("run").result.counts.episodes == 3
+    record = json.loads((run / "episodes.jsonl").read_text().splitlines()[0])
+    with (run / "episodes.jsonl").open("a") as journal:
+        journal.write(json.dumps({**record, "index": 3, "seed": 1003}) + "\n")
+    assert catalogue.result("run").result.counts.episodes == 4
+    assert catalogue.line("run")["episodes"] == 4
+
+
+@pytest.mark.parametrize("name", ["..", "../secret", "/etc", "run/../../secret", "link", "no-such-run", "run/actions"])
+def test_nothing_else_has_a_name(tmp_path: Path, name: str) -> None:
+    written(tmp_path / "shown" / "run", TASKS)
+    written(tmp_path / "secret", TASKS)
+    (tmp_path / "shown" / "link").symlink_to(tmp_path / "secret")
+    catalogue = Catalogue(tmp_path / "shown")
+    with pytest.raises(UsageError, match=r"outside of the folder|there is no run"):
+        catalogue.folder(name)
+    assert [line["name"] for line in catalogue.lines()] == ["run"]

@@ -1,0 +1,192 @@
+"""The viewer's pages in a real browser: open, sort, filter, follow a cell to its episode, watch it, compare."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser import needs_browser, open_browser, open_page
+from tests.pages.runs import SLOWLY, toy_run
+from tests.report.runs import tasks_of, written
+from tests.viewer.served import viewing
+from yardarm.policies import PolicySpec
+
+pytestmark = needs_browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    toy_run(folder / "mover", n_episodes=4)
+    toy_run(folder / "slowly", SLOWLY, n_episodes=4)
+    toy_run(folder / "duel", n_episodes=2, against=PolicySpec(SLOWLY))
+    written(folder / "broken", tasks_of({"reach-v3": "s"}))
+    (folder / "broken" / "manifest.json").write_text("{")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[str]:
+    with viewing(folder) as address:
+        yield address
+
+
+def names(page: Page) -> list[str]:
+    return page.locator("tbody th").all_inner_texts()
+
+
+def wait_for_video(page: Page, count: int = 1) -> None:
+    """Until the videos are rendered, loaded, and no longer hidden."""
+    expect(page.locator("video:visible")).to_have_count(count)
+    for place in range(count):
+        page.locator("video").nth(place).evaluate(
+            "(video) => video.readyState >= 2 || new Promise((done) => (video.onloadeddata = done))"
+        )
+
+
+def test_the_list_is_sorted_and_filtered(browser: Browser, address: str) -> None:
+    with open_page(browser) as page:
+        page.goto(address)
+        expect(page.locator("tbody tr")).to_have_count(5)
+        page.get_by_role("button", name="Run").click()
+        assert names(page) == ["broken", "duel", "duel/against", "mover", "slowly"]
+        page.get_by_role("button", name="Run").click()
+        assert names(page)[0] == "slowly"
+        page.get_by_role("button", name="Success").click()
+        assert page.locator("thead th[aria-sort=descending]").inner_text().startswith("Success")
+        assert names(page)[-1] == "broken"
+        page.get_by_role("searchbox").fill("slowly finished")
+        assert sorted(names(page)) == ["duel/against", "slowly"]
+        expect(page.get_by_role("status")).to_have_text("2 of 5 runs")
+
+
+def test_a_damaged_run_says_what_is_wrong(browser: Browser, address: str) -> None:
+    with open_page(browser) as page:
+        page.goto(address)
+        row = page.locator("tbody tr", has_text="broken")
+        expect(row).to_contain_text("damaged")
+        expect(row).to_contain_text("manifest.json is damaged")
+
+
+def test_from_the_list_to_a_run_to_an_episode_to_its_video(browser: Browser, address: str) -> None:
+    with open_page(browser) as page:
+        page.goto(address)
+        page.get_by_role("link", name="mover", exact=True).click()
+        expect(page.locator(".rate")).to_be_visible()
+        expect(page.locator("#heat a.cell")).to_have_count(8)
+        page.locator("#heat a.cell").nth(1).click()
+        expect(page.locator("h1")).to_have_text("left, episode 1")
+        wait_for_video(page)
+        expect(page.locator(".timeline")).to_have_count(3)  # rewards, actions, and states that the replay brought
+        page.get_by_role("button", name="Play").click()
+        expect(page.get_by_role("button", name="Play")).to_be_visible()  # it has come to its end
+        expect(page.locator("output")).to_have_text(re.compile(r"step (\d+) of \1"))
+
+
+def test_the_scrub_bar_moves_the_video_and_the_plots(browser: Browser, address: str) -> None:
+    with open_page(browser) as page:
+        page.goto(f"{address}/episode?run=mover&task=toy/left&index=2")
+        wait_for_video(page)
+        page.get_by_role("slider", name="Step").fill("4")
+        expect(page.locator("output")).to_contain_text("step 4 of")
+        assert page.locator("video").evaluate("(video) => video.currentTime") == pytest.approx(4 / 20, abs=0.01)
+        cursors = page.locator(".cursor").evaluate_all("(all) => all.map((line) => line.getAttribute('x1'))")
+        assert len(cursors) == 3
+        assert len(set(cursors)) == 1
+        assert float(cursors[0]) > 0
+        page.locator("h1").click()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("output")).to_contain_text("step 5 of")
+        plot = page.locator(".timeline svg").first
+        plot.click(position={"x": 1, "y": 20})
+        expect(page.locator("output")).to_contain_text("step 0 of")
+
+
+def test_a_second_camera_is_rendered_on_request(browser: Browser, address: str, folder: Path) -> None:
+    with open_page(browser) as page:
+        page.goto(f"{address}/episode?run=mover&task=toy/right&index=0")
+        wait_for_video(page)
+        page.get_by_role("combobox", name="Camera").select_option("side")
+        expect(page.locator("video")).to_have_attribute("src", re.compile("camera=side"))
+        wait_for_video(page)
+    videos = sorted(path.name for path in (folder / "mover/videos/toy/right").glob("episode_00000_*.mp4"))
+    assert videos == ["episode_00000_front.mp4", "episode_00000_side.mp4"]
+
+
+def test_chosen_runs_are_compared_and_watched_side_by_side(browser: Browser, address: str) -> None:
+    with open_page(browser) as page:
+        page.goto(address)
+        expect(page.get_by_role("button", name="Compare")).to_be_disabled()
+        for name in ("mover", "slowly"):
+            page.get_by_label(f"Compare {name}", exact=True).check()
+        page.get_by_role("button", name="Compare 2 runs").click()
+        expect(page.locator("#comparison tbody tr")).to_have_count(2)
+        page.locator("#disagreements tbody a").first.click()
+        wait_for_video(page, 2)
+        expect(page.locator(".side h2")).to_have_text([re.compile("mover.*success"), re.compile("slowly.*failure")])
+        page.get_by_role("slider", name="Step").fill("3")
+        times = page.locator("video").evaluate_all("(all) => all.map((video) => video.currentTime)")
+        assert times[0] == times[1] > 0
+
+
+def test_a_duel_leads_to_both_of_its_videos(browser: Browser, address: str) -> None:
+    with open_page(browser) as page:
+        page.goto(f"{address}/run?run=duel")
+        page.locator("#disagreements tbody a").first.click()
+        wait_for_video(page, 2)
+
+
+def test_runs_that_cannot_be_compared_say_why(browser: Browser, address: str, tmp_path: Path) -> None:
+    written(tmp_path / "a", tasks_of({"reach-v3": "sf"}))
+    written(tmp_path / "b", tasks_of({"push-v3": "sf"}))
+    with viewing(tmp_path) as other, open_page(browser, refused=True) as page:
+        page.goto(f"{other}/compare?run=a&run=b")
+        expect(page.get_by_role("alert")).to_contain_text("have no task in common")
+        page.goto(f"{other}/run?run=nothing")
+        expect(page.get_by_role("alert")).to_contain_text("there is no run 'nothing'")
+
+
+def test_the_list_and_the_page_follow_a_run_that_goes_on(browser: Browser, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "mover", tmp_path / "mover")
+    journal = tmp_path / "mover" / "episodes.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:3]))
+    manifest = tmp_path / "mover" / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "status": "running"}))
+    with viewing(tmp_path) as address, open_page(browser) as runs, open_page(browser) as run:
+        runs.goto(address)
+        run.goto(f"{address}/run?run=mover")
+        expect(runs.locator("tbody tr")).to_contain_text("3/8")
+        expect(run.locator("#heat a.cell")).to_have_count(3)
+        run.locator("#made details").first.locator("summary").click()
+        with journal.open("a") as file:
+            file.write("".join(lines[3:]))
+        expect(runs.locator("tbody tr")).to_contain_text("8/8")
+        expect(run.locator("#heat a.cell")).to_have_count(8)
+        expect(run.locator("#made details").first).to_have_attribute("open", "")  # nothing that was open closes
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 360])
+@pytest.mark.parametrize(
+    "place",
+    ["/", "/run?run=duel", "/episode?run=mover&task=toy/left&index=0", "/compare?run=mover&run=slowly"],
+    ids=["list", "run", "episode", "compare"],
+)
+def test_pages_fit_in_any_width_and_light(browser: Browser, address: str, place: str, width: int, scheme: str) -> None:
+    with open_page(browser, width, scheme) as page:
+        page.goto(f"{address}{place}")
+        expect(page.locator("table, .timeline").first).to_be_visible()
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
