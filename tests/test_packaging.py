@@ -37,4 +37,5 @@ def test_the_wheel_runs_an_evaluation_without_a_checkout(tmp_path: Path) -> None
     )
     assert served.stdout.startswith("yardarm-serve ")
     assert (tmp_path / "run" / "eval_info.json").exists()
+    assert "yardarm/charts" in (tmp_path / "run" / "report.html").read_text()  # the browser's code is in the wheel
     assert list((tmp_path / "run" / "videos").rglob("*.mp4"))

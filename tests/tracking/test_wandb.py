@@ -161,6 +161,12 @@ def toy_run(**options: Any) -> RunResult:
     return library.evaluate("toy-mover", ["left", "right"], benchmark="toy", **options)
 
 
+def sessions_of(run: Path) -> list[OfflineRun]:
+    """What wandb wrote of a run of this process: it is all on disk when wandb's own process has ended."""
+    wandb.teardown()
+    return OfflineRun.all_of(run)
+
+
 def offline(**options: Any) -> WandbOptions:
     return WandbOptions(enable=True, mode="offline", **options)
 
@@ -169,7 +175,7 @@ def offline(**options: Any) -> WandbOptions:
 def test_a_finished_run_can_be_tracked_later_and_an_id_that_is_given_wins() -> None:
     toy_run()
     toy_run(wandb=offline(run_id="chosen"))
-    (session,) = OfflineRun.all_of(Path("run"))
+    (session,) = sessions_of(Path("run"))
     assert session.run.run_id == "chosen"
     assert session.summary["overall/episodes"] == 4
     assert json.loads(Path("run/manifest.json").read_text())["wandb"]["id"] == "chosen"
@@ -178,7 +184,7 @@ def test_a_finished_run_can_be_tracked_later_and_an_id_that_is_given_wins() -> N
 @pytest.mark.usefixtures("package")
 def test_of_two_policies_the_first_is_tracked_with_what_stopped_them() -> None:
     result = toy_run(against="random", stop="decided", n_episodes=10, wandb=offline())
-    (session,) = OfflineRun.all_of(Path("run"))
+    (session,) = sessions_of(Path("run"))
     assert result.stopping is not None
     assert session.summary["stopping/decision"] == result.stopping["decision"]
     assert session.summary["overall/episodes"] == result.counts.episodes
@@ -223,7 +229,7 @@ def test_without_a_network_a_run_is_tracked_offline(
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     monkeypatch.setattr(weights_and_biases, "can_be_reached", lambda _: False)
     toy_run(wandb=WandbOptions(enable=True, mode="online"))
-    assert len(OfflineRun.all_of(Path("run"))) == 1
+    assert len(sessions_of(Path("run"))) == 1
     assert "cannot be reached; tracking offline" in caplog.text
 
 
@@ -234,7 +240,7 @@ def test_an_open_run_of_a_training_script_is_left_alone(tmp_path: Path) -> None:
         toy_run(wandb=offline())
         assert wandb.run is training
         training.log({"loss": 0.5})
-    (own,) = OfflineRun.all_of(tmp_path)
+    (own,) = sessions_of(tmp_path)
     assert [values["loss"] for values in own.history] == [0.5]
     assert "overall/episodes" not in own.summary
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.report.runs import tasks_of, written
 from yardarm.errors import UsageError
 from yardarm.viewer.catalogue import Catalogue
 
+GOLDEN = Path(__file__).parent.parent / "golden" / "eval_info.json"
 TASKS = tasks_of({"reach-v3": "ssf"})
 
 
@@ -40,6 +42,18 @@ def test_a_damaged_run_shows_as_damaged_and_breaks_nothing(tmp_path: Path) -> No
         "lost": "damaged",
     }
     assert "manifest.json" in lines["torn"]["problem"]
+
+
+def test_lerobots_runs_are_listed_to_be_compared(tmp_path: Path) -> None:
+    (tmp_path / "lerobot").mkdir()
+    shutil.copy(GOLDEN, tmp_path / "lerobot" / "eval_info.json")
+    (line,) = Catalogue(tmp_path).lines()
+    assert (line["status"], line["episodes"]) == ("LeRobot", sum(len(own) for own in successes()))
+    assert line["successes"] == sum(sum(own) for own in successes())
+
+
+def successes() -> list[list[bool]]:
+    return [task["metrics"]["successes"] for task in json.loads(GOLDEN.read_text())["per_task"]]
 
 
 def test_a_run_that_grew_is_read_again(tmp_path: Path) -> None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from yardarm.comparison import read_runs
 from yardarm.errors import UsageError
 from yardarm.evaluation import StoredRun
 from yardarm.results import Counts, RunFolder, StoredResult, read_result
+from yardarm.stats import Interval
 
 __all__ = ["Catalogue"]
 
 # A folder with two of these is a run, even if one is lost.
 SIGNS = ("manifest.json", "config.yaml", "episodes.jsonl")
+# One of LeRobot's has this alone.
+LEROBOTS = "eval_info.json"
 # What lies inside of a run, and is no run.
 INSIDE = ("actions", "videos", "wandb")
 # Runs that are kept in memory as a whole; of the others only a line.
@@ -41,7 +45,7 @@ class Catalogue:
         path = (self.root / name).resolve()
         if not path.is_relative_to(self.root):
             raise UsageError(f"'{name}' is outside of the folder that is viewed")
-        if not _is_run(path):
+        if not path.is_dir() or not _is_run(os.listdir(path)):
             raise UsageError(f"there is no run '{name}'")
         return RunFolder(path)
 
@@ -100,18 +104,18 @@ class Catalogue:
     def _runs(self) -> Iterator[tuple[str, RunFolder]]:
         for path, folders, files in os.walk(self.root):
             folders[:] = [name for name in folders if not name.startswith(".")]
-            if sum(sign in files for sign in SIGNS) >= 2:
+            if _is_run(files):
                 folders[:] = [name for name in folders if name not in INSIDE]
                 yield os.path.relpath(path, self.root), RunFolder(Path(path))
 
 
-def _is_run(path: Path) -> bool:
-    return sum((path / sign).is_file() for sign in SIGNS) >= 2
+def _is_run(files: Collection[str]) -> bool:
+    return LEROBOTS in files or sum(sign in files for sign in SIGNS) >= 2
 
 
 def _stamp(folder: RunFolder) -> Stamp:
     """What changes when a run does."""
-    return tuple(_stamp_of(path) for path in (folder.manifest, folder.journal, folder.config))
+    return tuple(_stamp_of(path) for path in (folder.manifest, folder.journal, folder.config, folder.eval_info))
 
 
 def _stamp_of(path: Path) -> tuple[int, int] | None:
@@ -125,9 +129,31 @@ def _stamp_of(path: Path) -> tuple[int, int] | None:
 def _summed_up(name: str, folder: RunFolder) -> dict[str, Any]:
     """What the list says of a run; of a damaged one, what is wrong with it."""
     try:
-        stored = read_result(folder)
+        if folder.eval_info.exists() and not any((folder.path / sign).exists() for sign in SIGNS):
+            return _of_lerobot(name, folder)
+        return _of_yardarm(name, read_result(folder))
     except UsageError as error:
         return {"name": name, "status": "damaged", "problem": str(error)}
+
+
+def _of_lerobot(name: str, folder: RunFolder) -> dict[str, Any]:
+    """A run of LeRobot's has outcomes, which can be compared, and nothing that could be shown beside."""
+    (run,) = read_runs([folder.path], allow_unfinished=True)
+    outcomes = [outcome.success for outcome in run.outcomes.values()]
+    counts = Counts(outcomes.count(True), len(outcomes) - outcomes.count(None), outcomes.count(None))
+    tasks = [task.partition("/") for task in run.tasks]
+    return {
+        "name": name,
+        "status": "LeRobot",
+        "policy": "",
+        "benchmarks": sorted({benchmark for benchmark, _, _ in tasks}),
+        "tasks": sorted({task for _, _, task in tasks}),
+        "planned": len(outcomes),
+        **_rate(counts, counts.interval),
+    }
+
+
+def _of_yardarm(name: str, stored: StoredResult) -> dict[str, Any]:
     result = stored.result
     counts = result.counts
     interval = result.uncertainty.of_tasks([Counts.of(records).of_task for records in result.by_task()])
@@ -140,6 +166,12 @@ def _summed_up(name: str, folder: RunFolder) -> dict[str, Any]:
         "planned": result.planned,
         "started": stored.manifest.get("started"),
         "wall_s": result.wall_s,
+        **_rate(counts, interval),
+    }
+
+
+def _rate(counts: Counts, interval: Interval) -> dict[str, Any]:
+    return {
         "rate": counts.rate,
         "successes": counts.successes,
         "episodes": counts.episodes,

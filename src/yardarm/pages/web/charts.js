@@ -88,7 +88,13 @@ function moveFocus(event, map) {
     ArrowRight: () => played([...strip.children].slice(place + 1)),
     ArrowLeft: () => played([...strip.children].slice(0, place).reverse()),
     ArrowDown: () => played(rows.slice(row + 1).map((own) => own.children[place])),
-    ArrowUp: () => played(rows.slice(0, row).reverse().map((own) => own.children[place])),
+    ArrowUp: () =>
+      played(
+        rows
+          .slice(0, row)
+          .reverse()
+          .map((own) => own.children[place]),
+      ),
     Home: () => played([...strip.children]),
     End: () => played([...strip.children].reverse()),
   };
@@ -112,7 +118,10 @@ export function curves(lines, { steps, label, width = 320, height = 90, cursor =
   const y = (value) => height - 3 - ((height - 6) * (value - low)) / (high - low);
   const path = (line) =>
     line.values
-      .map((value, place) => `${place ? "L" : "M"}${x(place * line.every + (line.first ?? line.every / 2)).toFixed(1)} ${y(value).toFixed(1)}`)
+      .map(
+        (value, place) =>
+          `${place ? "L" : "M"}${x(place * line.every + (line.first ?? line.every / 2)).toFixed(1)} ${y(value).toFixed(1)}`,
+      )
       .join("");
   const picture = s(
     "svg.curves",
@@ -157,6 +166,8 @@ export function parts(shares, label) {
     { role: "img", "aria-label": label },
     shares
       .filter((share) => share.value > 0)
-      .map((share) => h(`div.part.${share.kind}`, { style: `width:${(100 * share.value) / total}%`, title: share.title })),
+      .map((share) =>
+        h(`div.part.${share.kind}`, { style: `width:${(100 * share.value) / total}%`, title: share.title }),
+      ),
   );
 }

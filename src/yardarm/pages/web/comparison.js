@@ -14,7 +14,9 @@ export function comparisonSections(data, links) {
   const several = data.runs.length > 2;
   return {
     verdict: { shows: data, draw: () => verdict(data) },
-    ...(data.comparisons.length === 1 ? { differences: { shows: data.comparisons, draw: () => differences(data) } } : {}),
+    ...(data.comparisons.length === 1
+      ? { differences: { shows: data.comparisons, draw: () => differences(data) } }
+      : {}),
     ...(several ? { pairs: { shows: data.comparisons, draw: () => pairs(data) } } : {}),
     disagreements: { shows: [data.episodes, data.curves], draw: () => disagreements(data, links) },
   };
@@ -24,7 +26,12 @@ function verdict(data) {
   const several = data.runs.length > 2;
   const intervals = [
     { title: "0% – 100%", cell: (row) => rateWhisker(row.score) },
-    { title: `${number(100 * data.confidence)}% interval`, narrow: false, value: (row) => row.interval.low, cell: (row) => percents(row.interval.low, row.interval.high) },
+    {
+      title: `${number(100 * data.confidence)}% interval`,
+      narrow: false,
+      value: (row) => row.interval.low,
+      cell: (row) => percents(row.interval.low, row.interval.high),
+    },
   ];
   const rows = data.runs.map((run, place) => ({
     ...run,
@@ -41,10 +48,17 @@ function verdict(data) {
   ];
   const table = new Table(columns, { caption: "Compared runs" });
   table.setRows(rows);
-  return section("comparison", "Comparison", null, table.element, data.sentences.map((text) => h("p.note", {}, prose(text))));
+  return section(
+    "comparison",
+    "Comparison",
+    null,
+    table.element,
+    data.sentences.map((text) => h("p.note", {}, prose(text))),
+  );
 }
 
-const reach = (rows) => Math.min(1, Math.max(0.1, ...rows.flatMap((row) => [Math.abs(row.interval.low), Math.abs(row.interval.high)])));
+const reach = (rows) =>
+  Math.min(1, Math.max(0.1, ...rows.flatMap((row) => [Math.abs(row.interval.low), Math.abs(row.interval.high)])));
 
 function differences(data) {
   const [pair] = data.comparisons;
@@ -53,11 +67,19 @@ function differences(data) {
   const range = reach(rows);
   const paired = Boolean(pair.overall.pairs);
   const tests = [
-    { title: `B better ← 0 → A better (±${number(100 * range)})`, cell: (row) => differenceWhisker(row, range, row.summary) },
-    { title: `${number(100 * data.confidence)}% interval`, narrow: false, value: (row) => row.interval.low, cell: (row) => h("span.nowrap", {}, `${points(row.interval.low)} … ${points(row.interval.high)}`) },
+    {
+      title: `B better ← 0 → A better (±${number(100 * range)})`,
+      cell: (row) => differenceWhisker(row, range, row.summary),
+    },
+    {
+      title: `${number(100 * data.confidence)}% interval`,
+      narrow: false,
+      value: (row) => row.interval.low,
+      cell: (row) => h("span.nowrap", {}, `${points(row.interval.low)} … ${points(row.interval.high)}`),
+    },
     { title: "p", numeric: true, narrow: false, value: (row) => row.p_value, cell: (row) => pValue(row.p_value) },
   ];
-  const rate = (side) => (side.episodes ? percent(side.successes / side.episodes) : "–");
+  const rate = ({ successes, episodes }) => (episodes ? percent(successes / episodes) : "–");
   const columns = [
     { title: "Task", heading: true, value: (row) => row.task, cell: (row) => breakable(shortTask(row.task)) },
     { title: "A", numeric: true, value: (row) => row.a.successes / row.a.episodes, cell: (row) => rate(row.a) },
@@ -71,9 +93,15 @@ function differences(data) {
         ]
       : []),
   ];
-  const table = new Table(columns, { caption: "Differences by task", rowClass: (row) => (row.summary ? ".summary" : ""), page: 200 });
+  const table = new Table(columns, {
+    caption: "Differences by task",
+    rowClass: (row) => (row.summary ? ".summary" : ""),
+    page: 200,
+  });
   table.setRows(rows);
-  const note = paired ? "On the same episodes: task, index, seed and initial state are equal." : "Not on the same episodes: rates are compared.";
+  const note = paired
+    ? "On the same episodes: task, index, seed and initial state are equal."
+    : "Not on the same episodes: rates are compared.";
   return section("differences", "Differences by task, in points", note, table.element);
 }
 
@@ -85,11 +113,28 @@ function pairs(data) {
   const p = (pair) => pair.overall.p_adjusted ?? pair.overall.p_value;
   const columns = [
     { title: "Pair", heading: true, value: (pair) => `${label[pair.a]} − ${label[pair.b]}` },
-    { title: "Difference", numeric: true, value: (pair) => pair.overall.difference, cell: (pair) => points(pair.overall.difference) },
-    { title: `± ${number(100 * range)} points`, cell: (pair) => differenceWhisker(pair.overall, range, Boolean(pair.better)) },
-    { title: `${number(100 * data.confidence)}% interval`, narrow: false, value: (pair) => pair.overall.interval.low, cell: (pair) => `${points(pair.overall.interval.low)} … ${points(pair.overall.interval.high)}` },
+    {
+      title: "Difference",
+      numeric: true,
+      value: (pair) => pair.overall.difference,
+      cell: (pair) => points(pair.overall.difference),
+    },
+    {
+      title: `± ${number(100 * range)} points`,
+      cell: (pair) => differenceWhisker(pair.overall, range, Boolean(pair.better)),
+    },
+    {
+      title: `${number(100 * data.confidence)}% interval`,
+      narrow: false,
+      value: (pair) => pair.overall.interval.low,
+      cell: (pair) => `${points(pair.overall.interval.low)} … ${points(pair.overall.interval.high)}`,
+    },
     { title: "p (Holm)", numeric: true, value: p, cell: (pair) => pValue(p(pair)) },
-    { title: "Better", value: (pair) => label[pair.better] ?? "", cell: (pair) => (pair.better ? label[pair.better] : "not shown") },
+    {
+      title: "Better",
+      value: (pair) => label[pair.better] ?? "",
+      cell: (pair) => (pair.better ? label[pair.better] : "not shown"),
+    },
   ];
   const table = new Table(columns, { caption: "Differences of pairs" });
   table.setRows(data.comparisons);
@@ -98,14 +143,26 @@ function pairs(data) {
 
 function disagreements(data, links) {
   const { episodes } = data;
-  const rows = episodes.outcomes.map((_, row) => row).filter((row) => episodes.outcomes[row].includes("s") && episodes.outcomes[row].includes("f"));
+  const rows = episodes.outcomes
+    .map((_, row) => row)
+    .filter((row) => episodes.outcomes[row].includes("s") && episodes.outcomes[row].includes("f"));
   const note = rows.length
     ? `Of ${count(episodes.outcomes.length)} shared episodes, ${count(rows.length)} went differently: one succeeded where another failed.`
     : "No episode that the runs share went differently.";
   if (!rows.length) return section("disagreements", "Where they disagree", note);
   const columns = [
-    { title: "Task", heading: true, value: (row) => shortTask(episodes.task[row]), cell: (row) => breakable(shortTask(episodes.task[row])) },
-    { title: "Episode", numeric: true, value: (row) => episodes.index[row], cell: (row) => episodeLink(data, row, links) },
+    {
+      title: "Task",
+      heading: true,
+      value: (row) => shortTask(episodes.task[row]),
+      cell: (row) => breakable(shortTask(episodes.task[row])),
+    },
+    {
+      title: "Episode",
+      numeric: true,
+      value: (row) => episodes.index[row],
+      cell: (row) => episodeLink(data, row, links),
+    },
     ...data.names.map((name, place) => ({
       title: data.names.length > 6 ? letter(place) : `${letter(place)}: ${name}`,
       value: (row) => episodes.outcomes[row][place],
@@ -120,7 +177,9 @@ function disagreements(data, links) {
 function episodeLink(data, row, links) {
   const text = `${data.episodes.index[row]} (seed ${data.episodes.seed[row]})`;
   const href = links.pair(data, row);
-  return href ? h("a", { href, "aria-label": `${shortTask(data.episodes.task[row])}, episode ${text}: side by side` }, text) : text;
+  return href
+    ? h("a", { href, "aria-label": `${shortTask(data.episodes.task[row])}, episode ${text}: side by side` }, text)
+    : text;
 }
 
 function side(data, row, place) {
@@ -135,6 +194,8 @@ function side(data, row, place) {
   return [
     outcome(own),
     steps === null ? null : ` ${steps} steps`,
-    drawn ? curves([{ ...curve, kind }], { steps: longest, label: `Rewards over ${steps} steps`, also, ...size }) : null,
+    drawn
+      ? curves([{ ...curve, kind }], { steps: longest, label: `Rewards over ${steps} steps`, also, ...size })
+      : null,
   ];
 }

@@ -22,7 +22,9 @@ function fill(element, kind, attributes, children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
@@ -35,7 +37,7 @@ export const OUTCOMES = {
 
 export const percent = (rate) => (rate === null || rate === undefined ? "–" : `${(100 * rate).toFixed(1)}%`);
 export const percents = (low, high) => `${percent(low)} – ${percent(high)}`;
-export const count = (number) => number.toLocaleString("en");
+export const count = (whole) => whole.toLocaleString("en");
 
 export function points(difference) {
   if (difference === null || difference === undefined) return "–";
@@ -66,11 +68,18 @@ export function date(text) {
   const moment = new Date(text);
   if (Number.isNaN(moment.valueOf())) return text;
   const year = moment.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
-  return moment.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", ...year });
+  return moment.toLocaleString("en-GB", {
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    ...year,
+  });
 }
 
 /** A long name that may be broken after a slash or an underscore, and nowhere else if it can be helped. */
-export const breakable = (name) => name.split(/(?<=[/_])/).flatMap((part, place) => (place ? [h("wbr"), part] : [part]));
+export const breakable = (name) =>
+  name.split(/(?<=[/_])/).flatMap((part, place) => (place ? [h("wbr"), part] : [part]));
 
 /** A sentence in which `commands` are set apart. */
 export const prose = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));

@@ -38,7 +38,15 @@ class Side {
   }
 
   title() {
-    return runs.length > 1 ? h("h2", {}, h("a", { href: address("/run", { run: this.run }) }, this.run), " ", outcome(LETTERS[this.data.status])) : null;
+    return runs.length > 1
+      ? h(
+          "h2",
+          {},
+          h("a", { href: address("/run", { run: this.run }) }, this.run),
+          " ",
+          outcome(LETTERS[this.data.status]),
+        )
+      : null;
   }
 
   facts() {
@@ -51,8 +59,18 @@ class Side {
       ["return", number(data.reward)],
     ];
     return [
-      h("dl.facts", {}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-      data.diverged_at != null ? h("p.warning", {}, `The replay left the recorded course at or before step ${data.diverged_at}: the video shows what these versions of the simulator do with the recorded actions.`) : null,
+      h(
+        "dl.facts",
+        {},
+        facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+      ),
+      data.diverged_at != null
+        ? h(
+            "p.warning",
+            {},
+            `The replay left the recorded course at or before step ${data.diverged_at}: the video shows what these versions of the simulator do with the recorded actions.`,
+          )
+        : null,
       data.problem ? h("p.warning", {}, data.problem) : null,
       data.error ? h("pre", { tabindex: "0" }, data.error) : null,
     ];
@@ -75,7 +93,9 @@ class Side {
     this.video.hidden = true;
     this.bar.hidden = true;
     if (!this.camera) {
-      this.state.textContent = data.no_rendering ?? (data.status === "error" ? "It ended in an error, so there is nothing to watch." : "There is no video.");
+      this.state.textContent =
+        data.no_rendering ??
+        (data.status === "error" ? "It ended in an error, so there is nothing to watch." : "There is no video.");
       return;
     }
     if (data.no_rendering) return this.show();
@@ -117,7 +137,8 @@ class Side {
   drawPlots() {
     const { data } = this;
     const steps = Math.max(1, ...sides.map((side) => side.data.steps), data.steps);
-    const dimensions = (columns, more) => columns.map((values, place) => ({ values, kind: `d${place % 8}`, title: `[${place}]`, ...more }));
+    const dimensions = (columns, more) =>
+      columns.map((values, place) => ({ values, kind: `d${place % 8}`, title: `[${place}]`, ...more }));
     const plots = [
       ["Reward", data.rewards.length ? [{ values: data.rewards, every: 1, kind: "d0" }] : []],
       ["Actions", dimensions(data.actions, { every: 1 })],
@@ -139,7 +160,12 @@ class Side {
     });
     this.cursors = drawn.map((figure) => figure.querySelector(".cursor"));
     this.reach = steps;
-    this.plots.replaceChildren(...drawn, data.states || !data.cameras.length ? "" : h("p.small", {}, "The state is known once the episode has been replayed."));
+    this.plots.replaceChildren(
+      ...drawn,
+      data.states || !data.cameras.length
+        ? ""
+        : h("p.small", {}, "The state is known once the episode has been replayed."),
+    );
     this.move(clock?.step ?? 0);
   }
 
@@ -168,11 +194,23 @@ class Clock {
   constructor() {
     this.step = 0;
     this.playing = false;
-    this.scrub = h("input.scrub", { type: "range", min: 0, max: 1, value: 0, step: 1, "aria-label": "Step", oninput: () => this.seek(Number(this.scrub.value)) });
+    this.scrub = h("input.scrub", {
+      type: "range",
+      min: 0,
+      max: 1,
+      value: 0,
+      step: 1,
+      "aria-label": "Step",
+      oninput: () => this.seek(Number(this.scrub.value)),
+    });
     this.button = h("button.play", { type: "button", onclick: () => this.toggle() }, "▶ Play");
     this.label = h("output", {}, "step 0");
     const setPace = () => sides.forEach((side) => (side.video.playbackRate = Number(this.speed.value)));
-    this.speed = h("select", { "aria-label": "Speed", onchange: setPace }, SPEEDS.map((rate) => h("option", { value: rate }, `${rate}×`)));
+    this.speed = h(
+      "select",
+      { "aria-label": "Speed", onchange: setPace },
+      SPEEDS.map((rate) => h("option", { value: rate }, `${rate}×`)),
+    );
     this.element = h("div.player", {}, this.button, this.scrub, this.label, this.speed);
   }
 
@@ -181,7 +219,8 @@ class Clock {
     this.scrub.max = this.last;
     // Real time, but no episode shall be over before one has seen it.
     const longest = Math.max(...sides.map((side) => side.seconds));
-    this.speed.value = SPEEDS.filter((rate) => rate <= 1).findLast((rate) => longest / rate >= WORTH_SEEING_S) ?? SPEEDS[0];
+    this.speed.value =
+      SPEEDS.filter((rate) => rate <= 1).findLast((rate) => longest / rate >= WORTH_SEEING_S) ?? SPEEDS[0];
     this.seek(0);
   }
 
@@ -247,15 +286,26 @@ class Clock {
 }
 
 function neighbours(data) {
-  const to = (place, text) => (place === null ? null : h("a", { href: address("/episode", { run: runs, task, index: place }) }, text));
+  const to = (place, text) =>
+    place === null ? null : h("a", { href: address("/episode", { run: runs, task, index: place }) }, text);
   const { previous, next, next_failure: failure } = data.neighbours;
-  return h("nav.choices", { "aria-label": "Other episodes" }, to(previous, "← Previous"), to(next, "Next →"), to(failure, "Next failure →"));
+  return h(
+    "nav.choices",
+    { "aria-label": "Other episodes" },
+    to(previous, "← Previous"),
+    to(next, "Next →"),
+    to(failure, "Next failure →"),
+  );
 }
 
 function keys(event) {
   if (event.target.matches("input:not(.scrub), select, button, a, textarea")) return;
   const by = event.shiftKey ? 10 : 1;
-  const actions = { " ": () => clock.toggle(), ArrowRight: () => clock.seek(Math.round(clock.step) + by), ArrowLeft: () => clock.seek(Math.round(clock.step) - by) };
+  const actions = {
+    " ": () => clock.toggle(),
+    ArrowRight: () => clock.seek(Math.round(clock.step) + by),
+    ArrowLeft: () => clock.seek(Math.round(clock.step) - by),
+  };
   if (!actions[event.key]) return;
   event.preventDefault();
   actions[event.key]();
@@ -266,7 +316,10 @@ const clock = new Clock();
 async function start() {
   const short = task?.slice(task.indexOf("/") + 1);
   document.title = `${short}, episode ${index} · Yardarm`;
-  const back = runs.length === 1 ? h("a", { href: address("/run", { run: runs[0] }) }, runs[0]) : h("a", { href: address("/compare", { run: runs }) }, "Comparison");
+  const back =
+    runs.length === 1
+      ? h("a", { href: address("/run", { run: runs[0] }) }, runs[0])
+      : h("a", { href: address("/compare", { run: runs }) }, "Comparison");
   const top = header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs"), back);
   const title = h("h1", {}, `${short}, episode ${index}`);
   main.replaceChildren(top, title);
@@ -274,7 +327,16 @@ async function start() {
     const all = await Promise.all(runs.map((run) => load("/api/episode", { run, task, index })));
     all.forEach((data, place) => sides.push(new Side(runs[place], data)));
     for (const side of sides) side.drawPlots();
-    main.append(h("p.note", {}, all[0].instruction), neighbours(all[0]), clock.element, h(`div.sides${sides.length > 1 ? ".several" : ""}`, {}, sides.map((side) => side.element)));
+    main.append(
+      h("p.note", {}, all[0].instruction),
+      neighbours(all[0]),
+      clock.element,
+      h(
+        `div.sides${sides.length > 1 ? ".several" : ""}`,
+        {},
+        sides.map((side) => side.element),
+      ),
+    );
     clock.begin();
     addEventListener("keydown", keys);
     for (const side of sides) side.watch();

@@ -45,10 +45,26 @@ function episode() {
     "episode",
     `${task.name}, episode ${index}`,
     task.instruction,
-    h("dl.facts", {}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-    (episodes.videos[row] ?? []).map((path) => h("video", { src: path.split("/").map(encodeURIComponent).join("/"), controls: true, preload: "metadata" })),
-    curve ? [h("div.small", {}, "reward"), curves([{ ...curve, kind: OUTCOMES[curve.outcome].kind }], { steps: episodes.steps[row], label: "Reward over steps" })] : null,
-    episodes.errors[row] ? h("pre", { tabindex: "0" }, episodes.errors[row]) : [h("p", {}, "To watch it:"), command(words.map(shell).join(" "))],
+    h(
+      "dl.facts",
+      {},
+      facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+    ),
+    (episodes.videos[row] ?? []).map((path) =>
+      h("video", { src: path.split("/").map(encodeURIComponent).join("/"), controls: true, preload: "metadata" }),
+    ),
+    curve
+      ? [
+          h("div.small", {}, "reward"),
+          curves([{ ...curve, kind: OUTCOMES[curve.outcome].kind }], {
+            steps: episodes.steps[row],
+            label: "Reward over steps",
+          }),
+        ]
+      : null,
+    episodes.errors[row]
+      ? h("pre", { tabindex: "0" }, episodes.errors[row])
+      : [h("p", {}, "To watch it:"), command(words.map(shell).join(" "))],
   );
 }
 
@@ -66,12 +82,15 @@ function draw() {
   });
 }
 
+function showEpisode() {
+  if (location.hash.startsWith("#episode=")) document.getElementById("episode").scrollIntoView({ block: "center" });
+}
+
 main.replaceChildren(header(h("span.brand", {}, "Yardarm")), title());
 const page = new Sections(main);
 draw();
 addEventListener("hashchange", () => {
   draw();
-  const section = document.getElementById("episode");
-  if (location.hash.startsWith("#episode=")) section.scrollIntoView({ block: "center" });
+  showEpisode();
 });
-if (location.hash.startsWith("#episode=")) document.getElementById("episode").scrollIntoView({ block: "center" });
+showEpisode();

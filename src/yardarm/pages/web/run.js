@@ -1,7 +1,21 @@
 // The page of a run: the same in a report and in the viewer, which differ in where an episode's link leads.
 
 import { curves, heatMap, histogram, parts, rateWhisker } from "yardarm/charts";
-import { breakable, command, count, date, duration, h, number, outcome, OUTCOMES, percent, percents, prose, section } from "yardarm/dom";
+import {
+  breakable,
+  command,
+  count,
+  date,
+  duration,
+  h,
+  number,
+  outcome,
+  OUTCOMES,
+  percent,
+  percents,
+  prose,
+  section,
+} from "yardarm/dom";
 import { Table } from "yardarm/tables";
 
 const FAILURES_FIRST = "efs";
@@ -13,7 +27,7 @@ export function runSections(run, links) {
     forest: { shows: [run.tasks, run.groups], draw: () => forest(run) },
     heat: { shows: [run.episodes, run.episodes_per_task], draw: () => heat(run, links) },
     episodes: { shows: [run.episodes], draw: () => episodes(run, links) },
-    course: { shows: [run.curves, run.episodes.steps], draw: () => course(run, links) },
+    course: { shows: [run.curves, run.episodes.steps], draw: () => course(run) },
     timing: { shows: [run.timing], draw: () => timing(run) },
     made: { shows: [run.made_with], draw: () => madeWith(run) },
   };
@@ -47,10 +61,18 @@ function headline(run) {
         h("p", {}, h("strong", {}, `${count(overall.successes)} of ${count(overall.episodes)}`), " episodes solved"),
         h("p", {}, `${number(100 * run.confidence)}% interval `, h("strong", {}, percents(overall.low, overall.high))),
         rateWhisker(overall, true),
-        h("div.scale", { "aria-hidden": "true" }, ["0%", "50%", "100%"].map((text) => h("span", {}, text))),
+        h(
+          "div.scale",
+          { "aria-hidden": "true" },
+          ["0%", "50%", "100%"].map((text) => h("span", {}, text)),
+        ),
       ),
     ),
-    h("dl.facts", {}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    h(
+      "dl.facts",
+      {},
+      facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+    ),
     errorsNote(overall),
     run.sentences.map((text) => h("p.note", {}, prose(text))),
     run.warnings.map((text) => h("p.warning", {}, h("strong", {}, "Warning: "), text)),
@@ -77,16 +99,37 @@ function forest(run) {
     { title: "Success", numeric: true, value: (row) => row.score.rate, cell: (row) => percent(row.score.rate) },
     { title: "k/n", numeric: true, value: (row) => row.score.episodes, cell: (row) => fraction(row.score) },
     { title: "0% – 100%", cell: (row) => rateWhisker(row.score, row.summary) },
-    { title: confidence, narrow: false, value: (row) => row.score.low, cell: (row) => h("span.nowrap", {}, percents(row.score.low, row.score.high)) },
-    { title: "Mean steps", numeric: true, narrow: false, value: (row) => row.score.mean_steps, cell: (row) => number(row.score.mean_steps) },
-    { title: "Mean return", numeric: true, narrow: false, value: (row) => row.score.mean_return, cell: (row) => number(row.score.mean_return) },
+    {
+      title: confidence,
+      narrow: false,
+      value: (row) => row.score.low,
+      cell: (row) => h("span.nowrap", {}, percents(row.score.low, row.score.high)),
+    },
+    {
+      title: "Mean steps",
+      numeric: true,
+      narrow: false,
+      value: (row) => row.score.mean_steps,
+      cell: (row) => number(row.score.mean_steps),
+    },
+    {
+      title: "Mean return",
+      numeric: true,
+      narrow: false,
+      value: (row) => row.score.mean_return,
+      cell: (row) => number(row.score.mean_return),
+    },
   ];
   const options = { caption: "Success rates of tasks", rowClass: (row) => (row.summary ? ".summary" : ""), page: 200 };
   const table = new Table(columns, options);
   const groups = run.groups.length > 1 ? run.groups : [];
   table.setRows([
     ...run.tasks,
-    ...groups.map((group) => ({ name: `${group.name} (${group.tasks.length} tasks)`, score: group.score, summary: true })),
+    ...groups.map((group) => ({
+      name: `${group.name} (${group.tasks.length} tasks)`,
+      score: group.score,
+      summary: true,
+    })),
     { name: "All tasks", score: run.overall, summary: true },
   ]);
   return section("forest", "Tasks", null, table.element);
@@ -97,8 +140,8 @@ const fraction = (score) => `${score.successes}/${score.episodes}` + (score.erro
 
 /** What is said of an episode, in one line. */
 export function episodeLabel(run, row) {
-  const { index, seed, outcome, steps, task } = run.episodes;
-  const kind = OUTCOMES[outcome[row]].name;
+  const { index, seed, steps, task } = run.episodes;
+  const kind = OUTCOMES[run.episodes.outcome[row]].name;
   return `${run.tasks[task[row]].name}, episode ${index[row]}, seed ${seed[row]}: ${kind} after ${steps[row]} steps`;
 }
 
@@ -131,16 +174,34 @@ function heat(run, links) {
 function episodes(run, links) {
   const data = run.episodes;
   const columns = [
-    { title: "Outcome", value: (row) => FAILURES_FIRST.indexOf(data.outcome[row]), cell: (row) => outcome(data.outcome[row]) },
-    { title: "Task", value: (row) => run.tasks[data.task[row]].name, cell: (row) => breakable(run.tasks[data.task[row]].name) },
+    {
+      title: "Outcome",
+      value: (row) => FAILURES_FIRST.indexOf(data.outcome[row]),
+      cell: (row) => outcome(data.outcome[row]),
+    },
+    {
+      title: "Task",
+      value: (row) => run.tasks[data.task[row]].name,
+      cell: (row) => breakable(run.tasks[data.task[row]].name),
+    },
     { title: "Episode", numeric: true, value: (row) => data.index[row], cell: (row) => link(run, row, links) },
     { title: "Seed", numeric: true, narrow: false, value: (row) => data.seed[row] },
     { title: "Steps", numeric: true, value: (row) => data.steps[row] },
     { title: "Return", numeric: true, value: (row) => data.reward[row], cell: (row) => number(data.reward[row]) },
-    { title: "Seconds", numeric: true, narrow: false, value: (row) => data.seconds[row], cell: (row) => data.seconds[row].toFixed(1) },
+    {
+      title: "Seconds",
+      numeric: true,
+      narrow: false,
+      value: (row) => data.seconds[row],
+      cell: (row) => data.seconds[row].toFixed(1),
+    },
     { title: "Video", narrow: false, cell: (row) => (data.videos[row] ? "▶" : "") },
   ];
-  const table = new Table(columns, { caption: "Episodes, failures first", sorted: { place: 0, down: false }, page: 25 });
+  const table = new Table(columns, {
+    caption: "Episodes, failures first",
+    sorted: { place: 0, down: false },
+    page: 25,
+  });
   const all = data.task.map((_, row) => row);
   const filters = { outcome: "", task: "" };
   const show = () =>
@@ -156,10 +217,19 @@ function episodes(run, links) {
       "label",
       {},
       `${label} `,
-      h("select", { onchange: (event) => ((filters[name] = event.target.value), show()) }, options.map(([value, text]) => h("option", { value }, text))),
+      h(
+        "select",
+        { onchange: (event) => ((filters[name] = event.target.value), show()) },
+        options.map(([value, text]) => h("option", { value }, text)),
+      ),
     );
   const tally = (letter) => count([...data.outcome].filter((own) => own === letter).length);
-  const outcomes = [["", "all"], ["f", `failures (${tally("f")})`], ["s", `successes (${tally("s")})`], ["e", `errors (${tally("e")})`]];
+  const outcomes = [
+    ["", "all"],
+    ["f", `failures (${tally("f")})`],
+    ["s", `successes (${tally("s")})`],
+    ["e", `errors (${tally("e")})`],
+  ];
   const tasks = [["", "all"], ...run.tasks.map((task, place) => [place, task.name])];
   show();
   const choices = h("p.choices", {}, choice("outcome", "Outcome", outcomes), choice("task", "Task", tasks));
@@ -169,7 +239,7 @@ function episodes(run, links) {
 const link = (run, row, links) =>
   h("a", { href: links.episode(run, row), "aria-label": episodeLabel(run, row) }, String(run.episodes.index[row]));
 
-function course(run, links) {
+function course(run) {
   const rows = rowsByTask(run);
   const cards = run.tasks.map((task, place) => {
     const steps = task.max_steps;
@@ -196,9 +266,14 @@ function course(run, links) {
       h("div.scale", { "aria-hidden": "true" }, h("span", {}, "0"), h("span", {}, `${steps} steps`)),
     );
   });
-  const shown = run.curves.length < run.episodes.task.length ? ` Rewards of ${run.curves.length} of ${count(run.episodes.task.length)} episodes are drawn.` : "";
+  const shown =
+    run.curves.length < run.episodes.task.length
+      ? ` Rewards of ${run.curves.length} of ${count(run.episodes.task.length)} episodes are drawn.`
+      : "";
   const note = `How rewards come, and after how many steps episodes end.${shown}`;
-  const legend = ["s", "f"].map((letter) => h("span", {}, h(`span.cell.${OUTCOMES[letter].kind}`, { "aria-hidden": "true" }), ` ${OUTCOMES[letter].name}`));
+  const legend = ["s", "f"].map((letter) =>
+    h("span", {}, h(`span.cell.${OUTCOMES[letter].kind}`, { "aria-hidden": "true" }), ` ${OUTCOMES[letter].name}`),
+  );
   return section("course", "Rewards and lengths", note, h("p.legend", {}, legend), h("div.cards", {}, cards));
 }
 
@@ -239,7 +314,9 @@ function madeWith(run) {
   const pairs = (content) =>
     Object.entries(content)
       .filter(([, value]) => value !== null && value !== "")
-      .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, typeof value === "object" ? JSON.stringify(value) : String(value))));
+      .map(([name, value]) =>
+        h("div", {}, h("dt", {}, name), h("dd", {}, typeof value === "object" ? JSON.stringify(value) : String(value))),
+      );
   return section(
     "made",
     "How it was made",
@@ -250,6 +327,21 @@ function madeWith(run) {
     command(made.repeat),
     h("details", {}, h("summary", {}, "Configuration"), h("pre", { tabindex: "0" }, made.config)),
     h("details", {}, h("summary", {}, "Versions"), h("dl.facts", {}, pairs(made.versions))),
-    h("details", {}, h("summary", {}, "Machine, policy and code"), h("dl.facts", {}, pairs({ ...made.machine, ...made.policy, "git commit": made.git_commit, sessions: made.sessions, folder: run.path }))),
+    h(
+      "details",
+      {},
+      h("summary", {}, "Machine, policy and code"),
+      h(
+        "dl.facts",
+        {},
+        pairs({
+          ...made.machine,
+          ...made.policy,
+          "git commit": made.git_commit,
+          sessions: made.sessions,
+          folder: run.path,
+        }),
+      ),
+    ),
   );
 }

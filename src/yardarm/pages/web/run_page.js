@@ -14,7 +14,8 @@ const body = h("div");
 const page = new Sections(body);
 
 const links = {
-  episode: (run, row) => address("/episode", { run: name, task: run.tasks[run.episodes.task[row]].id, index: run.episodes.index[row] }),
+  episode: (run, row) =>
+    address("/episode", { run: name, task: run.tasks[run.episodes.task[row]].id, index: run.episodes.index[row] }),
   pair: (data, row) => {
     const inside = `${name === "." ? "" : `${name}/`}against`;
     return address("/episode", { run: [name, inside], task: data.episodes.task[row], index: data.episodes.index[row] });

@@ -7,24 +7,60 @@ import { header } from "yardarm/page";
 import { statusBadge } from "yardarm/run";
 import { Table } from "yardarm/tables";
 
+const PAGELESS = ["damaged", "LeRobot"];
 const main = document.getElementById("main");
 const known = new Map();
 const chosen = new Set();
-const filter = h("input", { type: "search", placeholder: "policy, task, folder, status …", "aria-label": "Filter runs", oninput: () => show() });
-const compare = h("button", { type: "button", onclick: () => (location.href = address("/compare", { run: [...chosen] })) });
+const filter = h("input", {
+  type: "search",
+  placeholder: "policy, task, folder, status …",
+  "aria-label": "Filter runs",
+  oninput: () => show(),
+});
+const compare = h("button", {
+  type: "button",
+  onclick: () => (location.href = address("/compare", { run: [...chosen] })),
+});
 const tally = h("span.note", { role: "status" });
 
 const columns = [
   { title: "", cell: box },
   { title: "Run", heading: true, value: (run) => run.name, cell: name },
   { title: "Status", value: (run) => run.status, cell: status },
-  { title: "Policy", narrow: false, value: (run) => run.policy ?? "", cell: (run) => h("span.clip", { title: run.policy }, run.policy ?? "") },
+  {
+    title: "Policy",
+    narrow: false,
+    value: (run) => run.policy ?? "",
+    cell: (run) => h("span.clip", { title: run.policy }, run.policy ?? ""),
+  },
   { title: "Tasks", narrow: false, value: (run) => run.tasks?.length ?? 0, cell: tasks },
-  { title: "Success", numeric: true, value: (run) => run.rate, cell: (run) => (run.episodes === undefined ? "" : percent(run.rate)) },
-  { title: "k/n", numeric: true, narrow: false, value: (run) => run.episodes, cell: (run) => (run.episodes === undefined ? "" : `${count(run.successes)}/${count(run.episodes)}`) },
+  {
+    title: "Success",
+    numeric: true,
+    value: (run) => run.rate,
+    cell: (run) => (run.episodes === undefined ? "" : percent(run.rate)),
+  },
+  {
+    title: "k/n",
+    numeric: true,
+    narrow: false,
+    value: (run) => run.episodes,
+    cell: (run) => (run.episodes === undefined ? "" : `${count(run.successes)}/${count(run.episodes)}`),
+  },
   { title: "0% – 100%", narrow: false, value: (run) => run.low, cell: interval },
-  { title: "Started", narrow: false, value: (run) => run.started ?? "", cell: (run) => h("span.nowrap", {}, date(run.started)) },
-  { title: "Took", numeric: true, narrow: false, value: (run) => run.wall_s, cell: (run) => h("span.nowrap", {}, run.wall_s === undefined ? "" : duration(run.wall_s)) },
+  {
+    title: "Started",
+    narrow: false,
+    value: (run) => run.started ?? "",
+    cell: (run) => h("span.nowrap", {}, date(run.started)),
+  },
+  {
+    title: "Took",
+    numeric: true,
+    narrow: false,
+    value: (run) => run.wall_s,
+    cell: (run) => h("span.nowrap", {}, run.wall_s === undefined ? "" : duration(run.wall_s)),
+  },
 ];
 const table = new Table(columns, { caption: "Runs", sorted: { place: 8, down: true }, page: 100 });
 
@@ -35,24 +71,30 @@ function box(run) {
     else chosen.delete(run.name);
     showChoice();
   };
-  return h("input", { type: "checkbox", checked: chosen.has(run.name), "aria-label": `Compare ${run.name}`, onchange: change });
+  return h("input", {
+    type: "checkbox",
+    checked: chosen.has(run.name),
+    "aria-label": `Compare ${run.name}`,
+    onchange: change,
+  });
 }
 
 function name(run) {
   const text = run.name === "." ? "(this folder)" : breakable(run.name);
-  return run.status === "damaged" ? text : h("a", { href: address("/run", { run: run.name }) }, text);
+  return PAGELESS.includes(run.status) ? text : h("a", { href: address("/run", { run: run.name }) }, text);
 }
 
 function status(run) {
   if (run.problem) return [statusBadge(run.status), h("div.small", {}, run.problem)];
   const done = run.episodes + run.errors;
-  const part = run.status === "finished" ? null : h("span.small", {}, ` ${count(done)}/${count(run.planned)}`);
+  const part = run.status === "finished" || run.status === "LeRobot" ? null : h("span.small", {}, ` ${count(done)}/${count(run.planned)}`);
   return [statusBadge(run.status), part, run.errors ? h("span.small", {}, ` ${run.errors} errors`) : null];
 }
 
 function tasks(run) {
   if (!run.tasks) return "";
-  const shown = run.tasks.length > 2 ? `${run.tasks.length} tasks of ${run.benchmarks.join(", ")}` : run.tasks.join(", ");
+  const shown =
+    run.tasks.length > 2 ? `${run.tasks.length} tasks of ${run.benchmarks.join(", ")}` : run.tasks.join(", ");
   return h("span.clip", { title: run.tasks.join(", ") }, shown);
 }
 
@@ -69,11 +111,14 @@ function showChoice() {
 function show() {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (run) => {
-    const text = [run.name, run.status, run.policy, ...(run.tasks ?? []), ...(run.benchmarks ?? [])].join(" ").toLowerCase();
+    const text = [run.name, run.status, run.policy, ...(run.tasks ?? []), ...(run.benchmarks ?? [])]
+      .join(" ")
+      .toLowerCase();
     return words.every((word) => text.includes(word));
   };
   const runs = [...known.values()].filter(fits);
-  tally.textContent = runs.length === known.size ? `${count(known.size)} runs` : `${count(runs.length)} of ${count(known.size)} runs`;
+  tally.textContent =
+    runs.length === known.size ? `${count(known.size)} runs` : `${count(runs.length)} of ${count(known.size)} runs`;
   table.setRows(runs);
 }
 
@@ -89,7 +134,9 @@ async function start() {
       h("h1", {}, "Runs"),
       h("p.note", {}, folder),
       h("div.bar", {}, filter, compare, tally),
-      runs.length ? table.element : h("p", {}, "There are no runs here yet. This page shows them as soon as there are: yardarm eval …"),
+      runs.length
+        ? table.element
+        : h("p", {}, "There are no runs here yet. This page shows them as soon as there are: yardarm eval …"),
     );
     showChoice();
     show();

@@ -20,7 +20,12 @@ export class Table {
     this.more = h("button.more", { type: "button", onclick: () => this.showMore() });
     this.heads = columns.map((column, place) => this.head(column, place));
     const table = h("table", {}, h("caption.hidden", {}, caption), h("thead", {}, h("tr", {}, this.heads)), this.body);
-    this.element = h("div.table", {}, h("div.scroll", { tabindex: "0", role: "region", "aria-label": caption }, table), this.more);
+    this.element = h(
+      "div.table",
+      {},
+      h("div.scroll", { tabindex: "0", role: "region", "aria-label": caption }, table),
+      this.more,
+    );
   }
 
   head(column, place) {
