@@ -138,7 +138,8 @@ def _show_how_to_watch(result: RunResult, console: Console) -> None:
             name = f"{record.key.benchmark}/{record.key.task}" if several else record.key.task
             words = ["yardarm", "replay", str(result.path), f"--task={name}", f"--episode={record.key.index}"]
             console.print(f"Watch any episode: {shlex.join(words)}", soft_wrap=True)
-            console.print(f"See it all in a browser: {shlex.join(['yardarm', 'view', str(result.path)])}", soft_wrap=True)
+            view = shlex.join(["yardarm", "view", str(result.path)])
+            console.print(f"See it all in a browser: {view}", soft_wrap=True)
             return
 
 
