@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -50,9 +51,16 @@ class ReplayResult:
 
 
 def replay_all(
-    replays: Sequence[Replay], pool: ProcessPool, on_frame: Callable[[], None] = lambda: None
+    replays: Sequence[Replay],
+    pool: ProcessPool,
+    on_frame: Callable[[], None] = lambda: None,
+    until: int | None = None,
 ) -> Iterator[ReplayResult]:
-    """Film episodes on all places of the pool, each in a fresh worker; what fails is tried again."""
+    """Film episodes on all places of the pool, each in a fresh worker; what fails is tried again.
+
+    `until` is a descriptor: as soon as it can be read, what is not finished is given up.
+    """
+    given_up = [] if until is None else [until]
     waiting = deque((replay, 1) for replay in replays)
     running: dict[Worker, RunningReplay] = {}
     try:
@@ -65,7 +73,10 @@ def replay_all(
                     yield ReplayResult(replay, error=str(error))
                 else:
                     running[started.worker] = started
-            for worker, report in pool.wait() if running else ():
+            reports = pool.wait(given_up) if running else []
+            if given_up and select.select(given_up, [], [], 0)[0]:
+                return
+            for worker, report in reports:
                 current = running[worker]
                 if isinstance(report, Failed | Died):
                     if current.attempt < ATTEMPTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,17 +26,14 @@ class RenderingJob:
     problem: str | None = None
 
 
-class Stopped(YardarmError):
-    """The viewer is closing."""
-
-
 class Rendering:
     """Videos in the making. The same one is made once, however many ask for it."""
 
     def __init__(self) -> None:
         self._jobs: dict[Path, RenderingJob] = {}
         self._lock = threading.Lock()
-        self._closing = threading.Event()
+        # Waiting for a worker ends when this can be read: a simulator may take long to build.
+        self._closed, self._closing = os.pipe()
         self._threads = ThreadPoolExecutor(max(1, usable_cores()), thread_name_prefix="rendering")
 
     def start(self, replay: Replay) -> RenderingJob:
@@ -49,21 +47,19 @@ class Rendering:
 
     def close(self) -> None:
         """Give up what is being made, and wait until it is."""
-        self._closing.set()
+        os.write(self._closing, b"x")
         self._threads.shutdown(cancel_futures=True)
 
     def _make(self, replay: Replay, job: RenderingJob) -> None:
         def count() -> None:
             job.done += 1
-            if self._closing.is_set():
-                raise Stopped("the viewer was closed")
 
         try:
             pool = ProcessPool(1, time_limit_s=EvalOptions().timeout_s)
             try:
                 pool.choose_renderer([replay.episode.task])
-                (result,) = replay_all([replay], pool, count)
-                job.problem = result.error
+                results = list(replay_all([replay], pool, count, self._closed))
+                job.problem = results[0].error if results else "the viewer was closed"
             finally:
                 pool.close()
         except Exception as error:  # whatever it is, it is said on the page, and the viewer goes on
