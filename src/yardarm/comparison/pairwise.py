@@ -87,7 +87,8 @@ class Pairwise:
 
 def compare_two(a: RunOutcomes, b: RunOutcomes, paired: bool = True, confidence: float = CONFIDENCE) -> Pairwise:
     """Compare on the episodes that both have; if there are none, the rates on the tasks that both have."""
-    common = [task for task in a.tasks if task in b.tasks]
+    theirs = set(b.tasks)
+    common = [task for task in a.tasks if task in theirs]
     if not common:
         raise UsageError(
             f"{a.name} and {b.name} have no task in common: {', '.join(a.tasks[:3])} … and {', '.join(b.tasks[:3])} …"

@@ -21,6 +21,8 @@ UNKNOWN, ERROR, FAILURE, SUCCESS = "-", "e", "f", "s"
 def comparison_data(comparison: Comparison, runs: Sequence[RunOutcomes]) -> dict[str, Any]:
     """The comparison, and the episodes that it rests on, where they are the same ones."""
     content = comparison.to_json()
+    if len(comparison.pairs) > 1:  # tasks are shown of two runs only, and fifty runs make a thousand pairs
+        content["comparisons"] = [{**pair, "per_task": []} for pair in content["comparisons"]]
     names = _shared_episodes(runs)
     records = [_records(run) for run in runs]
     outcomes = [

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scipy.stats import binom
+from scipy.special import bdtr
 
 from yardarm.stats.intervals import CONFIDENCE, Interval, quantile
 
@@ -56,7 +56,8 @@ class PairedCounts:
 def mcnemar(counts: PairedCounts) -> float:
     """The exact two-sided p-value of "neither is better": a fair coin for each discordant pair."""
     fewer, discordant = min(counts.only_a, counts.only_b), counts.discordant
-    return min(1.0, 2 * float(binom.cdf(fewer, discordant, 0.5))) if discordant else 1.0
+    # The same as binom.cdf, which takes 500 times as long: fifty runs make twelve thousand tests.
+    return min(1.0, 2 * float(bdtr(fewer, discordant, 0.5))) if discordant else 1.0
 
 
 def bonett_price(counts: PairedCounts, confidence: float = CONFIDENCE) -> Interval:

@@ -112,7 +112,7 @@ class ViewerApp:
         stored = self.catalogue.stored_run(_wanted(request, "run"), self._trust_remote_code)
         record = stored.find(_wanted(request, "task"), _index(request))
         path = stored.folder.video(record.key, _wanted(request, "camera"))
-        if not path.is_file():
+        if not self.catalogue.has(path):
             raise UsageError("there is no such video yet")
         return FileResponse(path, media_type="video/mp4")
 

@@ -49,6 +49,10 @@ class Catalogue:
             raise UsageError(f"there is no run '{name}'")
         return RunFolder(path)
 
+    def has(self, file: Path) -> bool:
+        """Whether a file is there, and inside of the folder, wherever links lead."""
+        return file.is_file() and file.resolve().is_relative_to(self.root)
+
     def result(self, name: str) -> StoredResult:
         """A run's results, as they are now."""
         folder = self.folder(name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ def episode_data(stored: StoredRun, task: str, index: int) -> dict[str, Any]:
         "error": record.error,
         "neighbours": _neighbours(stored, record),
     }
-    return content | _played(stored.folder, record) | _states(stored.folder, record) | _cameras(stored, record)
+    played = _played(stored.folder, record) | _states(stored.folder, record)
+    return content | played | _cameras(stored, record) | _pace(stored, record)
 
 
 def _played(folder: RunFolder, record: EpisodeRecord) -> dict[str, Any]:
@@ -49,18 +51,21 @@ def _states(folder: RunFolder, record: EpisodeRecord) -> dict[str, Any]:
 
 
 def _cameras(stored: StoredRun, record: EpisodeRecord) -> dict[str, Any]:
-    """The cameras that there are, with those first that have a video, or why none can be made."""
-    ready = {}
-    for path in stored.folder.videos()(record.key):
-        ready[path.rpartition(f"episode_{record.key.index:05d}_")[2].removesuffix(".mp4")] = True
+    """The cameras that there are, those of them that have a video, and why no more can be made."""
+    if record.status == "error":
+        return {"cameras": [], "ready": []}
     try:
-        replay = stored.replay(record) if record.status != "error" else None
+        cameras: Sequence[str] = stored.replay(record).episode.task.env.cameras
+        problem = None
     except UsageError as error:
-        return {"cameras": list(ready), "ready": list(ready), "no_rendering": str(error), **_pace(stored, record)}
-    if replay is None:
-        return {"cameras": [], "ready": [], **_pace(stored, record)}
-    cameras = replay.episode.task.env.cameras
-    return {"cameras": list(cameras), "ready": [name for name in cameras if name in ready], **_pace(stored, record)}
+        cameras, problem = _filmed(stored, record), str(error)
+    ready = [camera for camera in cameras if stored.folder.video(record.key, camera).is_file()]
+    return {"cameras": list(cameras), "ready": ready, "no_rendering": problem}
+
+
+def _filmed(stored: StoredRun, record: EpisodeRecord) -> list[str]:
+    """The cameras of the videos that are there, by the names of their files."""
+    return [Path(path).stem.split("_", 2)[2] for path in stored.folder.videos()(record.key)]
 
 
 def _pace(stored: StoredRun, record: EpisodeRecord) -> dict[str, Any]:
