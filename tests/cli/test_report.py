@@ -50,7 +50,8 @@ def test_figures_markdown_and_a_model_card(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nowhere"], "nowhere is not a run of Yardarm"),
+        (["nowhere"], "there is no run nowhere"),
+        (["run", "--figures"], "--figures needs a folder"),
         (["--markdown"], "takes a run's folder"),
         (["run", "run"], "is given twice"),
         (["run", "--markdwon"], "did you mean 'markdown'"),

@@ -148,6 +148,37 @@ def test_several_runs_are_compared_on_one_page(browser: Browser, tmp_path: Path)
         expect(page.locator("#disagreements tbody tr")).to_have_count(11)
 
 
+def test_a_run_that_is_not_finished_says_so_first(browser: Browser, tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", tasks_of({"reach-v3": "sss"}), n_episodes=40, status="interrupted")
+    write_report(RunFolder(folder))
+    with open_page(browser) as page:
+        open_report(page, folder / "report.html")
+        warning = page.locator("#headline .warning")
+        expect(warning).to_contain_text("Not finished (interrupted): 3 of 40 episodes.")
+        expect(warning).to_contain_text("rates can be too high")
+        expect(page.locator("#headline")).not_to_contain_text("you can tell")
+
+
+def test_p_values_of_tasks_allow_for_their_number(browser: Browser, tmp_path: Path) -> None:
+    better, worse = {"one": "ssssss", "two": "ssssss"}, {"one": "ffffff", "two": "ssssss"}
+    paths = [written(tmp_path / name, tasks_of(own)) for name, own in (("a", better), ("b", worse))]
+    runs = read_runs(paths)
+    page_path = write_comparison_page(compare(runs), runs, tmp_path / "comparison.html")
+    with open_page(browser) as page:
+        page.goto(page_path.as_uri())
+        row = page.locator("#differences tbody tr", has_text="one")
+        expect(row).to_contain_text("0.063")  # 0.031, for two tasks
+        expect(page.locator("#differences thead")).to_contain_text("p (Holm)")
+
+
+def test_negative_rewards_stay_in_their_plot(browser: Browser, run: Path) -> None:
+    with open_page(browser) as page:
+        open_report(page, run / "report.html")
+        zeros = page.locator("svg.curves line.grid").evaluate_all("(all) => all.map((line) => line.getAttribute('y1'))")
+        assert zeros
+        assert all(0 <= float(y) <= 90 for y in zeros)
+
+
 def test_names_cannot_break_the_page(browser: Browser, tmp_path: Path) -> None:
     folder = written(tmp_path / "run", [MadeTask(NASTY, "sf")], policy="<img src=x onerror=alert(1)>")
     write_report(RunFolder(folder))

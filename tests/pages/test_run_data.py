@@ -64,6 +64,15 @@ def test_a_page_needs_no_recorded_actions(tmp_path: Path) -> None:
     assert len(data["episodes"]["task"]) == 12
 
 
+def test_a_reward_that_is_no_number_is_left_out(tmp_path: Path) -> None:
+    run = stored(tmp_path / "run", tasks_of({"reach-v3": "s"}))
+    line = json.loads(run.folder.journal.read_text())
+    run.folder.journal.write_text(json.dumps({**line, "sum_reward": float("-inf")}) + "\n")
+    data = run_data(read_result(run.folder), "run")
+    assert data["episodes"]["reward"] == [None]
+    json.dumps(data, allow_nan=False)
+
+
 def test_failures_are_drawn_first(tmp_path: Path) -> None:
     data = run_data(stored(tmp_path / "run", tasks_of({"reach-v3": "s" * 30 + "f" * 3})), "run")
     outcomes = "".join(curve["outcome"] for curve in data["curves"])
@@ -78,3 +87,16 @@ def test_downsampling_keeps_the_length_and_the_mean(values: list[float]) -> None
     sizes = [min(curve["every"], len(values) - start) for start in range(0, len(values), curve["every"])]
     mean = np.average(curve["values"], weights=sizes)
     assert mean == pytest.approx(np.mean(values), rel=1e-4, abs=1e-2)
+
+
+def test_a_report_that_fails_takes_nothing_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(folder: RunFolder) -> None:
+        raise RuntimeError("nobody thought of this")
+
+    monkeypatch.setattr("yardarm.evaluation.entrant.write_report", fail)
+    result = toy_run(tmp_path / "run", n_episodes=1)
+    assert result.counts.episodes == 2
+    assert (tmp_path / "run" / "eval_info.json").exists()
+    assert "nobody thought of this" in caplog.text

@@ -176,7 +176,22 @@ def test_a_comparison_with_a_run_that_stopped_early_says_so(tmp_path: Path) -> N
     other = stored(tmp_path / "other", tasks_of({"reach-v3": "sfffff"}))
     forest_of_early, _, comparison = map(Drawing, write_figures([early, other], compared(early, other), tmp_path))
     assert forest_of_early.row(0) == ["reach-v3", "4/4"]
-    assert "Stopped early" in comparison.words
+    assert "stopped early" in comparison.words
+
+
+@pytest.mark.usefixtures("svg_only")
+def test_a_comparison_with_a_run_that_is_not_finished_says_so(tmp_path: Path) -> None:
+    early = stored(tmp_path / "early", tasks_of({"reach-v3": "sss"}), n_episodes=6, status="interrupted")
+    other = stored(tmp_path / "other", tasks_of({"reach-v3": "sfffff"}))
+    *_, comparison = map(Drawing, write_figures([early, other], compared(early, other), tmp_path))
+    assert "A run is not finished" in comparison.words
+
+
+@pytest.mark.usefixtures("svg_only")
+def test_runs_of_the_same_name_have_a_figure_each(tmp_path: Path) -> None:
+    runs = [stored(tmp_path / name, tasks_of({"reach-v3": "sf"})) for name in ("x/run_2", "y/run", "z/run")]
+    names = [path.name for path in write_figures(runs, None, tmp_path / "figures")]
+    assert len(set(names)) == len(names) == 3
 
 
 @pytest.mark.usefixtures("svg_only")

@@ -49,6 +49,15 @@ def test_a_run_whose_process_was_killed_is_interrupted(tmp_path: Path) -> None:
         assert run.status == "running"  # a slow episode is no crash, as long as somebody holds the journal
 
 
+def test_a_finished_run_that_has_lost_episodes_is_incomplete(tmp_path: Path) -> None:
+    run = written(tmp_path / "run", tasks_of({"reach-v3": "ssff"}))
+    assert read_result(RunFolder(run)).is_finished
+    lines = (run / "episodes.jsonl").read_text().splitlines(keepends=True)
+    (run / "episodes.jsonl").write_text("".join(lines[:2]))
+    assert read_result(RunFolder(run)).status == "incomplete"
+    assert not read_result(RunFolder(run)).is_finished
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -66,7 +66,9 @@ def test_files_of_the_page_are_served_and_no_others(address: str) -> None:
 
 
 def test_pages_of_others_get_no_answer(address: str) -> None:
-    assert ask(address, "/api/runs", {"Host": "evil.example"})[0] == 400
+    assert ask(address, "/api/runs", {"Host": "evil.example"})[0] == 403
+    assert ask(address, "/", {"Host": "evil.example"})[0] == 403
+    assert ask(address, "/api/runs", {"Host": "localhost:1234"})[0] == 200  # a tunnel
     assert ask(address, "/api/runs", {"Sec-Fetch-Site": "cross-site"})[0] == 403
     assert ask(address, "/api/runs", {"Sec-Fetch-Site": "same-origin"})[0] == 200
 
@@ -121,13 +123,21 @@ def test_changes_are_told_as_they_happen(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "mover", tmp_path / "mover")
     with viewing(tmp_path) as address:
         stream = events(address, "/api/events")
-        assert next(stream) == {"changed": [], "gone": []}
+        first = next(stream)
+        assert first["all"]
+        assert [line["name"] for line in first["changed"]] == ["mover"]  # type: ignore[attr-defined]
         shutil.copytree(folder / "slowly", tmp_path / "new")
         told = next(stream)
         assert [line["name"] for line in told["changed"]] == ["new"]  # type: ignore[attr-defined]
         shutil.rmtree(tmp_path / "mover")
         gone: list[object] = []
         wait_until(lambda: gone.extend(next(stream)["gone"]) or "mover" in gone)  # type: ignore[func-returns-value, arg-type]
+
+
+def test_a_comparison_needs_two(address: str) -> None:
+    status, answer = ask(address, "/api/compare")
+    assert status == 404
+    assert "at least two runs" in answer["problem"]
 
 
 def test_bad_words_get_one_line(tmp_path: Path) -> None:

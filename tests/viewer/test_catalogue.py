@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -65,6 +66,33 @@ def test_a_run_that_grew_is_read_again(tmp_path: Path) -> None:
         journal.write(json.dumps({**record, "index": 3, "seed": 1003}) + "\n")
     assert catalogue.result("run").result.counts.episodes == 4
     assert catalogue.line("run")["episodes"] == 4
+
+
+@pytest.mark.parametrize("inside", ["manifest.json", "against", "videos"])
+def test_a_run_with_links_that_lead_outside_is_not_shown(tmp_path: Path, inside: str) -> None:
+    run = written(tmp_path / "shown" / "run", TASKS)
+    secret = written(tmp_path / "secret", TASKS)
+    (run / "manifest.json").unlink() if inside == "manifest.json" else None
+    (run / inside).symlink_to(secret / inside if inside == "manifest.json" else secret)
+    catalogue = Catalogue(tmp_path / "shown")
+    with pytest.raises(UsageError, match="leads outside"):
+        catalogue.result("run")
+    assert [line["status"] for line in catalogue.lines()] == ["damaged"]
+
+
+def test_odd_runs_do_not_hide_the_others(tmp_path: Path) -> None:
+    written(tmp_path / "good", TASKS)
+    odd = written(tmp_path / "odd", TASKS)
+    manifest = json.loads((odd / "manifest.json").read_text())
+    (odd / "manifest.json").write_text(json.dumps({**manifest, "wall_s": float("nan")}))
+    deep = written(tmp_path / "deep", TASKS)
+    (deep / "manifest.json").write_text("[" * 100_000)
+    (tmp_path / os.fsdecode(b"\xff")).mkdir()
+    lines = {line["name"]: line for line in Catalogue(tmp_path).lines()}
+    assert lines["good"]["status"] == "finished"
+    assert lines["odd"]["wall_s"] is None
+    assert lines["deep"]["status"] == "damaged"
+    json.dumps(list(lines.values()), allow_nan=False).encode()
 
 
 @pytest.mark.parametrize("name", ["..", "../secret", "/etc", "run/../../secret", "link", "no-such-run", "run/actions"])

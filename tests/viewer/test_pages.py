@@ -44,7 +44,7 @@ def address(folder: Path) -> Iterator[str]:
 
 
 def names(page: Page) -> list[str]:
-    return page.locator("tbody th").all_inner_texts()
+    return [text.split("\n")[0] for text in page.locator("tbody th").all_inner_texts()]
 
 
 def wait_for_video(page: Page, count: int = 1) -> None:
@@ -171,11 +171,66 @@ def test_the_list_and_the_page_follow_a_run_that_goes_on(browser: Browser, folde
         expect(runs.locator("tbody tr")).to_contain_text("3/8")
         expect(run.locator("#heat a.cell")).to_have_count(3)
         run.locator("#made details").first.locator("summary").click()
+        run.locator("#episodes").get_by_role("combobox", name="Outcome").select_option("f")
+        run.locator("#heat a.cell").nth(1).focus()
+        focused = run.evaluate("() => document.activeElement.getAttribute('aria-label')")
         with journal.open("a") as file:
             file.write("".join(lines[3:]))
         expect(runs.locator("tbody tr")).to_contain_text("8/8")
         expect(run.locator("#heat a.cell")).to_have_count(8)
         expect(run.locator("#made details").first).to_have_attribute("open", "")  # nothing that was open closes
+        expect(run.locator("#episodes tbody tr")).to_have_count(lines_of("failure", lines))  # nor is a choice undone
+        assert run.evaluate("() => document.activeElement.getAttribute('aria-label')") == focused
+
+
+def lines_of(status: str, lines: list[str]) -> int:
+    return sum(json.loads(line)["status"] == status for line in lines)
+
+
+def test_a_page_says_when_the_viewer_has_gone_and_goes_on_when_it_is_back(
+    browser: Browser, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder / "mover", tmp_path / "mover")
+    with open_page(browser, refused=True) as page:
+        with viewing(tmp_path) as address:
+            page.goto(address)
+            expect(page.locator("tbody tr")).to_have_count(1)
+        expect(page.locator(".lost")).to_contain_text("does not answer")
+        shutil.copytree(folder / "slowly", tmp_path / "slowly")
+        with viewing(tmp_path, f"--port={address.rpartition(':')[2]}"):
+            expect(page.locator("tbody tr")).to_have_count(2)
+            expect(page.locator(".lost")).to_have_count(0)
+
+
+def test_another_camera_may_be_chosen_while_it_plays(browser: Browser, address: str) -> None:
+    with open_page(browser) as page:
+        page.goto(f"{address}/episode?run=mover&task=toy/left&index=3")
+        wait_for_video(page)
+        page.get_by_role("combobox", name="Speed").select_option("0.25")
+        page.get_by_role("button", name="Play").click()
+        page.get_by_role("combobox", name="Camera").select_option("side")
+        wait_for_video(page)
+        expect(page.get_by_role("button", name="Play")).to_be_visible()  # it came to its end all the same
+
+
+def test_the_list_remembers_what_was_chosen(browser: Browser, address: str) -> None:
+    with open_page(browser) as page:
+        page.goto(address)
+        page.get_by_label("Compare mover", exact=True).check()
+        page.get_by_role("searchbox").fill("mover")
+        page.get_by_role("link", name="mover", exact=True).click()
+        expect(page.locator(".rate")).to_be_visible()
+        page.go_back()
+        expect(page.get_by_role("searchbox")).to_have_value("mover")
+        expect(page.get_by_label("Compare mover", exact=True)).to_be_checked()
+
+
+def test_an_address_that_leads_nowhere_says_so(browser: Browser, address: str) -> None:
+    with open_page(browser, refused=True) as page:
+        page.goto(f"{address}/nonsense")
+        expect(page.locator("h1")).to_have_text("There is nothing here")
+        page.goto(f"{address}/episode")
+        expect(page.get_by_role("alert")).to_have_text("The address names no run.")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -21,15 +21,15 @@ def run(words: Sequence[str]) -> int:
         print("Show versions, cores, renderer, and what is missing and how to get it.\n\nusage: yardarm info")
         return 0
     for package, version in versions().items():
-        print(f"{package:<16}{version or 'not installed'}")
-    print(f"{'processor':<16}{cpu_model()}, {usable_cores()} usable core(s), {total_memory_gb()} GB of memory")
-    print(f"{'policies':<16}{', '.join(POLICIES.names())}, or package.module:Name")
-    print(f"{'checkpoints':<16}{', '.join(CHECKPOINT_TYPES)}")
+        print(f"{package:<22}{version or 'not installed'}")
+    print(f"{'processor':<22}{cpu_model()}, {usable_cores()} usable core(s), {total_memory_gb()} GB of memory")
+    print(f"{'policies':<22}{', '.join(POLICIES.names())}, or package.module:Name")
+    print(f"{'checkpoints':<22}{', '.join(CHECKPOINT_TYPES)}")
     broken = False
     for name in BENCHMARKS.names():
         works, line = _benchmark(name)
         broken |= not works
-        print(f"{name:<16}{line}")
+        print(f"{name:<22}{line}")
     return 1 if broken else 0
 
 

@@ -41,14 +41,17 @@ def run(words: Sequence[str]) -> int:
     refuse_unknown(flags, [name[2:] for name, _, _ in FLAGS], "report")
     if not paths:
         raise UsageError("yardarm report takes a run's folder, or several; see `yardarm report --help`")
+    if flags.get("figures") == "true":
+        raise UsageError("--figures needs a folder: --figures=DIR")
     folders = [Path(path) for path in paths]
-    outputs = [name for name in ("figures", "markdown", "model-card") if name in flags]
+    asked = {"figures": "figures" in flags, "markdown": switch(flags, "markdown"), "model-card": "model-card" in flags}
+    outputs = [name for name, wanted in asked.items() if wanted]
     if "output" in flags and outputs:
         raise UsageError(f"--output is where the page goes, and --{outputs[0]} makes none")
     if "figures" in flags:
         for path in write_figures(_read(folders), _comparison(folders, flags), Path(flags["figures"])):
             print(f"Figure: {path}")
-    if switch(flags, "markdown"):
+    if "markdown" in outputs:
         print(markdown(_read(folders), _comparison(folders, flags)))
     if "model-card" in flags:
         print(f"Model card: {_model_card(folders, flags['model-card'])}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,5 +67,5 @@ def _ready(address: str, options: ViewOptions, opens: bool) -> None:
     print(f"Viewing {options.folder} at {address}   (Ctrl-C ends it)", flush=True)
     if options.is_open_to_others:
         print("yardarm: warning: everybody who reaches this port can look at these runs", file=sys.stderr)
-    if opens:
-        webbrowser.open(address)
+    if opens:  # one that runs in the terminal would keep the viewer from answering it
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

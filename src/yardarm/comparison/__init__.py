@@ -3,7 +3,7 @@
 from yardarm.comparison.comparison import Comparison, Entry, compare, pairs_to_find
 from yardarm.comparison.lerobot_run import LerobotAssumptions
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
-from yardarm.comparison.pairing import find_pairs, same_start
+from yardarm.comparison.pairing import same_start
 from yardarm.comparison.pairwise import Difference, Pairwise
 from yardarm.comparison.reading import read_runs, run_folder
 from yardarm.comparison.yardarm_run import outcome_of
@@ -18,7 +18,6 @@ __all__ = [
     "Pairwise",
     "RunOutcomes",
     "compare",
-    "find_pairs",
     "outcome_of",
     "pairs_to_find",
     "read_runs",

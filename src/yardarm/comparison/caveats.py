@@ -19,7 +19,7 @@ def about_missing_episodes(
     text = f"{path} is not finished ({have} of {planned} episodes{' judged' if judged else ''})"
     text += "" if judged else ", and the quick ones, often successes, come first"
     if not allowed:
-        raise UsageError(f"{text}; {go_on} (`yardarm compare --allow_unfinished=true` takes it as it is)")
+        raise UsageError(f"{text}; {go_on} (or take it as it is, with --allow_unfinished=true)")
     return (text,)
 
 

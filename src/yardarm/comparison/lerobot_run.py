@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,7 @@ def _label(task: dict[str, Any]) -> str:
     return f"{group}/{task.get('task_name', number)}"
 
 
+@cache
 def _catalogue(benchmark: str) -> tuple[TaskSpec, ...]:
     try:
         return tuple(BENCHMARKS.load(benchmark).catalogue())

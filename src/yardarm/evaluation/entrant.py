@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from yardarm.comparison import EpisodeOutcome, outcome_of
-from yardarm.errors import UsageError
+from yardarm.errors import UsageError, one_line
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
 from yardarm.evaluation.exactness import fix_batching
@@ -40,6 +40,8 @@ from yardarm.tasks import EpisodeSpec
 from yardarm.tracking import WandbOptions
 
 __all__ = ["Entrant", "open_entrants"]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,8 @@ class Entrant:
             write_json(self.folder.eval_info, eval_info(result, self.folder.videos()))
             try:
                 write_report(self.folder)
-            except (UsageError, OSError) as error:  # results are on disk, and `yardarm report` can try again
-                warnings.warn(f"there is no {self.folder.report}: {error}", stacklevel=2)
+            except Exception as error:  # whatever it is: results are on disk, and `yardarm report` can try again
+                log.warning("there is no %s (%s); the results are kept", self.folder.report, one_line(error))
 
     def _stored(self, result: EpisodeResult, place: int | None) -> EpisodeRecord:
         key, rollout = self.plan.key(result.episode), result.rollout

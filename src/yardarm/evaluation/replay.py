@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import select
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -133,10 +134,11 @@ class RunningReplay:
         return None
 
     def keep_states(self, diverged_at: int | None) -> None:
-        """Put what was seen of the robot beside its videos."""
+        """Put what was seen of the robot beside its videos; a folder that takes nothing goes without."""
         if self._states:
             trace = ReplayTrace(np.stack(self._states), self.replay.film.every, diverged_at)
-            self.replay.folder.save_trace(self.replay.record.key, trace)
+            with contextlib.suppress(OSError):
+                self.replay.folder.save_trace(self.replay.record.key, trace)
 
     def _next(self) -> Order:
         """The actions up to the next frame."""

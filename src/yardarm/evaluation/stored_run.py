@@ -13,7 +13,7 @@ from yardarm.evaluation.filming import VIDEO_FPS, film_of
 from yardarm.evaluation.replay import Replay
 from yardarm.evaluation.selection import select_tasks
 from yardarm.results import EpisodeRecord, RunFolder, read_journal
-from yardarm.tasks import EpisodeSpec
+from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["StoredRun"]
 
@@ -31,6 +31,10 @@ class StoredRun:
     def config(self) -> EvalConfig:
         """What it was made with, as far as this version understands it."""
         return config_from_data(read_config_file(self.folder.config))
+
+    @cached_property
+    def _tasks(self) -> tuple[TaskSpec, ...]:
+        return select_tasks(self.config.envs, self._trust_remote_code)
 
     def find(self, task: str | None, index: int, errors_too: bool = False) -> EpisodeRecord:
         """The finished episode of a task with this index."""
@@ -93,7 +97,7 @@ class StoredRun:
                     f"this would run {env.python}, which the run names as its workers' Python; "
                     "if you trust it, add --trust_remote_code=true"
                 )
-        for task in select_tasks(self.config.envs, self._trust_remote_code):
+        for task in self._tasks:
             if task.key() == (record.key.benchmark, record.key.env, record.key.task):
                 return EpisodeSpec(task, record.key.index, record.key.seed)
         raise UsageError(f"{self.folder.config} does not describe the task '{record.key.task}' any more")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yardarm.comparison import Comparison, EpisodeName, RunOutcomes, find_pairs
+from yardarm.comparison import Comparison, EpisodeName, EpisodeOutcome, RunOutcomes, same_start
 from yardarm.errors import UsageError
 from yardarm.pages.run_data import downsampled
-from yardarm.report import comparison_lines
+from yardarm.report import notes, verdicts
 from yardarm.results import EpisodeRecord, RunFolder, read_journal
 
 __all__ = ["comparison_data"]
@@ -23,40 +23,44 @@ def comparison_data(comparison: Comparison, runs: Sequence[RunOutcomes]) -> dict
     content = comparison.to_json()
     if len(comparison.pairs) > 1:  # tasks are shown of two runs only, and fifty runs make a thousand pairs
         content["comparisons"] = [{**pair, "per_task": []} for pair in content["comparisons"]]
-    names = _shared_episodes(runs)
+    episodes = _shared_episodes(runs)
+    outcomes = ["".join(_letter(own) for own in played) for played in episodes.values()]
     records = [_records(run) for run in runs]
-    outcomes = [
-        "".join(_outcome(run, name, shared) for run, shared in zip(runs, names, strict=True)) for name in names[0]
-    ]
     return {
         **content,
-        "sentences": list(comparison_lines(comparison)),
+        "verdicts": list(verdicts(comparison)),
+        "notes": list(notes(comparison)),
         "names": [run.name for run in runs],
+        "policies": [run.policy for run in runs],
         "paths": [str(run.path) for run in runs],
         "episodes": {
-            "task": [name.task for name in names[0]],
-            "index": [name.index for name in names[0]],
-            "seed": [name.seed for name in names[0]],
+            "task": [name.task for name in episodes],
+            "index": [name.index for name in episodes],
+            "seed": [name.seed for name in episodes],
             "outcomes": outcomes,
-            "steps": [[_steps(own.get(name)) for own in records] for name in names[0]],
+            "steps": [[_steps(own.get(name)) for own in records] for name in episodes],
         },
-        "curves": _curves(runs, list(names[0]), outcomes, records),
+        "curves": _curves(runs, list(episodes), outcomes, records),
     }
 
 
-def _shared_episodes(runs: Sequence[RunOutcomes]) -> list[dict[EpisodeName, None]]:
-    """Per run, the episodes that are the same as one of the first run's; the first has those that any shares."""
-    first = runs[0]
-    others = [{pair.name: None for pair in find_pairs(first, run).pairs} for run in runs[1:]]
-    shared = {name: None for name in first.outcomes if any(name in other for other in others)}
-    return [shared, *others]
+def _shared_episodes(runs: Sequence[RunOutcomes]) -> dict[EpisodeName, list[EpisodeOutcome | None]]:
+    """The episodes that more than one run has, run by run: those that begin as in the first run that has them."""
+    found: dict[EpisodeName, list[EpisodeOutcome | None]] = {}
+    for place, run in enumerate(runs):
+        for name, own in run.outcomes.items():
+            if not own.pairable:
+                continue
+            played = found.setdefault(name, [None] * len(runs))
+            first = next((other for other in played if other is not None), own)
+            played[place] = own if same_start(first, own) else None
+    return {name: played for name, played in found.items() if sum(own is not None for own in played) > 1}
 
 
-def _outcome(run: RunOutcomes, name: EpisodeName, shared: Mapping[EpisodeName, None]) -> str:
-    if name not in shared:
+def _letter(own: EpisodeOutcome | None) -> str:
+    if own is None:
         return UNKNOWN
-    success = run.outcomes[name].success
-    return ERROR if success is None else SUCCESS if success else FAILURE
+    return ERROR if own.success is None else SUCCESS if own.success else FAILURE
 
 
 def _records(run: RunOutcomes) -> dict[EpisodeName, EpisodeRecord]:

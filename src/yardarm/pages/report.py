@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ def write_report(folder: RunFolder, path: Path | None = None) -> Path:
     stored = read_result(folder)
     name = folder.path.resolve().name
     run = run_data(stored, name)
+    target = path or folder.report
+    run["episodes"]["videos"] = _seen_from(target.parent, folder, run["episodes"]["videos"])
     data = {"run": run, "comparison": opponent_data(stored)}
-    return _write(path or folder.report, standalone_page(f"{name} · Yardarm", "report", data, _summary(run)))
+    return _write(target, standalone_page(f"{name} · Yardarm", "report", data, _summary(run)))
 
 
 def write_comparison_page(comparison: Comparison, runs: Sequence[RunOutcomes], path: Path) -> Path:
@@ -34,11 +37,13 @@ def write_comparison_page(comparison: Comparison, runs: Sequence[RunOutcomes], p
     return _write(path, standalone_page(title, "report", data, f"Success rates: {rates}."))
 
 
-def opponent_data(stored: StoredResult) -> dict[str, Any] | None:
-    """How a run compares with the one that it was held against, as far as both have come."""
+def opponent_data(stored: StoredResult, shown: Callable[[Path], bool] = lambda path: True) -> dict[str, Any] | None:
+    """How a run compares with the one that it was held against, as far as both have come, if that may be shown."""
     against = stored.result.against
     if against is None:
         return None
+    if not shown(against):
+        return {"problem": f"It was held against {against}, which is outside of the folder that is viewed."}
     try:
         assumed = LerobotAssumptions(seed=stored.manifest["plan"]["seed"])
         runs = read_runs([stored.folder.path, against], assumed, allow_unfinished=True)
@@ -49,7 +54,13 @@ def opponent_data(stored: StoredResult) -> dict[str, Any] | None:
         return data
     # Tests for a fixed number of episodes do not hold for a run that chose its own end; what its own test says is told
     # with its results.
-    return {**data, "sequential": True, "sentences": []}
+    return {**data, "sequential": True, "verdicts": []}
+
+
+def _seen_from(place: Path, folder: RunFolder, videos: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
+    """Where videos are, for a page that lies somewhere else than in the run's folder."""
+    from_there = Path(os.path.relpath(folder.path.absolute(), place.absolute()))
+    return {row: [str(from_there / path) for path in own] for row, own in videos.items()}
 
 
 def _summary(run: Mapping[str, Any]) -> str:

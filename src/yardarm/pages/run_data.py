@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from yardarm.errors import UsageError
-from yardarm.report import below_results
+from yardarm.errors import UsageError, one_line
+from yardarm.report import about_unfinished, below_results
 from yardarm.results import Counts, EpisodeKey, EpisodeRecord, RunFolder, StoredResult, TaskResult, Uncertainty
 from yardarm.stats import Interval
 
@@ -25,8 +26,18 @@ OUTCOMES = {"success": "s", "failure": "f", "error": "e"}
 
 def run_data(stored: StoredResult, name: str) -> dict[str, Any]:
     """Everything that there is to show of a run, whether or not it is finished."""
+    try:
+        return _run_data(stored, name)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"{stored.folder.path} cannot be shown ({one_line(error)}); it is damaged, or of another version"
+        ) from error
+
+
+def _run_data(stored: StoredResult, name: str) -> dict[str, Any]:
     result, manifest = stored.result, stored.manifest
     tasks = list({task.task.key(): task for task in result.tasks}.values())
+    several = len({task.task.benchmark for task in tasks}) > 1
     records = [record for task in tasks for record in task.episodes]
     return {
         "name": name,
@@ -35,16 +46,16 @@ def run_data(stored: StoredResult, name: str) -> dict[str, Any]:
         "policy": manifest["plan"].get("policy", ""),
         "seed": manifest["plan"].get("seed"),
         "started": manifest.get("started"),
-        "updated": manifest.get("updated"),
         "wall_s": result.wall_s,
         "workers": manifest.get("batch_size"),
         "planned": result.planned,
         "episodes_per_task": manifest["n_episodes"],
         "confidence": result.uncertainty.confidence,
         "overall": _score_over(result.by_task(), result.uncertainty),
-        "sentences": [line.strip() for line in below_results(result) if line.strip()],
+        "caution": about_unfinished(stored),
+        "sentences": _sentences(stored),
         "warnings": list(result.warnings),
-        "tasks": [_task(task, result.uncertainty) for task in tasks],
+        "tasks": [_task(task, result.uncertainty, several) for task in tasks],
         "groups": _groups(result.groups(), tasks, result.uncertainty),
         "episodes": _columns(tasks, stored.folder),
         "curves": _curves(tasks, stored.folder),
@@ -53,19 +64,25 @@ def run_data(stored: StoredResult, name: str) -> dict[str, Any]:
     }
 
 
-def _task(result: TaskResult, uncertainty: Uncertainty) -> dict[str, Any]:
+def _sentences(stored: StoredResult) -> list[str]:
+    """How an early stop was decided, or what so many episodes can tell, if they are all that there will be."""
+    if stored.result.stopping is None and not stored.is_finished:
+        return []
+    return [line.strip() for line in below_results(stored.result) if line.strip()]
+
+
+def _task(result: TaskResult, uncertainty: Uncertainty, several: bool) -> dict[str, Any]:
+    """A task; where there are several benchmarks, its name has its own, too."""
     task, counts = result.task, result.counts
     interval = uncertainty.of_task(counts.of_task)
     return {
         "id": f"{task.benchmark}/{task.name}",
-        "name": task.name,
-        "benchmark": task.benchmark,
+        "name": f"{task.benchmark}/{task.name}" if several else task.name,
         "group": task.group,
         "instruction": task.instruction,
         "max_steps": task.max_steps,
         "fps": task.fps,
         "score": {**_score(counts, interval), **_means(result.episodes)},
-        "timing": timing_of(result.episodes),
     }
 
 
@@ -197,6 +214,6 @@ def _means(records: Sequence[EpisodeRecord]) -> dict[str, float | None]:
     }
 
 
-def _rounded(value: float) -> float:
-    """Six digits, which is more than a page can show."""
-    return float(f"{value:.6g}")
+def _rounded(value: float) -> float | None:
+    """Six digits, which is more than a page can show; nothing of what is no number."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None

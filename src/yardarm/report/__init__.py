@@ -1,6 +1,6 @@
 """Results and tasks as people like to look at them."""
 
-from yardarm.report.comparison_table import comparison_lines, print_comparison
+from yardarm.report.comparison_table import notes, print_comparison, verdicts
 from yardarm.report.contact_sheet import contact_sheet
 from yardarm.report.figures import write_figures
 from yardarm.report.markdown import markdown
@@ -8,19 +8,22 @@ from yardarm.report.model_card import write_model_card
 from yardarm.report.results_table import below_results, print_results
 from yardarm.report.stopping import judged_text, stopping_lines
 from yardarm.report.table import interval_text, percent, print_table
+from yardarm.report.unfinished import about_unfinished
 
 __all__ = [
+    "about_unfinished",
     "below_results",
-    "comparison_lines",
     "contact_sheet",
     "interval_text",
     "judged_text",
     "markdown",
+    "notes",
     "percent",
     "print_comparison",
     "print_results",
     "print_table",
     "stopping_lines",
+    "verdicts",
     "write_figures",
     "write_model_card",
 ]

@@ -11,7 +11,7 @@ from yardarm.comparison import Comparison, Difference, Entry, pairs_to_find
 from yardarm.report.table import interval_text, p_text, percent, points, print_table
 from yardarm.stats import TaskCounts
 
-__all__ = ["comparison_lines", "print_comparison"]
+__all__ = ["comparison_lines", "notes", "print_comparison", "verdicts"]
 
 Row = tuple[str, ...]
 WORTH_FINDING = 0.02
@@ -26,22 +26,19 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     """Two runs task by task; more of them pair by pair, with letters."""
     _print_entries(comparison, console)
     console.print()
-    if not comparison.pairs:
-        console.print(
-            "These are training seeds of one method; give runs of another to compare it with.", soft_wrap=True
-        )
-    elif len(comparison.pairs) == 1:
+    if len(comparison.pairs) == 1:
         _print_tasks(comparison, console)
-    else:
+        console.print()
+    elif comparison.pairs:
         _print_pairs(comparison, console)
-    console.print()
+        console.print()
     for line in comparison_lines(comparison):
         console.print(line, soft_wrap=True)
 
 
 def comparison_lines(comparison: Comparison) -> list[str]:
     """What follows from the numbers, and what must be said about them."""
-    return [*_verdicts(comparison), *_notes(comparison)]
+    return [*verdicts(comparison), *notes(comparison)]
 
 
 def _print_entries(comparison: Comparison, console: Console) -> None:
@@ -120,8 +117,10 @@ def _print_pairs(comparison: Comparison, console: Console) -> None:
     print_table(console, header, rows)
 
 
-def _verdicts(comparison: Comparison) -> Iterator[str]:
+def verdicts(comparison: Comparison) -> Iterator[str]:
+    """What follows from the numbers."""
     if not comparison.pairs:
+        yield "These are training seeds of one method; give runs of another to compare it with."
         return
     if len(comparison.pairs) > 1:
         yield (
@@ -161,7 +160,8 @@ def _p_value(p_value: float) -> str:
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
-def _notes(comparison: Comparison) -> Iterator[str]:
+def notes(comparison: Comparison) -> Iterator[str]:
+    """What must be said about the numbers: errors, what was inferred, what is missing."""
     for pair in comparison.pairs:
         if pair.errors:
             own = pair.errors
@@ -170,8 +170,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
                 f"against {pair.a}, the difference would be {points(own.lowest)} points; had they all gone for it, "
                 f"{points(own.highest)}."
             )
-    notes = [*comparison.notes, *(note for pair in comparison.pairs for note in pair.notes)]
-    yield from (f"Note: {note}." for note in dict.fromkeys(notes))
+    own_notes = [*comparison.notes, *(note for pair in comparison.pairs for note in pair.notes)]
+    yield from (f"Note: {note}." for note in dict.fromkeys(own_notes))
 
 
 def _spread(entry: Entry) -> str:

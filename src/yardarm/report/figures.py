@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +12,9 @@ from pathlib import Path
 from yardarm.comparison import Comparison, Difference, Entry
 from yardarm.errors import UsageError
 from yardarm.report.forest import ForestPlot, Mark, Scale, rendered
-from yardarm.report.rows import ResultRow, compared_tasks, is_finished, overall, sections
+from yardarm.report.rows import ResultRow, compared_tasks, overall, sections
 from yardarm.report.table import p_text
-from yardarm.results import StoredResult, write_atomically
+from yardarm.results import BUDGET_SPENT, StoredResult, write_atomically
 
 __all__ = ["write_figures"]
 
@@ -23,7 +24,8 @@ MOST_TICKS = 6
 # What is longer takes more than a line; task names of that kind are sentences with underscores.
 LONG_NAME = 30
 # As the comparison's own note says; its tests do not know who chose the end.
-STOPPED_EARLY = "Stopped early: tests and intervals flatter it."
+STOPPED_EARLY = "A run stopped early: tests and intervals flatter it."
+NOT_FINISHED = "A run is not finished: what finishes first is often a success."
 TaskKey = tuple[str, str, str]
 
 
@@ -50,9 +52,16 @@ def _plots(runs: Sequence[StoredResult], comparison: Comparison | None) -> Itera
     order = _mean_rates(runs)
     for stem, run in zip(_stems(runs), runs, strict=True):
         yield stem, _forest(run, order)
-    early = (STOPPED_EARLY,) if any(run.result.stopping is not None for run in runs) else ()
     for stem, plot in _comparison_plots(comparison) if comparison is not None else ():
-        yield stem, replace(plot, notes=(*plot.notes, *early))
+        yield stem, replace(plot, notes=(*plot.notes, *_cautions(runs)))
+
+
+def _cautions(runs: Sequence[StoredResult]) -> Iterator[str]:
+    decisions = [run.result.stopping["decision"] for run in runs if run.result.stopping is not None]
+    if any(decision not in (None, BUDGET_SPENT) for decision in decisions):
+        yield STOPPED_EARLY
+    if not all(run.is_finished for run in runs):
+        yield NOT_FINISHED
 
 
 def _comparison_plots(comparison: Comparison) -> Iterator[tuple[str, ForestPlot]]:
@@ -70,8 +79,8 @@ def _stems(runs: Sequence[StoredResult]) -> list[str]:
         path = run.folder.path.resolve()
         name = f"{path.parent.name}_{path.name}" if path.name == "against" else path.name
         stem = "forest_" + re.sub(r"[^\w.-]+", "_", name) if len(runs) > 1 else "forest"
-        number = sum(re.fullmatch(rf"{re.escape(stem)}(_\d+)?", other) is not None for other in stems)
-        stems.append(f"{stem}_{number + 1}" if number else stem)
+        numbered = (f"{stem}_{number}" for number in itertools.count(2))
+        stems.append(next(name for name in itertools.chain([stem], numbered) if name not in stems))
     return stems
 
 
@@ -102,7 +111,7 @@ def _forest(run: StoredResult, order: Mapping[TaskKey, float]) -> ForestPlot:
         marks,
         _rate_scale(run.result.uncertainty.confidence),
         headings=("k/n", "errors") if errors else ("k/n",),
-        notes=() if is_finished(run) else (unfinished,),
+        notes=() if run.is_finished else (unfinished,),
     )
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from yardarm.comparison import Comparison, Difference, Entry, Pairwise
 from yardarm.report.comparison_table import comparison_lines
-from yardarm.report.rows import ResultRow, Section, compared_tasks, is_finished, overall, policy_name, sections
+from yardarm.report.rows import ResultRow, Section, compared_tasks, overall, policy_name, sections
 from yardarm.report.stopping import stopping_lines
 from yardarm.report.table import interval_text, p_text, percent, points
+from yardarm.report.unfinished import about_unfinished
 from yardarm.results import Counts, StoredResult, Uncertainty
 from yardarm.stats import Interval, TaskCounts
 
@@ -55,8 +56,8 @@ def escaped(text: str) -> str:
 def _run(run: StoredResult) -> Iterator[str]:
     result = run.result
     yield _headline(run)
-    if not is_finished(run):
-        yield _unfinished(run)
+    if caution := about_unfinished(run):
+        yield _strong_beginning(caution)
     yield _tasks_table(sections(result), overall(result), result.uncertainty)
     if result.stopping is not None:
         yield "\n".join(f"- {escaped(line)}" for line in stopping_lines(result.stopping))
@@ -82,12 +83,9 @@ def _errors_text(counts: Counts) -> str:
     return f"{counts.errors} error(s) left out ({failed} had they failed, {succeeded} had they succeeded)"
 
 
-def _unfinished(run: StoredResult) -> str:
-    have, planned = len(run.result.episodes), run.result.planned
-    return (
-        f"**Not finished** ({run.status}): {have} of {planned} episodes. What finishes first is often a success, so "
-        "these rates can be too high."
-    )
+def _strong_beginning(text: str) -> str:
+    beginning, bracket, rest = text.partition(" (")
+    return f"**{beginning}**{bracket}{rest}"
 
 
 def _tasks_table(parts: Sequence[Section], whole: ResultRow, uncertainty: Uncertainty) -> str:
@@ -220,7 +218,8 @@ def _compared_name(run: StoredResult, comparison: Comparison) -> str:
 
 def _about_compared(run: StoredResult, name: str) -> str:
     """A line on a run that is compared: who played, and what it was made with."""
-    unfinished = "" if is_finished(run) else f" {_unfinished(run)}"
+    caution = about_unfinished(run)
+    unfinished = f" {_strong_beginning(caution)}" if caution else ""
     return f"**{escaped(name)}**: {escaped(policy_name(run))}.{unfinished} {_episodes(run)} {_versions(run)}"
 
 

@@ -23,7 +23,7 @@ import yaml
 
 from yardarm.errors import UsageError, one_line
 from yardarm.report.markdown import escaped, markdown
-from yardarm.report.rows import ResultRow, is_finished, overall, policy_name, sections
+from yardarm.report.rows import ResultRow, overall, policy_name, sections
 from yardarm.report.table import interval_text
 from yardarm.results import StoredResult, write_atomically
 
@@ -60,7 +60,7 @@ def write_model_card(run: StoredResult, path: Path) -> Path:
 
 def _check(run: StoredResult) -> None:
     result = run.result
-    if not is_finished(run):
+    if not run.is_finished:
         raise UsageError(
             f"{result.path} is not finished ({len(result.episodes)} of {result.planned} episodes), and what finishes "
             f"first is no fair sample for a model card; go on with `yardarm eval --config_path={run.folder.config}`"

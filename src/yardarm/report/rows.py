@@ -9,7 +9,7 @@ from yardarm.comparison import Pairwise
 from yardarm.results import Counts, EpisodeRecord, RunResult, StoredResult, Uncertainty
 from yardarm.stats import Interval
 
-__all__ = ["ResultRow", "Section", "compared_tasks", "is_finished", "overall", "policy_name", "sections"]
+__all__ = ["ResultRow", "Section", "compared_tasks", "overall", "policy_name", "sections"]
 
 Records = Sequence[EpisodeRecord]
 
@@ -61,13 +61,6 @@ def sections(result: RunResult) -> list[Section]:
 def overall(result: RunResult) -> ResultRow:
     """All tasks together, each episode counted once."""
     return _of_several("all", result.by_task(), result.uncertainty)
-
-
-def is_finished(run: StoredResult) -> bool:
-    """Whether all that was planned is there, or a run that may stop early has come to its decision."""
-    result = run.result
-    decided = result.stopping is not None and result.stopping["decision"] is not None
-    return run.status == "finished" and (decided or len(result.episodes) >= result.planned)
 
 
 def policy_name(run: StoredResult) -> str:

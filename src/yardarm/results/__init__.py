@@ -5,7 +5,7 @@ from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder, write_a
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.manifest import Manifest
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
-from yardarm.results.stored import StoredResult, planned_records, read_result
+from yardarm.results.stored import StoredResult, is_going_on, planned_records, read_result
 from yardarm.results.summary import BUDGET_SPENT, Counts, RunResult, TaskResult, counted, summarise
 from yardarm.results.uncertainty import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.results.video import VideoWriter
@@ -30,6 +30,7 @@ __all__ = [
     "VideoWriter",
     "counted",
     "eval_info",
+    "is_going_on",
     "planned_records",
     "read_journal",
     "read_result",

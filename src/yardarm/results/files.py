@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import numpy as np
 from yardarm.errors import UsageError
 from yardarm.results.record import EpisodeKey
 
-__all__ = ["PlayedEpisode", "ReplayTrace", "RunFolder", "sync_folder", "write_atomically", "write_json"]
+__all__ = ["PlayedEpisode", "ReplayTrace", "RunFolder", "beside", "sync_folder", "write_atomically", "write_json"]
 
 LONGEST_NAME = 100
 
@@ -27,13 +28,22 @@ LONGEST_NAME = 100
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write beside the file, flush to the disk, then put it in place."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    temporary = beside(path)
+    try:
+        with temporary.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
+
+
+def beside(path: Path) -> Path:
+    """A name for what is being written, its own: an evaluation and a viewer may write the same file."""
+    return path.with_name(f".{path.stem}.{os.getpid()}-{threading.get_ident():x}.tmp{path.suffix}")
 
 
 def sync_folder(path: Path) -> None:
@@ -195,6 +205,8 @@ class RunFolder:
         try:
             content = json.loads(self.manifest.read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
+            if not self.path.exists():
+                raise UsageError(f"there is no run {self.path}") from None
             raise UsageError(f"{self.path} is not a run of Yardarm: it has no manifest.json") from None
         except (ValueError, OSError) as error:
             raise UsageError(f"{self.manifest} is damaged: {error}") from error

@@ -18,7 +18,7 @@ from yardarm.results.summary import RunResult, counted, summarise
 from yardarm.results.uncertainty import Uncertainty
 from yardarm.tasks import ActionSpec, EnvSpec, TaskSpec
 
-__all__ = ["StoredResult", "planned_records", "read_result"]
+__all__ = ["StoredResult", "is_going_on", "planned_records", "read_result"]
 
 # In C where it can be had: a viewer may read a thousand of them.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -42,9 +42,24 @@ class StoredResult:
 
     @property
     def status(self) -> str:
-        """Running, finished or interrupted, also where a process was killed and could not say so."""
+        """Running, finished or interrupted, also where a process was killed and could not say so.
+
+        A run that was finished and has lost episodes since is incomplete.
+        """
         status = str(self.manifest.get("status", "interrupted"))
-        return "interrupted" if status == "running" and not _still_going_on(self.folder) else status
+        if status == "running":
+            return status if is_going_on(self.folder) else "interrupted"
+        return "incomplete" if status == "finished" and self._lacks_episodes() else status
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all that was planned is there, or a run that may stop early has come to its decision."""
+        return self.status == "finished"
+
+    def _lacks_episodes(self) -> bool:
+        stopping = self.result.stopping
+        decided = stopping is not None and stopping["decision"] is not None
+        return not decided and len(self.result.episodes) < self.result.planned
 
 
 def read_result(folder: RunFolder) -> StoredResult:
@@ -107,11 +122,11 @@ def _task(content: Mapping[str, Any]) -> TaskSpec:
 
 
 def _opponent(folder: RunFolder, config: Mapping[str, Any]) -> Path | None:
-    """The run that it was held against: that of a second policy inside of it, or another one that is still there."""
-    if folder.opponent.manifest.exists():
-        return folder.opponent.path
+    """The run that it was held against, there or not: that of a second policy inside of it, or another one."""
     named = config.get("against")
-    return Path(named) if isinstance(named, str) and Path(named).exists() else None
+    if named is None and not folder.opponent.manifest.exists():
+        return None
+    return Path(named) if isinstance(named, str) else folder.opponent.path
 
 
 def _played_by_opponent(folder: RunFolder) -> int:
@@ -121,7 +136,7 @@ def _played_by_opponent(folder: RunFolder) -> int:
     return len(planned_records(opponent.read_manifest(), read_journal(opponent.journal)))
 
 
-def _still_going_on(folder: RunFolder) -> bool:
+def is_going_on(folder: RunFolder) -> bool:
     """Whether a process holds the journal; on another machine, where that cannot be seen, whether it writes to it."""
     try:
         own = folder.journal.stat()

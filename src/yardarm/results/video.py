@@ -8,6 +8,8 @@ from pathlib import Path
 import av
 import numpy as np
 
+from yardarm.results.files import beside
+
 __all__ = ["VideoWriter"]
 
 
@@ -17,7 +19,7 @@ class VideoWriter:
     def __init__(self, path: Path, fps: Fraction) -> None:
         self.path = path
         self._fps = fps
-        self._temporary = path.with_name(f".{path.stem}.tmp.mp4")
+        self._temporary = beside(path)
         self._container: av.container.OutputContainer | None = None
         self.frames = 0
 

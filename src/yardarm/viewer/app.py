@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
@@ -49,7 +50,7 @@ class ViewerApp:
     """The application. `closing` says when open streams shall end."""
 
     def __init__(
-        self, root: Path, *, hosts: list[str], trust_remote_code: bool = False, closing: Callable[[], bool]
+        self, root: Path, *, hosts: Collection[str], trust_remote_code: bool = False, closing: Callable[[], bool]
     ) -> None:
         self.catalogue = Catalogue(root)
         self.rendering = Rendering()
@@ -58,21 +59,19 @@ class ViewerApp:
         self.asgi = Starlette(
             routes=[
                 *(Route(path, self._page(kind)) for path, kind in PAGES.items()),
-                Route("/api/runs", self._runs),
-                Route("/api/run", self._run),
-                Route("/api/episode", self._episode),
-                Route("/api/compare", self._compare),
-                Route("/api/video", self._video),
+                Route("/api/runs", _telling(self._runs)),
+                Route("/api/run", _telling(self._run)),
+                Route("/api/episode", _telling(self._episode)),
+                Route("/api/compare", _telling(self._compare)),
+                Route("/api/video", _telling(self._video)),
+                Route("/api/rendering", _telling(self._rendering)),
                 Route("/api/events", self._events),
-                Route("/api/rendering", self._rendering),
                 Mount("/web", StaticFiles(directory=str(WEB))),
             ],
             middleware=[
-                # A page of somebody else's that has its name point here is not answered.
-                Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
-                Middleware(OwnPagesOnly),
+                Middleware(OwnPagesOnly, hosts=hosts),
             ],
-            exception_handlers={UsageError: _refused, Exception: _failed},
+            exception_handlers={404: _nowhere},
             lifespan=self._lifespan,
         )
 
@@ -95,7 +94,8 @@ class ViewerApp:
     def _run(self, request: Request) -> Response:
         name = _wanted(request, "run")
         stored = self.catalogue.result(name)
-        return JSONResponse({"run": run_data(stored, name), "comparison": opponent_data(stored)})
+        comparison = opponent_data(stored, self.catalogue.contains)
+        return JSONResponse({"run": run_data(stored, name), "comparison": comparison})
 
     def _episode(self, request: Request) -> Response:
         stored = self.catalogue.stored_run(_wanted(request, "run"), self._trust_remote_code)
@@ -103,6 +103,8 @@ class ViewerApp:
 
     def _compare(self, request: Request) -> Response:
         names = request.query_params.getlist("run")
+        if len(names) < 2:
+            raise UsageError("a comparison takes at least two runs: choose them in the list")
         folders = [self.catalogue.folder(name).path for name in names]
         runs = read_runs(folders, allow_unfinished=True)
         data = comparison_data(compare(runs), runs)
@@ -112,7 +114,7 @@ class ViewerApp:
         stored = self.catalogue.stored_run(_wanted(request, "run"), self._trust_remote_code)
         record = stored.find(_wanted(request, "task"), _index(request))
         path = stored.folder.video(record.key, _wanted(request, "camera"))
-        if not self.catalogue.has(path):
+        if not path.is_file() or not self.catalogue.contains(path):
             raise UsageError("there is no such video yet")
         return FileResponse(path, media_type="video/mp4")
 
@@ -133,36 +135,31 @@ class ViewerApp:
             else:
                 lines = await run_in_threadpool(self.catalogue.brought_up_to_date, before.values())
             now = {line["name"]: line for line in lines}
-            if before is not None:
-                changed = [line for key, line in now.items() if before.get(key) != line]
-                gone = [key for key in before if key not in now]
-                yield {"changed": changed, "gone": gone} if changed or gone else {}
-            else:
-                yield {"changed": [], "gone": []}  # the stream is open
+            known = before or {}  # who has just come, or come again, is told of all
+            changed = [line for key, line in now.items() if known.get(key) != line]
+            gone = [key for key in known if key not in now]
+            yield {"changed": changed, "gone": gone, "all": before is None} if changed or gone or not before else {}
             before = now
             await asyncio.sleep(LOOK_EVERY_S)
 
     def _lines(self, name: str | None) -> list[dict[str, Any]]:
         if name is None:
             return self.catalogue.lines()
-        try:
-            return [self.catalogue.line(name)]
-        except UsageError:
-            return []
+        lines = []
+        for own in (name, f"{name}/against"):  # a second policy's run is shown on the same page
+            with contextlib.suppress(UsageError):
+                lines.append(self.catalogue.line(own))
+        return lines
 
-    async def _rendering(self, request: Request) -> Response:
+    def _rendering(self, request: Request) -> Response:
         """Make an episode's video, if there is none, and tell how far that is."""
-        replay = await run_in_threadpool(self._replay, request)
-        return _stream(self._progress(replay))
-
-    def _replay(self, request: Request) -> Replay:
         stored = self.catalogue.stored_run(_wanted(request, "run"), self._trust_remote_code)
         record = stored.find(_wanted(request, "task"), _index(request))
-        return stored.replay(record, request.query_params.get("camera", ""))
+        return _stream(self._progress(stored.replay(record, request.query_params.get("camera", ""))))
 
     async def _progress(self, replay: Replay) -> AsyncIterator[Mapping[str, Any]]:
         camera = replay.film.camera
-        if replay.path.is_file() and replay.folder.trace(replay.record.key).is_file():
+        if replay.path.is_file():
             yield {"finished": True, "camera": camera}
             return
         job = self.rendering.start(replay)
@@ -175,16 +172,21 @@ class ViewerApp:
 class OwnPagesOnly:
     """Answers its own pages and people, not the pages of other sites, and tells browsers to keep it so."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
         self.app = app
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Look at where a request comes from."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        site = dict(scope["headers"]).get(b"sec-fetch-site", b"none")
-        if scope["path"].startswith("/api/") and site not in (b"none", b"same-origin"):
+        headers = dict(scope["headers"])
+        # A page of somebody else's that has its name point here is not answered; nobody can do that with a number.
+        host = urlsplit("//" + headers.get(b"host", b"").decode("latin-1")).hostname or ""
+        strange_name = host not in self._hosts and not _is_number(host)
+        strange_page = headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin")
+        if strange_name or (strange_page and scope["path"].startswith("/api/")):
             await JSONResponse({"problem": "this is for the viewer's own pages"}, 403)(scope, receive, send)
             return
 
@@ -198,6 +200,7 @@ class OwnPagesOnly:
 
 def _said(job: RenderingJob, camera: str) -> dict[str, Any]:
     return {
+        "waiting": not job.started,
         "frames": job.frames,
         "done": min(job.done, job.frames),
         "finished": job.finished,
@@ -229,10 +232,27 @@ def _index(request: Request) -> int:
     return int(text)
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    """What nobody thought of breaks one answer, and is told on its page."""
-    return JSONResponse({"problem": f"This cannot be shown: {one_line(error)}"}, 500)
+def _telling(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """What cannot be answered is told on the page; what nobody thought of, too, and breaks nothing else."""
+
+    def told(request: Request) -> Response:
+        try:
+            return answer(request)
+        except UsageError as error:
+            return JSONResponse({"problem": str(error)}, 404)
+        except Exception as error:
+            return JSONResponse({"problem": f"This cannot be shown: {one_line(error)}"}, 500)
+
+    return told
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    return JSONResponse({"problem": str(error)}, 404)
+def _is_number(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+async def _nowhere(request: Request, error: Exception) -> Response:
+    return HTMLResponse(served_page("Yardarm", "nowhere"), 404)

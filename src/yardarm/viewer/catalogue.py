@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from yardarm.comparison import read_runs
-from yardarm.errors import UsageError
+from yardarm.errors import UsageError, one_line
 from yardarm.evaluation import StoredRun
-from yardarm.results import Counts, RunFolder, StoredResult, read_result
+from yardarm.results import Counts, RunFolder, StoredResult, is_going_on, read_result
 from yardarm.stats import Interval
 
 __all__ = ["Catalogue"]
@@ -26,7 +27,30 @@ INSIDE = ("actions", "videos", "wandb")
 # Runs that are kept in memory as a whole; of the others only a line.
 KEPT = 8
 
+T = TypeVar("T")
 Stamp = tuple[tuple[int, int] | None, ...]
+
+
+class Memory(Generic[T]):
+    """The last few of something that is dear to read, as long as what it was read from does not change."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, tuple[Stamp, T]] = OrderedDict()
+
+    def get(self, name: str, stamp: Stamp, read: Callable[[], T]) -> T:
+        """What is known by this name, or what is read now."""
+        with self._lock:
+            known = self._known.get(name)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        value = read()
+        with self._lock:
+            self._known[name] = (stamp, value)
+            self._known.move_to_end(name)
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return value
 
 
 class Catalogue:
@@ -38,46 +62,46 @@ class Catalogue:
         self.root = root.resolve()
         self._lock = threading.Lock()
         self._lines: dict[str, tuple[Stamp, dict[str, Any]]] = {}
-        self._results: OrderedDict[str, tuple[Stamp, StoredResult]] = OrderedDict()
+        self._results: Memory[StoredResult] = Memory()
+        self._stored_runs: Memory[StoredRun] = Memory()
 
     def folder(self, name: str) -> RunFolder:
         """The run of this name; nothing outside of the folder has one."""
-        path = (self.root / name).resolve()
-        if not path.is_relative_to(self.root):
+        try:
+            path = (self.root / name).resolve()
+        except ValueError:
+            raise UsageError("that is no name of a run") from None
+        if not self.contains(path):
             raise UsageError(f"'{name}' is outside of the folder that is viewed")
         if not path.is_dir() or not _is_run(os.listdir(path)):
             raise UsageError(f"there is no run '{name}'")
+        self._check_links(path)
         return RunFolder(path)
 
-    def has(self, file: Path) -> bool:
-        """Whether a file is there, and inside of the folder, wherever links lead."""
-        return file.is_file() and file.resolve().is_relative_to(self.root)
+    def contains(self, path: Path) -> bool:
+        """Whether a path lies inside of the folder, wherever links lead."""
+        return path.resolve().is_relative_to(self.root)
+
+    def _check_links(self, path: Path) -> None:
+        for entry in os.scandir(path):
+            if entry.is_symlink() and not self.contains(Path(entry)):
+                raise UsageError(f"{entry.name} is a link that leads outside of the folder that is viewed")
 
     def result(self, name: str) -> StoredResult:
         """A run's results, as they are now."""
         folder = self.folder(name)
-        stamp = _stamp(folder)
-        with self._lock:
-            known = self._results.get(name)
-        if known is not None and known[0] == stamp:
-            return known[1]
-        stored = read_result(folder)
-        with self._lock:
-            self._results[name] = (stamp, stored)
-            self._results.move_to_end(name)
-            while len(self._results) > KEPT:
-                self._results.popitem(last=False)
-        return stored
+        return self._results.get(name, _stamp(folder), lambda: read_result(folder))
 
     def stored_run(self, name: str, trust_remote_code: bool) -> StoredRun:
         """A run with the means to play its episodes again."""
-        return StoredRun(self.folder(name), trust_remote_code)
+        folder = self.folder(name)
+        return self._stored_runs.get(name, _stamp(folder), lambda: StoredRun(folder, trust_remote_code))
 
     def lines(self) -> list[dict[str, Any]]:
         """A line about each run, newest first."""
         found = dict(self._line(name, folder) for name, folder in self._runs())
         with self._lock:
-            self._lines = {name: self._lines[name] for name in found}
+            self._lines = {name: known for name, known in self._lines.items() if name in found}
         return sorted(found.values(), key=lambda line: str(line.get("started") or ""), reverse=True)
 
     def brought_up_to_date(self, lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -98,19 +122,34 @@ class Catalogue:
         stamp = _stamp(folder)
         with self._lock:
             known = self._lines.get(name)
-        # A run that goes on may be killed, and then its files do not change.
-        if known is None or known[0] != stamp or known[1]["status"] == "running":
-            known = (stamp, _summed_up(name, folder))
-            with self._lock:
-                self._lines[name] = known
+        if known is None or known[0] != stamp:
+            known = (stamp, self._summed_up(name, folder))
+        elif known[1]["status"] == "running" and not is_going_on(folder):
+            # It was killed, and so its files do not change.
+            known = (stamp, {**known[1], "status": "interrupted"})
+        with self._lock:
+            self._lines[name] = known
         return name, known[1]
+
+    def _summed_up(self, name: str, folder: RunFolder) -> dict[str, Any]:
+        """What the list says of a run; of a damaged one, what is wrong with it."""
+        try:
+            self._check_links(folder.path)
+            return _finite(
+                _of_lerobot(name, folder) if _is_lerobots(folder) else _of_yardarm(name, read_result(folder))
+            )
+        except Exception as error:  # whatever is wrong with one run, the list shows the others
+            said = str(error) if isinstance(error, UsageError) else one_line(error)
+            return {"name": name, "status": "damaged", "problem": said}
 
     def _runs(self) -> Iterator[tuple[str, RunFolder]]:
         for path, folders, files in os.walk(self.root):
             folders[:] = [name for name in folders if not name.startswith(".")]
             if _is_run(files):
                 folders[:] = [name for name in folders if name not in INSIDE]
-                yield os.path.relpath(path, self.root), RunFolder(Path(path))
+                name = os.path.relpath(path, self.root)
+                if name.isprintable():  # else no address could name it
+                    yield name, RunFolder(Path(path))
 
 
 def _is_run(files: Collection[str]) -> bool:
@@ -130,14 +169,15 @@ def _stamp_of(path: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _summed_up(name: str, folder: RunFolder) -> dict[str, Any]:
-    """What the list says of a run; of a damaged one, what is wrong with it."""
-    try:
-        if folder.eval_info.exists() and not any((folder.path / sign).exists() for sign in SIGNS):
-            return _of_lerobot(name, folder)
-        return _of_yardarm(name, read_result(folder))
-    except UsageError as error:
-        return {"name": name, "status": "damaged", "problem": str(error)}
+def _is_lerobots(folder: RunFolder) -> bool:
+    return folder.eval_info.exists() and not any((folder.path / sign).exists() for sign in SIGNS)
+
+
+def _finite(line: dict[str, Any]) -> dict[str, Any]:
+    """Without numbers that are none, which JSON does not know."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in line.items()
+    }
 
 
 def _of_lerobot(name: str, folder: RunFolder) -> dict[str, Any]:

@@ -21,6 +21,8 @@ class RenderingJob:
     """A video that is being made: how many of its frames there are, and how it ended."""
 
     frames: int
+    started: bool = False
+    """Others may have to be finished before."""
     done: int = 0
     finished: bool = False
     problem: str | None = None
@@ -40,7 +42,7 @@ class Rendering:
         """Begin to make a video, or join those who wait for it; one that failed is tried again."""
         with self._lock:
             job = self._jobs.get(replay.path)
-            if job is None or job.finished:
+            if job is None or (job.finished and not replay.path.is_file()):
                 job = self._jobs[replay.path] = RenderingJob(replay.frames)
                 self._threads.submit(self._make, replay, job)
         return job
@@ -54,6 +56,7 @@ class Rendering:
         def count() -> None:
             job.done += 1
 
+        job.started = True
         try:
             pool = ProcessPool(1, time_limit_s=EvalOptions().timeout_s)
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 import threading
 from collections.abc import Callable
@@ -17,7 +18,6 @@ __all__ = ["FIRST_PORT", "ViewOptions", "serve_viewer"]
 
 FIRST_PORT = 7780
 TRIED_PORTS = 50
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,15 @@ class ViewOptions:
     @property
     def is_open_to_others(self) -> bool:
         """Whether other machines can reach it."""
-        return self.host not in LOOPBACK
+        try:
+            return not ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host != "localhost"
 
 
 def serve_viewer(options: ViewOptions, ready: Callable[[str], None], until: Callable[[], object] | None = None) -> None:
     """Serve until Ctrl-C, or until `until` returns; `ready` is told the address as soon as it answers."""
-    hosts = ["*"] if options.is_open_to_others else ["127.0.0.1", "localhost", "[::1]"]
+    hosts = {"localhost", options.host, *((socket.gethostname(),) if options.is_open_to_others else ())}
     with _bound(options) as listening:
         host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"http://{host}:{listening.getsockname()[1]}"

@@ -106,23 +106,27 @@ function moveFocus(event, map) {
   goal.focus();
 }
 
+/** The ends of an axis that has zero on it; there may be more values than a call takes arguments. */
+function reach(values) {
+  const low = values.reduce((least, value) => Math.min(least, value ?? 0), 0);
+  const high = values.reduce((most, value) => Math.max(most, value ?? 0), 0);
+  return high > low ? [low, high] : [low, low + 1];
+}
+
 /**
  * Lines over steps: `lines` have a class, and values that are `every` steps apart; the first is at step `first`, or in the
  * middle of the steps that it is the mean of. `also` are values that the axis must reach, too.
  */
 export function curves(lines, { steps, label, width = 320, height = 90, cursor = false, also = [] }) {
-  const values = [...lines.flatMap((line) => line.values), ...also];
-  const low = Math.min(0, ...values);
-  const high = values.length ? Math.max(...values, low + 1e-9) : 1;
+  const [low, high] = reach([...lines.flatMap((line) => line.values), ...also]);
   const x = (step) => (width * step) / Math.max(1, steps);
   const y = (value) => height - 3 - ((height - 6) * (value - low)) / (high - low);
-  const path = (line) =>
-    line.values
-      .map(
-        (value, place) =>
-          `${place ? "L" : "M"}${x(place * line.every + (line.first ?? line.every / 2)).toFixed(1)} ${y(value).toFixed(1)}`,
-      )
-      .join("");
+  const point = (line) => (value, place) => {
+    const step = place * line.every + (line.first ?? line.every / 2);
+    return `${x(step).toFixed(1)} ${y(value ?? 0).toFixed(1)}`;
+  };
+  // One value alone is a short dash.
+  const path = (line) => `M${line.values.map(point(line)).join("L")}${line.values.length === 1 ? "h2" : ""}`;
   const picture = s(
     "svg.curves",
     { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, preserveAspectRatio: "none" },

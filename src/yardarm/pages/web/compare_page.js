@@ -9,14 +9,16 @@ const names = parameters().getAll("run");
 const main = document.getElementById("main");
 const body = h("div", {}, h("p.note", {}, "Comparing …"));
 
-// At most four videos side by side: those of the first runs.
+const MOST_SIDES = 4;
 const links = {
-  pair: (data, row) =>
-    address("/episode", {
-      run: data.places.slice(0, 4),
-      task: data.episodes.task[row],
-      index: data.episodes.index[row],
-    }),
+  /** The runs that played this very episode, and can show it, side by side: as many as there is room for. */
+  pair: (data, row) => {
+    const { task, index, outcomes, steps } = data.episodes;
+    const played = data.places.filter((_, place) => outcomes[row][place] !== "-" && steps[row][place] !== null);
+    return played.length > 1
+      ? address("/episode", { run: played.slice(0, MOST_SIDES), task: task[row], index: index[row] })
+      : null;
+  },
 };
 
 document.title = "Comparison · Yardarm";

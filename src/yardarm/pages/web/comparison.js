@@ -7,13 +7,15 @@ import { Table } from "yardarm/tables";
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const letter = (place) => LETTERS[place] ?? `#${place + 1}`;
 
-/** The sections of a comparison; `links.pair(data, row)` leads to an episode's videos side by side, if anything does. */
+/**
+ * The sections of a comparison; `links.pair(data, row)` leads to an episode's videos side by side, if anything does. A
+ * run that chose its own end (`sequential`) has a test of its own; intervals and tests for a fixed number do not hold.
+ */
 export function comparisonSections(data, links) {
-  // A run that chose its own end has a test of its own; intervals and tests for a fixed number do not hold for it.
-  if (data.problem) return { problem: { shows: data, draw: () => section("comparison", "Comparison", data.problem) } };
+  if (data.problem) return { verdict: { shows: data, draw: () => section("comparison", "Comparison", data.problem) } };
   const several = data.runs.length > 2;
   return {
-    verdict: { shows: data, draw: () => verdict(data) },
+    verdict: { shows: [data.runs, data.verdicts, data.notes], draw: () => verdict(data) },
     ...(data.comparisons.length === 1
       ? { differences: { shows: data.comparisons, draw: () => differences(data) } }
       : {}),
@@ -40,9 +42,19 @@ function verdict(data) {
   }));
   const columns = [
     { title: "", heading: true, cell: (row) => row.label },
-    { title: "Run", value: (row) => row.name },
+    {
+      title: "Run",
+      value: (row) => row.name,
+      cell: (row) => [breakable(row.name), h("div.small", {}, policyOf(data, row))],
+    },
     { title: "Success", numeric: true, value: (row) => row.rate, cell: (row) => percent(row.rate) },
-    { title: "k/n", numeric: true, value: (row) => row.episodes, cell: (row) => `${row.successes}/${row.episodes}` },
+    {
+      title: "k/n",
+      numeric: true,
+      narrow: false,
+      value: (row) => row.episodes,
+      cell: (row) => `${row.successes}/${row.episodes}`,
+    },
     ...(data.sequential ? [] : intervals),
     ...(several ? [{ title: "Letters", value: (row) => row.letters }] : []),
   ];
@@ -50,11 +62,17 @@ function verdict(data) {
   table.setRows(rows);
   return section(
     "comparison",
-    "Comparison",
+    "Success rates compared",
     null,
     table.element,
-    data.sentences.map((text) => h("p.note", {}, prose(text))),
+    data.verdicts.map((text, place) => h(place ? "p.note" : "p", {}, prose(text))),
+    data.notes.map((text) => h("p.warning", {}, prose(text))),
   );
+}
+
+/** What played: the policy's name, or how many training seeds there are of a method. */
+function policyOf(data, { runs }) {
+  return runs.length > 1 ? `${runs.length} training seeds` : (data.policies[data.names.indexOf(runs[0])] ?? "");
 }
 
 const reach = (rows) =>
@@ -65,7 +83,9 @@ function differences(data) {
   const all = { ...pair.overall, task: "All tasks", summary: true };
   const rows = pair.per_task.length > 1 ? [...pair.per_task, all] : pair.per_task;
   const range = reach(rows);
-  const paired = Boolean(pair.overall.pairs);
+  const short = shortener(pair.per_task.map((row) => row.task));
+  const counted = Boolean(pair.overall.pairs);
+  const p = (row) => (rows.length > 1 && !row.summary ? row.p_adjusted : row.p_value) ?? row.p_value;
   const tests = [
     {
       title: `B better ← 0 → A better (±${number(100 * range)})`,
@@ -77,16 +97,23 @@ function differences(data) {
       value: (row) => row.interval.low,
       cell: (row) => h("span.nowrap", {}, `${points(row.interval.low)} … ${points(row.interval.high)}`),
     },
-    { title: "p", numeric: true, narrow: false, value: (row) => row.p_value, cell: (row) => pValue(row.p_value) },
+    // Of tasks, it allows for their number; of all of them together, there is one.
+    {
+      title: rows.length > 1 ? "p (Holm)" : "p",
+      numeric: true,
+      narrow: false,
+      value: p,
+      cell: (row) => pValue(p(row)),
+    },
   ];
   const rate = ({ successes, episodes }) => (episodes ? percent(successes / episodes) : "–");
   const columns = [
-    { title: "Task", heading: true, value: (row) => row.task, cell: (row) => breakable(shortTask(row.task)) },
+    { title: "Task", heading: true, value: (row) => row.task, cell: (row) => breakable(short(row.task)) },
     { title: "A", numeric: true, value: (row) => row.a.successes / row.a.episodes, cell: (row) => rate(row.a) },
     { title: "B", numeric: true, value: (row) => row.b.successes / row.b.episodes, cell: (row) => rate(row.b) },
     { title: "A − B", numeric: true, value: (row) => row.difference, cell: (row) => points(row.difference) },
     ...(data.sequential ? [] : tests),
-    ...(paired
+    ...(counted
       ? [
           { title: "A alone", numeric: true, narrow: false, value: (row) => row.pairs.only_a },
           { title: "B alone", numeric: true, narrow: false, value: (row) => row.pairs.only_b },
@@ -99,20 +126,24 @@ function differences(data) {
     page: 200,
   });
   table.setRows(rows);
-  const note = paired
-    ? "On the same episodes: task, index, seed and initial state are equal."
+  const note = pair.paired
+    ? "On the same episodes: task, index and seed are equal, and so is where they begin, as far as both recorded it."
     : "Not on the same episodes: rates are compared.";
   return section("differences", "Differences by task, in points", note, table.element);
 }
 
-const shortTask = (task) => (task?.includes("/") ? task.slice(task.indexOf("/") + 1) : (task ?? ""));
+/** How to call tasks: without their benchmark, if it is the same for all. */
+function shortener(tasks) {
+  const benchmarks = new Set(tasks.map((task) => task.split("/")[0]));
+  return (task) => (benchmarks.size > 1 || !task.includes("/") ? task : task.slice(task.indexOf("/") + 1));
+}
 
 function pairs(data) {
-  const label = Object.fromEntries(data.runs.map((run, place) => [run.name, letter(place)]));
+  const labels = Object.fromEntries(data.runs.map((run, place) => [run.name, letter(place)]));
   const range = reach(data.comparisons.map((pair) => pair.overall));
   const p = (pair) => pair.overall.p_adjusted ?? pair.overall.p_value;
   const columns = [
-    { title: "Pair", heading: true, value: (pair) => `${label[pair.a]} − ${label[pair.b]}` },
+    { title: "Pair", heading: true, value: (pair) => `${labels[pair.a]} − ${labels[pair.b]}` },
     {
       title: "Difference",
       numeric: true,
@@ -132,8 +163,8 @@ function pairs(data) {
     { title: "p (Holm)", numeric: true, value: p, cell: (pair) => pValue(p(pair)) },
     {
       title: "Better",
-      value: (pair) => label[pair.better] ?? "",
-      cell: (pair) => (pair.better ? label[pair.better] : "not shown"),
+      value: (pair) => labels[pair.better] ?? "",
+      cell: (pair) => (pair.better ? labels[pair.better] : "not shown"),
     },
   ];
   const table = new Table(columns, { caption: "Differences of pairs" });
@@ -148,14 +179,19 @@ function disagreements(data, links) {
     .filter((row) => episodes.outcomes[row].includes("s") && episodes.outcomes[row].includes("f"));
   const note = rows.length
     ? `Of ${count(episodes.outcomes.length)} shared episodes, ${count(rows.length)} went differently: one succeeded where another failed.`
-    : "No episode that the runs share went differently.";
+    : `None of the ${count(episodes.outcomes.length)} shared episodes went differently.`;
   if (!rows.length) return section("disagreements", "Where they disagree", note);
+  const short = shortener(episodes.task);
+  // Runs have letters only where they are what is compared, and not the training seeds of methods.
+  const lettered = data.runs.every((run, place) => run.name === data.names[place]);
+  const titled = (name, place) =>
+    lettered ? (data.names.length > 6 ? letter(place) : `${letter(place)}: ${name}`) : name;
   const columns = [
     {
       title: "Task",
       heading: true,
-      value: (row) => shortTask(episodes.task[row]),
-      cell: (row) => breakable(shortTask(episodes.task[row])),
+      value: (row) => short(episodes.task[row]),
+      cell: (row) => breakable(short(episodes.task[row])),
     },
     {
       title: "Episode",
@@ -164,7 +200,7 @@ function disagreements(data, links) {
       cell: (row) => episodeLink(data, row, links),
     },
     ...data.names.map((name, place) => ({
-      title: data.names.length > 6 ? letter(place) : `${letter(place)}: ${name}`,
+      title: titled(name, place),
       value: (row) => episodes.outcomes[row][place],
       cell: (row) => side(data, row, place),
     })),
@@ -178,7 +214,7 @@ function episodeLink(data, row, links) {
   const text = `${data.episodes.index[row]} (seed ${data.episodes.seed[row]})`;
   const href = links.pair(data, row);
   return href
-    ? h("a", { href, "aria-label": `${shortTask(data.episodes.task[row])}, episode ${text}: side by side` }, text)
+    ? h("a", { href, "aria-label": `${data.episodes.task[row]}, episode ${text}: side by side` }, text)
     : text;
 }
 

@@ -63,11 +63,12 @@ export function duration(seconds) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-export function date(text) {
+/** A moment; `whole` says the year in any case. */
+export function date(text, whole = false) {
   if (!text) return "–";
   const moment = new Date(text);
   if (Number.isNaN(moment.valueOf())) return text;
-  const year = moment.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
+  const year = !whole && moment.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
   return moment.toLocaleString("en-GB", {
     day: "numeric",
     month: "short",

@@ -1,7 +1,7 @@
 // An episode in the viewer: its video, and what was done and felt at each step. Of several runs, side by side.
 
 import { curves } from "yardarm/charts";
-import { h, number, outcome } from "yardarm/dom";
+import { breakable, h, number, outcome } from "yardarm/dom";
 import { address, listen, load, parameters, problem } from "yardarm/live";
 import { header } from "yardarm/page";
 
@@ -10,10 +10,13 @@ const WORTH_SEEING_S = 3;
 const WIDTH = 600;
 const LETTERS = { success: "s", failure: "f", error: "e" };
 const runs = parameters().getAll("run");
-const task = parameters().get("task");
+const task = parameters().get("task") ?? "";
 const index = Number(parameters().get("index"));
 const main = document.getElementById("main");
 const sides = [];
+
+/** Eight colours, and then the same ones dashed. */
+const kindOf = (place) => `d${place % 8}${place >= 8 ? ".dashed" : ""}`;
 
 /** One run's part: a video with its plots, on a clock that all sides share. */
 class Side {
@@ -89,7 +92,8 @@ class Side {
   /** Have the video made, if there is none yet, and show it. */
   watch() {
     const { data } = this;
-    this.source?.close();
+    this.stopListening?.();
+    this.video.pause();
     this.video.hidden = true;
     this.bar.hidden = true;
     if (!this.camera) {
@@ -102,30 +106,28 @@ class Side {
     this.state.textContent = "Rendering: starting the simulator …";
     this.bar.hidden = false;
     this.bar.removeAttribute("value");
-    this.source = listen("/api/rendering", { run: this.run, task, index, camera: this.camera }, async (job) => {
-      if (job.frames && job.done) {
-        this.bar.value = job.done / job.frames;
-        this.state.textContent = `Rendering: frame ${job.done} of ${job.frames}`;
-      }
+    const { camera } = this;
+    this.stopListening = listen("/api/rendering", { run: this.run, task, index, camera }, async (job) => {
+      if (job.frames && job.done) this.bar.value = job.done / job.frames;
+      this.state.textContent = progress(job);
       if (!job.finished) return;
-      this.source.close();
+      this.stopListening();
       this.bar.hidden = true;
       if (job.problem) return (this.state.textContent = `There is no video: ${job.problem}`);
-      if (!data.states) await this.loadStates();
-      this.show();
+      if (!this.data.states) await this.loadStates();
+      if (camera === this.camera) this.show();
     });
-    this.source.onerror = () => {
-      if (this.source.readyState !== EventSource.CLOSED) return;
-      this.bar.hidden = true;
-      this.state.textContent = "There is no video: the viewer refused. Is it still running?";
-    };
   }
 
   show() {
     this.state.textContent = "";
     this.video.src = address("/api/video", { run: this.run, task, index, camera: this.camera });
     this.video.hidden = false;
-    this.video.addEventListener("loadeddata", () => clock.seek(clock.step), { once: true });
+    const join = () => {
+      this.seek(clock.step);
+      if (clock.playing) this.video.play();
+    };
+    this.video.addEventListener("loadeddata", join, { once: true });
   }
 
   async loadStates() {
@@ -136,9 +138,9 @@ class Side {
 
   drawPlots() {
     const { data } = this;
-    const steps = Math.max(1, ...sides.map((side) => side.data.steps), data.steps);
+    const steps = Math.max(1, data.steps, ...sides.map((side) => side.data.steps));
     const dimensions = (columns, more) =>
-      columns.map((values, place) => ({ values, kind: `d${place % 8}`, title: `[${place}]`, ...more }));
+      columns.map((values, place) => ({ values, kind: kindOf(place), title: `[${place}]`, ...more }));
     const plots = [
       ["Reward", data.rewards.length ? [{ values: data.rewards, every: 1, kind: "d0" }] : []],
       ["Actions", dimensions(data.actions, { every: 1 })],
@@ -169,7 +171,7 @@ class Side {
     this.move(clock?.step ?? 0);
   }
 
-  /** Put the cursor, and the video unless it is what moves, at a step. */
+  /** Put the cursor at a step, and say the values there. */
   move(step) {
     for (const cursor of this.cursors) {
       const x = (WIDTH * Math.min(step, this.data.steps)) / this.reach;
@@ -184,7 +186,7 @@ class Side {
 
   seek(step) {
     if (this.video.readyState < 1) return;
-    // The middle of a frame, so that rounding shows no neighbour.
+    // A little into the frame, so that rounding shows no neighbour.
     this.video.currentTime = Math.min(step / this.data.fps + 0.001, Math.max(0, this.video.duration - 0.001));
   }
 }
@@ -209,7 +211,7 @@ class Clock {
     this.speed = h(
       "select",
       { "aria-label": "Speed", onchange: setPace },
-      SPEEDS.map((rate) => h("option", { value: rate }, `${rate}×`)),
+      SPEEDS.map((rate) => h("option", { value: rate }, rate === 1 ? "real time" : `${rate}×`)),
     );
     this.element = h("div.player", {}, this.button, this.scrub, this.label, this.speed);
   }
@@ -238,6 +240,7 @@ class Clock {
 
   seek(step) {
     this.show(Math.max(0, Math.min(step, this.last)));
+    this.began = { at: performance.now(), step: this.step };
     for (const side of sides) side.seek(this.step);
   }
 
@@ -247,9 +250,9 @@ class Clock {
   }
 
   play() {
-    if (!this.leader) return;
     if (this.step >= this.last - 1) this.seek(0);
     this.playing = true;
+    this.began = { at: performance.now(), step: this.step };
     this.button.textContent = "❚❚ Pause";
     for (const side of sides) {
       side.video.playbackRate = Number(this.speed.value);
@@ -266,10 +269,20 @@ class Clock {
 
   tick() {
     if (!this.playing) return;
-    const { video, data } = this.leader;
-    this.show(Math.min(this.last, video.currentTime * data.fps));
-    if (video.ended) return this.pause();
+    this.show(Math.min(this.last, this.now()));
+    if (this.step >= this.last || this.leader?.video.ended) return this.pause();
     requestAnimationFrame(() => this.tick());
+  }
+
+  /** The step that it is: as the video has it, or by the clock where there is none. */
+  now() {
+    const { leader } = this;
+    if (leader && !leader.video.paused) {
+      this.began = { at: performance.now(), step: leader.video.currentTime * leader.data.fps };
+      return this.began.step;
+    }
+    const seconds = (performance.now() - this.began.at) / 1000;
+    return this.began.step + seconds * sides[0].data.fps * Number(this.speed.value);
   }
 
   /** Follow a pointer over a plot. */
@@ -283,6 +296,11 @@ class Clock {
     picture.onpointermove = follow;
     picture.onpointerup = picture.onpointercancel = () => (picture.onpointermove = null);
   }
+}
+
+function progress({ waiting, frames, done }) {
+  if (waiting) return "Waiting for other videos to be rendered …";
+  return done ? `Rendering: frame ${done} of ${frames}` : "Rendering: starting the simulator …";
 }
 
 function neighbours(data) {
@@ -299,6 +317,7 @@ function neighbours(data) {
 }
 
 function keys(event) {
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
   if (event.target.matches("input:not(.scrub), select, button, a, textarea")) return;
   const by = event.shiftKey ? 10 : 1;
   const actions = {
@@ -314,16 +333,17 @@ function keys(event) {
 const clock = new Clock();
 
 async function start() {
-  const short = task?.slice(task.indexOf("/") + 1);
+  const short = task.slice(task.indexOf("/") + 1);
   document.title = `${short}, episode ${index} · Yardarm`;
   const back =
     runs.length === 1
       ? h("a", { href: address("/run", { run: runs[0] }) }, runs[0])
       : h("a", { href: address("/compare", { run: runs }) }, "Comparison");
   const top = header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs"), back);
-  const title = h("h1", {}, `${short}, episode ${index}`);
+  const title = h("h1", {}, breakable(short), `, episode ${index}`);
   main.replaceChildren(top, title);
   try {
+    if (!runs.length) throw new Error("The address names no run.");
     const all = await Promise.all(runs.map((run) => load("/api/episode", { run, task, index })));
     all.forEach((data, place) => sides.push(new Side(runs[place], data)));
     for (const side of sides) side.drawPlots();

@@ -22,24 +22,66 @@ export async function load(path, values = {}) {
   return data;
 }
 
-/** Hear of changes until the page is left; the browser connects again by itself. `heard` may take its time. */
+/**
+ * Hear of changes while the page can be seen: a browser has six connections for all of its pages. `heard` may take its
+ * time; what comes meanwhile is dealt with afterwards. Returns a function that ends it.
+ */
 export function listen(path, values, heard) {
-  const source = new EventSource(address(path, values));
-  let waiting = null;
+  let source = null;
+  let waiting = [];
   let busy = false;
-  source.onmessage = async (message) => {
-    waiting = message.data;
-    if (busy) return; // one at a time; what came meanwhile is dealt with afterwards, at once
+
+  const work = async () => {
+    if (busy) return;
     busy = true;
-    while (waiting !== null) {
-      const own = waiting;
-      waiting = null;
-      await heard(JSON.parse(own));
+    while (waiting.length) {
+      const [event] = waiting.splice(0, 1);
+      try {
+        await heard(event);
+        lost.remove();
+      } catch (error) {
+        say(error.message);
+      }
     }
     busy = false;
   };
-  addEventListener("pagehide", () => source.close());
-  return source;
+  const open = () => {
+    source = new EventSource(address(path, values));
+    source.onopen = () => lost.remove();
+    source.onerror = () => say("The viewer does not answer. What you see may be old; this page goes on when it does.");
+    source.onmessage = (message) => {
+      waiting.push(JSON.parse(message.data));
+      work();
+    };
+  };
+  const close = () => {
+    source?.close();
+    source = null;
+    waiting = [];
+  };
+  const followSight = () => {
+    if (document.hidden) close();
+    else if (!source) open();
+  };
+  const end = () => {
+    document.removeEventListener("visibilitychange", followSight);
+    removeEventListener("pagehide", close);
+    removeEventListener("pageshow", followSight);
+    close();
+    lost.remove();
+  };
+  document.addEventListener("visibilitychange", followSight);
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", followSight);
+  followSight();
+  return end;
+}
+
+const lost = h("p.lost", { role: "alert" });
+
+function say(text) {
+  lost.textContent = text;
+  document.body.append(lost);
 }
 
 export function problem(error) {

@@ -2,12 +2,15 @@
 
 import { h, themeButton } from "yardarm/dom";
 
-/** The header, with a link to the list of runs where there is one. */
+/** The header, with links to where one came from. */
 export function header(...content) {
   return h("header.top", {}, h("div", {}, content), themeButton());
 }
 
-/** Draws named sections in order, and on the next call only those that changed, so that nothing jumps. */
+/**
+ * Draws named sections in order, and on the next call only those that changed. `draw` gets an object that stays the
+ * same from one drawing to the next, for what the reader has chosen.
+ */
 export class Sections {
   constructor(root) {
     this.root = root;
@@ -15,26 +18,47 @@ export class Sections {
   }
 
   draw(sections) {
+    for (const [name, { element }] of this.drawn) {
+      if (sections[name]) continue;
+      element.remove();
+      this.drawn.delete(name);
+    }
     let last = null;
     for (const [name, { shows, draw }] of Object.entries(sections)) {
       const key = JSON.stringify(shows);
-      const before = this.drawn.get(name);
-      let element = before?.element;
-      if (before?.key !== key) {
-        element = draw();
-        if (before) keepOpen(before.element, element);
-        if (before) before.element.replaceWith(element);
-        else if (last) last.after(element);
-        else this.root.append(element);
-        this.drawn.set(name, { key, element });
+      const own = this.drawn.get(name) ?? { state: {} };
+      if (own.key !== key) {
+        const before = own.element;
+        Object.assign(own, { key, element: draw(own.state) });
+        if (before) replace(before, own.element);
+        else if (last) last.after(own.element);
+        else this.root.prepend(own.element);
+        this.drawn.set(name, own);
       }
-      last = element;
+      last = own.element;
     }
   }
 }
 
-/** Details that were open stay open. */
-function keepOpen(before, after) {
+/** Put a section in the place of an older one: details that were open stay open, and the focus stays where it was. */
+function replace(before, after) {
   const open = [...before.querySelectorAll("details")].map((details) => details.open);
   after.querySelectorAll("details").forEach((details, place) => (details.open = open[place] ?? false));
+  keepFocus(before, () => {
+    before.replaceWith(after);
+    return after;
+  });
+}
+
+/** Change what is inside of an element, and find what had the focus again by its name or its address. */
+export function keepFocus(root, change) {
+  const active = root.contains(document.activeElement) ? document.activeElement : null;
+  const label = active?.getAttribute("aria-label");
+  const href = active?.getAttribute("href");
+  const inside = change() ?? root;
+  if (!active || active.isConnected) return;
+  const same = [...inside.querySelectorAll("a, button, input, select")].find(
+    (own) => (href && own.getAttribute("href") === href) || (label && own.getAttribute("aria-label") === label),
+  );
+  same?.focus({ preventScroll: true });
 }

@@ -2,7 +2,7 @@
 
 import { comparisonSections } from "yardarm/comparison";
 import { curves } from "yardarm/charts";
-import { command, h, number, outcome, OUTCOMES, section } from "yardarm/dom";
+import { breakable, command, h, number, outcome, OUTCOMES, section } from "yardarm/dom";
 import { header, Sections } from "yardarm/page";
 import { runSections, statusBadge } from "yardarm/run";
 
@@ -18,22 +18,28 @@ const links = {
 
 function title() {
   if (!run) return h("h1", {}, "Comparison");
-  return h("h1", {}, run.name, " ", statusBadge(run.status));
+  return h("h1", {}, breakable(run.name), " ", statusBadge(run.status));
+}
+
+/** The task and the index that the address names, if it names an episode. */
+function named() {
+  const [, id, index] = location.hash.match(/^#episode=(.*)\/(\d+)$/) ?? [];
+  try {
+    return id === undefined ? null : { id: decodeURIComponent(id), index: Number(index) };
+  } catch {
+    return { id: "", index: -1 }; // no address of ours
+  }
 }
 
 /** The episode that the address names, as far as the report knows it. */
 function episode() {
-  const named = location.hash.match(/^#episode=(.*)\/(\d+)$/);
-  if (!run || !named) return h("section", { id: "episode", hidden: true });
-  const [id, index] = [decodeURIComponent(named[1]), Number(named[2])];
-  const place = run.tasks.findIndex((task) => task.id === id);
+  const wanted = run && named();
+  if (!wanted) return h("section", { id: "episode", hidden: true });
   const { episodes } = run;
-  const row = episodes.task.findIndex((task, own) => task === place && episodes.index[own] === index);
+  const place = run.tasks.findIndex((task) => task.id === wanted.id);
+  const row = episodes.task.findIndex((task, own) => task === place && episodes.index[own] === wanted.index);
   if (row < 0) return section("episode", "There is no such episode", null);
   const task = run.tasks[place];
-  const several = new Set(run.tasks.map((own) => own.benchmark)).size > 1;
-  const words = ["yardarm", "replay", run.path, `--task=${several ? task.id : task.name}`, `--episode=${index}`];
-  const curve = run.curves.find((own) => own.task === place && own.index === index);
   const facts = [
     ["outcome", outcome(episodes.outcome[row])],
     ["seed", episodes.seed[row]],
@@ -43,33 +49,48 @@ function episode() {
   ];
   return section(
     "episode",
-    `${task.name}, episode ${index}`,
+    `${task.name}, episode ${wanted.index}`,
     task.instruction,
     h(
       "dl.facts",
       {},
       facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
     ),
-    (episodes.videos[row] ?? []).map((path) =>
-      h("video", { src: path.split("/").map(encodeURIComponent).join("/"), controls: true, preload: "metadata" }),
-    ),
-    curve
-      ? [
-          h("div.small", {}, "reward"),
-          curves([{ ...curve, kind: OUTCOMES[curve.outcome].kind }], {
-            steps: episodes.steps[row],
-            label: "Reward over steps",
-          }),
-        ]
-      : null,
-    episodes.errors[row]
-      ? h("pre", { tabindex: "0" }, episodes.errors[row])
-      : [h("p", {}, "To watch it:"), command(words.map(shell).join(" "))],
+    (episodes.videos[row] ?? []).map(video),
+    rewards(place, wanted.index, episodes.steps[row]),
+    episodes.errors[row] ? h("pre", { tabindex: "0" }, episodes.errors[row]) : howToWatch(task, wanted.index),
   );
 }
 
+function video(path) {
+  const src = path.split("/").map(encodeURIComponent).join("/");
+  const camera = path
+    .split("/")
+    .pop()
+    .replace(/^episode_\d+_|\.mp4$/g, "");
+  return h("figure", {}, h("figcaption.small", {}, camera), h("video", { src, controls: true, preload: "metadata" }));
+}
+
+function rewards(place, index, steps) {
+  const curve = run.curves.find((own) => own.task === place && own.index === index);
+  if (!curve) return h("p.small", {}, "Its rewards are not in this file; the viewer shows them.");
+  const means = curve.every > 1 ? `, means of ${curve.every} steps` : "";
+  const line = { ...curve, kind: OUTCOMES[curve.outcome].kind };
+  return [
+    h("div.small", {}, `reward over ${steps} steps${means}`),
+    curves([line], { steps, label: `Reward over ${steps} steps` }),
+  ];
+}
+
+function howToWatch(task, index) {
+  const several = new Set(run.tasks.map((own) => own.id.split("/")[0])).size > 1;
+  const own = several ? task.id : task.id.slice(task.id.indexOf("/") + 1);
+  const replay = ["yardarm", "replay", run.path, `--task=${own}`, `--episode=${index}`].map(shell).join(" ");
+  return [h("p", {}, "To watch it:"), command(replay), command(["yardarm", "view", run.path].map(shell).join(" "))];
+}
+
 function draw() {
-  const sections = run ? runSections(run, links) : {};
+  const sections = run ? runSections(run, links, comparison?.verdicts?.[0]) : {};
   const { headline, forest, heat, ...rest } = sections;
   const compared = comparison ? comparisonSections(comparison, links) : {};
   page.draw({
@@ -82,12 +103,20 @@ function draw() {
   });
 }
 
+/** Go to the episode that the address names, and mark its cell. */
 function showEpisode() {
-  if (location.hash.startsWith("#episode=")) document.getElementById("episode").scrollIntoView({ block: "center" });
+  document.querySelector(".cell[aria-current]")?.removeAttribute("aria-current");
+  if (!named()) return;
+  document.querySelector(`.cell[href="${CSS.escape(location.hash)}"]`)?.setAttribute("aria-current", "true");
+  const heading = document.querySelector("#episode h2");
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+  document.getElementById("episode").scrollIntoView({ block: "nearest" });
 }
 
-main.replaceChildren(header(h("span.brand", {}, "Yardarm")), title());
-const page = new Sections(main);
+const body = h("div");
+main.replaceChildren(header(h("span.brand", {}, "Yardarm")), title(), body);
+const page = new Sections(body);
 draw();
 addEventListener("hashchange", () => {
   draw();

@@ -20,13 +20,19 @@ import { Table } from "yardarm/tables";
 
 const FAILURES_FIRST = "efs";
 
-/** The sections of a run, in order, by name: each is drawn again only when what it shows has changed. */
-export function runSections(run, links) {
+/**
+ * The sections of a run, in order, by name: each is drawn again only when what it shows has changed. `verdict` is what a
+ * comparison with another run came to.
+ */
+export function runSections(run, links, verdict = null) {
   return {
-    headline: { shows: [run.overall, run.status, run.sentences, run.warnings, run.planned], draw: () => headline(run) },
-    forest: { shows: [run.tasks, run.groups], draw: () => forest(run) },
+    headline: {
+      shows: [run.overall, run.caution, run.sentences, run.warnings, verdict],
+      draw: () => headline(run, verdict),
+    },
+    forest: { shows: [run.tasks, run.groups], draw: (state) => forest(run, state) },
     heat: { shows: [run.episodes, run.episodes_per_task], draw: () => heat(run, links) },
-    episodes: { shows: [run.episodes], draw: () => episodes(run, links) },
+    episodes: { shows: [run.episodes], draw: (state) => episodes(run, links, state) },
     course: { shows: [run.curves, run.episodes.steps], draw: () => course(run) },
     timing: { shows: [run.timing], draw: () => timing(run) },
     made: { shows: [run.made_with], draw: () => madeWith(run) },
@@ -37,19 +43,19 @@ export function statusBadge(status) {
   return h(`span.status.${status}`, {}, status);
 }
 
-function headline(run) {
+function headline(run, verdict) {
   const { overall } = run;
   const done = overall.episodes + overall.errors;
   const facts = [
     ["policy", run.policy],
     ["episodes", done === run.planned ? count(done) : `${count(done)} of ${count(run.planned)} planned`],
     ["tasks", count(run.tasks.length)],
-    ["seeds", run.seed === null ? "–" : `${run.seed} – ${run.seed + run.episodes_per_task - 1}`],
-    ["started", date(run.started)],
+    ["seeds", seeds(run)],
+    ["started", date(run.started, true)],
     ["took", duration(run.wall_s) + (run.workers ? `, ${run.workers} at once` : "")],
   ];
   return h(
-    "section.headline",
+    `section.headline${run.caution ? ".unfinished" : ""}`,
     { id: "headline", "aria-label": "Result" },
     h(
       "div.score",
@@ -73,11 +79,17 @@ function headline(run) {
       {},
       facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
     ),
+    run.caution ? h("p.warning", {}, h("strong", {}, run.caution)) : null,
     errorsNote(overall),
+    verdict
+      ? h("p", {}, h("strong", {}, "Compared: "), verdict, " ", h("a", { href: "#comparison" }, "More below."))
+      : null,
     run.sentences.map((text) => h("p.note", {}, prose(text))),
     run.warnings.map((text) => h("p.warning", {}, h("strong", {}, "Warning: "), text)),
   );
 }
+
+const seeds = (run) => (run.seed === null ? "of each" : `${run.seed} – ${run.seed + run.episodes_per_task - 1}`);
 
 function errorsNote(score) {
   if (!score.errors) return null;
@@ -90,7 +102,7 @@ function errorsNote(score) {
   );
 }
 
-function forest(run) {
+function forest(run, state) {
   const confidence = `${number(100 * run.confidence)}% interval`;
   const several = run.groups.length > 1;
   const columns = [
@@ -120,9 +132,14 @@ function forest(run) {
       cell: (row) => number(row.score.mean_return),
     },
   ];
-  const options = { caption: "Success rates of tasks", rowClass: (row) => (row.summary ? ".summary" : ""), page: 200 };
+  const options = {
+    caption: "Success rates of tasks",
+    rowClass: (row) => (row.summary ? ".summary" : ""),
+    page: 200,
+    state,
+  };
   const table = new Table(columns, options);
-  const groups = run.groups.length > 1 ? run.groups : [];
+  const groups = run.groups.filter((group) => run.groups.length > 1 || group.tasks.length < run.tasks.length);
   table.setRows([
     ...run.tasks,
     ...groups.map((group) => ({
@@ -163,15 +180,17 @@ function heat(run, links) {
       href: links.episode(run, row),
     })),
   }));
-  const legend = ["s", "f", "e"].map((letter) => {
+  const missing = rows.some(({ cells }) => cells.length < run.episodes_per_task);
+  const letters = ["s", "f", ...(run.overall.errors ? ["e"] : []), ...(missing ? ["-"] : [])];
+  const legend = letters.map((letter) => {
     const { kind, name } = OUTCOMES[letter];
     return h("span", {}, h(`span.cell.${kind}`, { "aria-hidden": "true" }), ` ${name}`);
   });
-  const note = "Each cell is an episode, and leads to it; the same column is the same seed.";
-  return section("heat", "Episodes", note, h("p.legend", {}, legend), heatMap(rows, "Outcome of each episode"));
+  const note = `Each cell is an episode, and leads to it; columns are the seeds ${seeds(run)}.`;
+  return section("heat", "Map of episodes", note, h("p.legend", {}, legend), heatMap(rows, "Outcome of each episode"));
 }
 
-function episodes(run, links) {
+function episodes(run, links, state) {
   const data = run.episodes;
   const columns = [
     {
@@ -195,15 +214,18 @@ function episodes(run, links) {
       value: (row) => data.seconds[row],
       cell: (row) => data.seconds[row].toFixed(1),
     },
-    { title: "Video", narrow: false, cell: (row) => (data.videos[row] ? "▶" : "") },
+    ...(Object.keys(data.videos).length
+      ? [{ title: "Video", narrow: false, cell: (row) => (data.videos[row] ? "▶" : "") }]
+      : []),
   ];
   const table = new Table(columns, {
     caption: "Episodes, failures first",
     sorted: { place: 0, down: false },
     page: 25,
+    state: (state.table ??= {}),
   });
   const all = data.task.map((_, row) => row);
-  const filters = { outcome: "", task: "" };
+  const filters = (state.filters ??= { outcome: "", task: "" });
   const show = () =>
     table.setRows(
       all.filter(
@@ -220,7 +242,7 @@ function episodes(run, links) {
       h(
         "select",
         { onchange: (event) => ((filters[name] = event.target.value), show()) },
-        options.map(([value, text]) => h("option", { value }, text)),
+        options.map(([value, text]) => h("option", { value, selected: String(value) === filters[name] }, text)),
       ),
     );
   const tally = (letter) => count([...data.outcome].filter((own) => own === letter).length);
@@ -233,7 +255,7 @@ function episodes(run, links) {
   const tasks = [["", "all"], ...run.tasks.map((task, place) => [place, task.name])];
   show();
   const choices = h("p.choices", {}, choice("outcome", "Outcome", outcomes), choice("task", "Task", tasks));
-  return section("episodes", "Failures first", null, choices, table.element);
+  return section("episodes", "Episodes, failures first", null, choices, table.element);
 }
 
 const link = (run, row, links) =>
@@ -266,11 +288,11 @@ function course(run) {
       h("div.scale", { "aria-hidden": "true" }, h("span", {}, "0"), h("span", {}, `${steps} steps`)),
     );
   });
-  const shown =
-    run.curves.length < run.episodes.task.length
-      ? ` Rewards of ${run.curves.length} of ${count(run.episodes.task.length)} episodes are drawn.`
-      : "";
-  const note = `How rewards come, and after how many steps episodes end.${shown}`;
+  const all = run.curves.length === run.episodes.task.length;
+  const shown = all
+    ? ""
+    : ` Drawn are the first failures and successes of each task, ${run.curves.length} episodes in all.`;
+  const note = `How rewards come (means of some steps), and after how many steps episodes end.${shown}`;
   const legend = ["s", "f"].map((letter) =>
     h("span", {}, h(`span.cell.${OUTCOMES[letter].kind}`, { "aria-hidden": "true" }), ` ${OUTCOMES[letter].name}`),
   );
@@ -305,7 +327,7 @@ function timing(run) {
       h("td.numeric", {}, percent(share.share)),
     ),
   );
-  const note = `Where the ${duration(total)} of all episodes went; several run at once, and took ${duration(run.wall_s)} together.`;
+  const note = `Where the ${duration(total)} of all episodes went. With ${run.workers ?? 1} at once, the run took ${duration(run.wall_s)}.`;
   return section("timing", "Time", note, parts(shares, label), h("table.plain", {}, h("tbody", {}, rows)));
 }
 

@@ -1,13 +1,13 @@
 // A run in the viewer: its page is drawn again while it goes on.
 
 import { comparisonSections } from "yardarm/comparison";
-import { h } from "yardarm/dom";
+import { breakable, h } from "yardarm/dom";
 import { address, listen, load, parameters, problem } from "yardarm/live";
 import { header, Sections } from "yardarm/page";
 import { runSections, statusBadge } from "yardarm/run";
 
 const REST = 5;
-const name = parameters().get("run");
+const name = parameters().get("run") ?? "";
 const main = document.getElementById("main");
 const title = h("h1");
 const body = h("div");
@@ -25,21 +25,25 @@ const links = {
 async function draw() {
   const { run, comparison } = await load("/api/run", { run: name });
   document.title = `${run.name} · Yardarm`;
-  title.replaceChildren(run.name === "." ? run.path.split("/").pop() : run.name, " ", statusBadge(run.status));
-  const { headline, forest, heat, ...rest } = runSections(run, links);
-  const own = comparison && comparison.paths?.[1] !== `${run.path}/against` ? { ...links, pair: () => null } : links;
+  title.replaceChildren(
+    breakable(run.name === "." ? run.path.split("/").pop() : run.name),
+    " ",
+    statusBadge(run.status),
+  );
+  const { headline, forest, heat, ...rest } = runSections(run, links, comparison?.verdicts?.[0]);
+  const own = comparison?.paths?.[1] === `${run.path}/against` ? links : { ...links, pair: () => null };
   page.draw({ headline, forest, heat, ...(comparison ? comparisonSections(comparison, own) : {}), ...rest });
 }
 
-main.replaceChildren(header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs")), title, body);
 /** Draw again, and then rest: a large run shall not cost the cores that it runs on. */
-async function follow({ changed }) {
-  if (!changed.length) return;
+async function follow({ changed, all }) {
+  if (!changed.length && !all) return;
   const started = performance.now();
   await draw();
   await new Promise((rested) => setTimeout(rested, REST * (performance.now() - started)));
 }
 
+main.replaceChildren(header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs")), title, body);
 draw()
   .then(() => listen("/api/events", { run: name }, follow))
   .catch((error) => body.replaceChildren(problem(error)));

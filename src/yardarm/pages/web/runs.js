@@ -7,16 +7,18 @@ import { header } from "yardarm/page";
 import { statusBadge } from "yardarm/run";
 import { Table } from "yardarm/tables";
 
-const PAGELESS = ["damaged", "LeRobot"];
 const main = document.getElementById("main");
 const known = new Map();
-const chosen = new Set();
+// What the reader has chosen is there again after a look at something else.
+const remembered = JSON.parse(sessionStorage.getItem("yardarm-runs") ?? "{}");
+const chosen = new Set(remembered.chosen);
 const filter = h("input", {
   type: "search",
   placeholder: "policy, task, folder, status …",
   "aria-label": "Filter runs",
   oninput: () => show(),
 });
+filter.value = remembered.filter ?? "";
 const compare = h("button", {
   type: "button",
   onclick: () => (location.href = address("/compare", { run: [...chosen] })),
@@ -62,7 +64,12 @@ const columns = [
     cell: (run) => h("span.nowrap", {}, run.wall_s === undefined ? "" : duration(run.wall_s)),
   },
 ];
-const table = new Table(columns, { caption: "Runs", sorted: { place: 8, down: true }, page: 100 });
+const table = new Table(columns, {
+  caption: "Runs",
+  sorted: { place: 8, down: true },
+  page: 100,
+  state: remembered.table,
+});
 
 function box(run) {
   if (run.status === "damaged") return "";
@@ -81,13 +88,17 @@ function box(run) {
 
 function name(run) {
   const text = run.name === "." ? "(this folder)" : breakable(run.name);
-  return PAGELESS.includes(run.status) ? text : h("a", { href: address("/run", { run: run.name }) }, text);
+  if (run.problem) return [text, h("div.small", {}, run.problem)];
+  return run.status === "LeRobot" ? text : h("a", { href: address("/run", { run: run.name }) }, text);
 }
 
 function status(run) {
-  if (run.problem) return [statusBadge(run.status), h("div.small", {}, run.problem)];
+  if (run.problem) return statusBadge(run.status);
   const done = run.episodes + run.errors;
-  const part = run.status === "finished" || run.status === "LeRobot" ? null : h("span.small", {}, ` ${count(done)}/${count(run.planned)}`);
+  const part =
+    run.status === "finished" || run.status === "LeRobot"
+      ? null
+      : h("span.small", {}, ` ${count(done)}/${count(run.planned)}`);
   return [statusBadge(run.status), part, run.errors ? h("span.small", {}, ` ${run.errors} errors`) : null];
 }
 
@@ -122,6 +133,11 @@ function show() {
   table.setRows(runs);
 }
 
+addEventListener("pagehide", () => {
+  const choices = { chosen: [...chosen], filter: filter.value, table: table.state };
+  sessionStorage.setItem("yardarm-runs", JSON.stringify(choices));
+});
+
 async function start() {
   main.replaceChildren(h("p.note", { role: "status" }, "Reading runs …"));
   try {
@@ -140,7 +156,8 @@ async function start() {
     );
     showChoice();
     show();
-    listen("/api/events", {}, ({ changed, gone }) => {
+    listen("/api/events", {}, ({ changed, gone, all }) => {
+      if (all) known.clear();
       for (const run of changed) known.set(run.name, run);
       for (const own of gone) {
         known.delete(own);

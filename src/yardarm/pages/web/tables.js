@@ -1,21 +1,24 @@
 // A table that can be sorted by its columns, and that shows its rows a page at a time.
 
 import { count, h } from "yardarm/dom";
+import { keepFocus } from "yardarm/page";
 
 const PAGE = 100;
 
 /**
- * Columns: {title, value(row), cell(row, value), numeric, hidden: "narrow"}. Sorting is by value; `sorted` names the
- * first column and direction. `rowId(row)` names a row for links.
+ * Columns: {title, value(row), cell(row), numeric, heading, narrow}. A column with a `value` can be sorted by it; what
+ * `cell` returns is shown; `narrow: false` leaves a column out on a phone. `sorted` is the first order; `state` is where
+ * the reader's own order is kept, for a table that takes the place of this one.
  */
 export class Table {
-  constructor(columns, { caption, sorted = null, page = PAGE, rowClass = () => "" } = {}) {
+  constructor(columns, { caption, sorted = null, page = PAGE, rowClass = () => "", state = {} } = {}) {
     this.columns = columns;
-    this.sorted = sorted;
+    this.state = state;
+    this.state.sorted ??= sorted;
+    this.state.shown ??= page;
     this.page = page;
     this.rowClass = rowClass;
     this.rows = [];
-    this.shown = page;
     this.body = h("tbody");
     this.more = h("button.more", { type: "button", onclick: () => this.showMore() });
     this.heads = columns.map((column, place) => this.head(column, place));
@@ -41,32 +44,36 @@ export class Table {
   }
 
   sortBy(place) {
-    const same = this.sorted?.place === place;
-    this.sorted = { place, down: same ? !this.sorted.down : Boolean(this.columns[place].numeric) };
-    this.shown = this.page;
+    const { sorted } = this.state;
+    const same = sorted?.place === place;
+    this.state.sorted = { place, down: same ? !sorted.down : Boolean(this.columns[place].numeric) };
+    this.state.shown = this.page;
     this.draw();
   }
 
   showMore() {
-    this.shown += 10 * this.page;
+    this.state.shown += 10 * this.page;
     this.draw();
   }
 
   draw() {
     const rows = this.inOrder();
+    const { sorted, shown } = this.state;
     this.heads.forEach((head, place) => {
-      const own = this.sorted?.place === place;
-      if (own) head.setAttribute("aria-sort", this.sorted.down ? "descending" : "ascending");
+      const own = sorted?.place === place;
+      if (own) head.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    this.body.replaceChildren(...rows.slice(0, this.shown).map((row) => this.row(row)));
-    this.more.hidden = rows.length <= this.shown;
-    this.more.textContent = `Show more (${count(Math.min(this.shown, rows.length))} of ${count(rows.length)})`;
+    const nothing = h("tr", {}, h("td.note", { colspan: this.columns.length }, "Nothing fits."));
+    const drawn = rows.slice(0, shown).map((row) => this.row(row));
+    keepFocus(this.body, () => this.body.replaceChildren(...(drawn.length ? drawn : [nothing])));
+    this.more.hidden = rows.length <= shown;
+    this.more.textContent = `Show more (${count(Math.min(shown, rows.length))} of ${count(rows.length)})`;
   }
 
   inOrder() {
-    if (!this.sorted) return this.rows;
-    const { place, down } = this.sorted;
+    if (!this.state.sorted) return this.rows;
+    const { place, down } = this.state.sorted;
     const value = this.columns[place].value;
     const keyed = this.rows.map((row, order) => ({ row, order, key: value(row) }));
     const sign = down ? -1 : 1;

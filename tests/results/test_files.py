@@ -1,0 +1,48 @@
+"""Files that two may write at a time, and that a failure leaves as they were."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from threading import Thread
+from typing import IO
+
+import numpy as np
+import pytest
+
+from yardarm.results import VideoWriter, write_atomically
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+
+    def fail(file: IO[bytes]) -> None:
+        file.write(b"half")
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space"):
+        write_atomically(path, fail)
+    assert [(own.name, own.read_text()) for own in tmp_path.iterdir()] == [("report.html", "old")]
+
+
+def test_an_evaluation_and_a_viewer_may_make_the_same_video(tmp_path: Path) -> None:
+    path = tmp_path / "video.mp4"
+    problems: list[Exception] = []
+
+    def make() -> None:
+        try:
+            writer = VideoWriter(path, Fraction(20))
+            for _ in range(20):
+                writer.add(np.zeros((32, 32, 3), np.uint8))
+            writer.finish()
+        except Exception as error:
+            problems.append(error)
+
+    makers = [Thread(target=make) for _ in range(4)]
+    for maker in makers:
+        maker.start()
+    for maker in makers:
+        maker.join()
+    assert not problems
+    assert [own.name for own in tmp_path.iterdir()] == ["video.mp4"]
