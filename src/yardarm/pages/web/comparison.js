@@ -109,8 +109,20 @@ function differences(data) {
   const rate = ({ successes, episodes }) => (episodes ? percent(successes / episodes) : "–");
   const columns = [
     { title: "Task", heading: true, value: (row) => row.task, cell: (row) => breakable(short(row.task)) },
-    { title: "A", numeric: true, value: (row) => row.a.successes / row.a.episodes, cell: (row) => rate(row.a) },
-    { title: "B", numeric: true, value: (row) => row.b.successes / row.b.episodes, cell: (row) => rate(row.b) },
+    {
+      title: "A",
+      numeric: true,
+      narrow: false,
+      value: (row) => row.a.successes / row.a.episodes,
+      cell: (row) => rate(row.a),
+    },
+    {
+      title: "B",
+      numeric: true,
+      narrow: false,
+      value: (row) => row.b.successes / row.b.episodes,
+      cell: (row) => rate(row.b),
+    },
     { title: "A − B", numeric: true, value: (row) => row.difference, cell: (row) => points(row.difference) },
     ...(data.sequential ? [] : tests),
     ...(counted
