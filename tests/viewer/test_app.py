@@ -68,6 +68,7 @@ def test_files_of_the_page_are_served_and_no_others(address: str) -> None:
 def test_pages_of_others_get_no_answer(address: str) -> None:
     assert ask(address, "/api/runs", {"Host": "evil.example"})[0] == 403
     assert ask(address, "/", {"Host": "evil.example"})[0] == 403
+    assert ask(address, "/", {"Host": "[nonsense"})[0] == 403
     assert ask(address, "/api/runs", {"Host": "localhost:1234"})[0] == 200  # a tunnel
     assert ask(address, "/api/runs", {"Sec-Fetch-Site": "cross-site"})[0] == 403
     assert ask(address, "/api/runs", {"Sec-Fetch-Site": "same-origin"})[0] == 200

@@ -1,4 +1,4 @@
-"""What the page of a run shows, as plain data: every number is computed here, and the browser only draws."""
+"""What the page of a run shows, as plain data: statistics are computed here, and the browser draws them."""
 
 from __future__ import annotations
 

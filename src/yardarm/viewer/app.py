@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -19,7 +17,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from yardarm.comparison import compare, read_runs
 from yardarm.errors import UsageError, one_line
@@ -27,6 +24,7 @@ from yardarm.evaluation import Replay
 from yardarm.pages import WEB, comparison_data, opponent_data, run_data, served_page
 from yardarm.viewer.catalogue import Catalogue
 from yardarm.viewer.episode_data import episode_data
+from yardarm.viewer.guard import OwnPagesOnly
 from yardarm.viewer.rendering import Rendering, RenderingJob
 
 __all__ = ["ViewerApp"]
@@ -36,14 +34,6 @@ LOOK_EVERY_S = 1.0
 REST = 20
 PROGRESS_EVERY_S = 0.2
 PAGES = {"/": "runs", "/run": "run_page", "/episode": "episode_page", "/compare": "compare_page"}
-# Everything comes from the viewer itself, and a page of somebody else's may not show it in a frame.
-SAFE = {
-    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' "
-    "'unsafe-inline'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
 
 
 class ViewerApp:
@@ -58,7 +48,7 @@ class ViewerApp:
         self._closing = closing
         self.asgi = Starlette(
             routes=[
-                *(Route(path, self._page(kind)) for path, kind in PAGES.items()),
+                *(Route(path, _page(kind)) for path, kind in PAGES.items()),
                 Route("/api/runs", _telling(self._runs)),
                 Route("/api/run", _telling(self._run)),
                 Route("/api/episode", _telling(self._episode)),
@@ -68,9 +58,7 @@ class ViewerApp:
                 Route("/api/events", self._events),
                 Mount("/web", StaticFiles(directory=str(WEB))),
             ],
-            middleware=[
-                Middleware(OwnPagesOnly, hosts=hosts),
-            ],
+            middleware=[Middleware(OwnPagesOnly, hosts=hosts)],
             exception_handlers={404: _nowhere},
             lifespan=self._lifespan,
         )
@@ -79,12 +67,6 @@ class ViewerApp:
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         yield
         await run_in_threadpool(self.rendering.close)
-
-    def _page(self, kind: str) -> Callable[[Request], Response]:
-        def page(request: Request) -> Response:
-            return HTMLResponse(served_page("Yardarm", kind))
-
-        return page
 
     # What follows may read files, so Starlette runs it in threads.
 
@@ -138,7 +120,8 @@ class ViewerApp:
             known = before or {}  # who has just come, or come again, is told of all
             changed = [line for key, line in now.items() if known.get(key) != line]
             gone = [key for key in known if key not in now]
-            yield {"changed": changed, "gone": gone, "all": before is None} if changed or gone or not before else {}
+            news = changed or gone or before is None
+            yield {"changed": changed, "gone": gone, "all": before is None} if news else {}
             before = now
             await asyncio.sleep(LOOK_EVERY_S)
 
@@ -169,33 +152,11 @@ class ViewerApp:
         yield _said(job, camera)
 
 
-class OwnPagesOnly:
-    """Answers its own pages and people, not the pages of other sites, and tells browsers to keep it so."""
+def _page(kind: str) -> Callable[[Request], Response]:
+    def page(request: Request) -> Response:
+        return HTMLResponse(served_page("Yardarm", kind))
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
-        self.app = app
-        self._hosts = hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Look at where a request comes from."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        headers = dict(scope["headers"])
-        # A page of somebody else's that has its name point here is not answered; nobody can do that with a number.
-        host = urlsplit("//" + headers.get(b"host", b"").decode("latin-1")).hostname or ""
-        strange_name = host not in self._hosts and not _is_number(host)
-        strange_page = headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin")
-        if strange_name or (strange_page and scope["path"].startswith("/api/")):
-            await JSONResponse({"problem": "this is for the viewer's own pages"}, 403)(scope, receive, send)
-            return
-
-        async def send_safely(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] += [(name.lower().encode(), value.encode()) for name, value in SAFE.items()]
-            await send(message)
-
-        await self.app(scope, receive, send_safely)
+    return page
 
 
 def _said(job: RenderingJob, camera: str) -> dict[str, Any]:
@@ -244,14 +205,6 @@ def _telling(answer: Callable[[Request], Response]) -> Callable[[Request], Respo
             return JSONResponse({"problem": f"This cannot be shown: {one_line(error)}"}, 500)
 
     return told
-
-
-def _is_number(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 async def _nowhere(request: Request, error: Exception) -> Response:

@@ -41,7 +41,7 @@ class ViewOptions:
 
 def serve_viewer(options: ViewOptions, ready: Callable[[str], None], until: Callable[[], object] | None = None) -> None:
     """Serve until Ctrl-C, or until `until` returns; `ready` is told the address as soon as it answers."""
-    hosts = {"localhost", options.host, *((socket.gethostname(),) if options.is_open_to_others else ())}
+    hosts = {"localhost", options.host, *((socket.gethostname().lower(),) if options.is_open_to_others else ())}
     with _bound(options) as listening:
         host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"http://{host}:{listening.getsockname()[1]}"
