@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections import OrderedDict
@@ -10,11 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from yardarm.comparison import read_runs
 from yardarm.errors import UsageError, one_line
 from yardarm.evaluation import StoredRun
-from yardarm.results import Counts, RunFolder, StoredResult, is_going_on, read_result
-from yardarm.stats import Interval
+from yardarm.results import RunFolder, StoredResult, is_going_on, read_result
+from yardarm.viewer.run_line import run_line
 
 __all__ = ["Catalogue"]
 
@@ -135,9 +133,7 @@ class Catalogue:
         """What the list says of a run; of a damaged one, what is wrong with it."""
         try:
             self._check_links(folder.path)
-            return _finite(
-                _of_lerobot(name, folder) if _is_lerobots(folder) else _of_yardarm(name, read_result(folder))
-            )
+            return run_line(name, folder)
         except Exception as error:  # whatever is wrong with one run, the list shows the others
             said = str(error) if isinstance(error, UsageError) else one_line(error)
             return {"name": name, "status": "damaged", "problem": said}
@@ -167,59 +163,3 @@ def _stamp_of(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size
-
-
-def _is_lerobots(folder: RunFolder) -> bool:
-    return folder.eval_info.exists() and not any((folder.path / sign).exists() for sign in SIGNS)
-
-
-def _finite(line: dict[str, Any]) -> dict[str, Any]:
-    """Without numbers that are none, which JSON does not know."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in line.items()
-    }
-
-
-def _of_lerobot(name: str, folder: RunFolder) -> dict[str, Any]:
-    """A run of LeRobot's has outcomes, which can be compared, and nothing that could be shown beside."""
-    (run,) = read_runs([folder.path], allow_unfinished=True)
-    outcomes = [outcome.success for outcome in run.outcomes.values()]
-    counts = Counts(outcomes.count(True), len(outcomes) - outcomes.count(None), outcomes.count(None))
-    tasks = [task.partition("/") for task in run.tasks]
-    return {
-        "name": name,
-        "status": "LeRobot",
-        "policy": "",
-        "benchmarks": sorted({benchmark for benchmark, _, _ in tasks}),
-        "tasks": sorted({task for _, _, task in tasks}),
-        "planned": len(outcomes),
-        **_rate(counts, counts.interval),
-    }
-
-
-def _of_yardarm(name: str, stored: StoredResult) -> dict[str, Any]:
-    result = stored.result
-    counts = result.counts
-    interval = result.uncertainty.of_tasks([Counts.of(records).of_task for records in result.by_task()])
-    return {
-        "name": name,
-        "status": stored.status,
-        "policy": stored.manifest["plan"].get("policy", ""),
-        "benchmarks": sorted({task.task.benchmark for task in result.tasks}),
-        "tasks": sorted({task.task.name for task in result.tasks}),
-        "planned": result.planned,
-        "started": stored.manifest.get("started"),
-        "wall_s": result.wall_s,
-        **_rate(counts, interval),
-    }
-
-
-def _rate(counts: Counts, interval: Interval) -> dict[str, Any]:
-    return {
-        "rate": counts.rate,
-        "successes": counts.successes,
-        "episodes": counts.episodes,
-        "errors": counts.errors,
-        "low": interval.low,
-        "high": interval.high,
-    }

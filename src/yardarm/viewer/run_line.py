@@ -1,0 +1,72 @@
+"""What the list says of a run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from yardarm.comparison import read_runs
+from yardarm.results import Counts, RunFolder, StoredResult, read_result
+from yardarm.stats import Interval
+
+__all__ = ["run_line"]
+
+
+def run_line(name: str, folder: RunFolder) -> dict[str, Any]:
+    """A line about a run of Yardarm's, or of LeRobot's; one that is damaged raises."""
+    own = (folder.manifest, folder.journal, folder.config)
+    if folder.eval_info.exists() and not any(path.exists() for path in own):
+        return _finite(_of_lerobot(name, folder))
+    return _finite(_of_yardarm(name, read_result(folder)))
+
+
+def _finite(line: dict[str, Any]) -> dict[str, Any]:
+    """Without numbers that are none, which JSON does not know."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in line.items()
+    }
+
+
+def _of_lerobot(name: str, folder: RunFolder) -> dict[str, Any]:
+    """A run of LeRobot's has outcomes, which can be compared, and nothing that could be shown beside."""
+    (run,) = read_runs([folder.path], allow_unfinished=True)
+    outcomes = [outcome.success for outcome in run.outcomes.values()]
+    counts = Counts(outcomes.count(True), len(outcomes) - outcomes.count(None), outcomes.count(None))
+    tasks = [task.partition("/") for task in run.tasks]
+    return {
+        "name": name,
+        "status": "LeRobot",
+        "policy": "",
+        "benchmarks": sorted({benchmark for benchmark, _, _ in tasks}),
+        "tasks": sorted({task for _, _, task in tasks}),
+        "planned": len(outcomes),
+        **_rate(counts, counts.interval),
+    }
+
+
+def _of_yardarm(name: str, stored: StoredResult) -> dict[str, Any]:
+    result = stored.result
+    counts = result.counts
+    interval = result.uncertainty.of_tasks([Counts.of(records).of_task for records in result.by_task()])
+    return {
+        "name": name,
+        "status": stored.status,
+        "policy": stored.manifest["plan"].get("policy", ""),
+        "benchmarks": sorted({task.task.benchmark for task in result.tasks}),
+        "tasks": sorted({task.task.name for task in result.tasks}),
+        "planned": result.planned,
+        "started": stored.manifest.get("started"),
+        "wall_s": result.wall_s,
+        **_rate(counts, interval),
+    }
+
+
+def _rate(counts: Counts, interval: Interval) -> dict[str, Any]:
+    return {
+        "rate": counts.rate,
+        "successes": counts.successes,
+        "episodes": counts.episodes,
+        "errors": counts.errors,
+        "low": interval.low,
+        "high": interval.high,
+    }
