@@ -68,7 +68,12 @@ function video(path) {
     .split("/")
     .pop()
     .replace(/^episode_\d+_|\.mp4$/g, "");
-  return h("figure", {}, h("figcaption.small", {}, camera), h("video", { src, controls: true, preload: "metadata" }));
+  return h(
+    "figure",
+    {},
+    h("figcaption.small", {}, camera),
+    h("video", { src, "aria-label": `Video from ${camera}`, controls: true, preload: "metadata" }),
+  );
 }
 
 function rewards(place, index, steps) {

@@ -18,7 +18,8 @@ export class Side {
     this.data = data;
     this.clock = clock;
     this.camera = data.ready[0] ?? data.cameras[0];
-    this.video = h("video", { muted: true, playsinline: true, preload: "auto", hidden: true });
+    const label = `Video of ${where.task}, episode ${where.index}, of ${where.run}`;
+    this.video = h("video", { "aria-label": label, muted: true, playsinline: true, preload: "auto", hidden: true });
     this.video.muted = true;
     this.bar = h("progress", { max: 1, value: 0, "aria-label": "Rendering" });
     this.state = h("p.note", { role: "status" });
