@@ -67,7 +67,7 @@ def with_flag(flag: str) -> list[str]:
         (["tasks", "metawrld"], "unknown benchmark 'metawrld'; did you mean 'metaworld'?"),
         (["tasks", "a", "b"], "takes one benchmark"),
         (["info", "please"], "yardarm info takes no arguments, got 'please'"),
-        (["replay", "nowhere"], "nowhere is not a run of Yardarm: it has no manifest.json"),
+        (["replay", "nowhere"], "there is no run nowhere"),
         (["replay", "a", "b"], "takes one run's folder"),
         (["replay", "a", "--tsk=b"], "unknown option '--tsk'; did you mean 'task'?"),
     ],

@@ -233,8 +233,7 @@ def test_an_address_that_leads_nowhere_says_so(browser: Browser, address: str) -
         expect(page.get_by_role("alert")).to_have_text("The address names no run.")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 360])
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (360, "dark")])
 @pytest.mark.parametrize(
     "place",
     ["/", "/run?run=duel", "/episode?run=mover&task=toy/left&index=0", "/compare?run=mover&run=slowly"],
