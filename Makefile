@@ -12,6 +12,7 @@ demo: system $(VENV)/.installed
 	  --env.task=reach-v3,door-open-v3,drawer-close-v3,push-v3,pick-place-v3 \
 	  --eval.n_episodes=20 --output_dir=$(DEMO_DIR)
 	$(BIN)/yardarm replay $(DEMO_DIR) --task=door-open-v3 --episode=0
+	$(BIN)/yardarm report $(DEMO_DIR)   # now with its video
 
 test: lint system browser
 	$(BIN)/python -m pytest
