@@ -95,6 +95,14 @@ export function section(id, title, note, ...content) {
   );
 }
 
+/** Pairs of a name and a value. */
+export const factList = (pairs) =>
+  h(
+    "dl.facts",
+    {},
+    pairs.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+  );
+
 /** A badge with a mark, so that colour is not all that tells outcomes apart. */
 export function outcome(letter) {
   const { name, kind, mark } = OUTCOMES[letter];

@@ -2,7 +2,7 @@
 
 import { comparisonSections } from "yardarm/comparison";
 import { curves } from "yardarm/charts";
-import { breakable, command, h, number, outcome, OUTCOMES, section } from "yardarm/dom";
+import { breakable, command, factList, h, number, outcome, OUTCOMES, section } from "yardarm/dom";
 import { header, Sections } from "yardarm/page";
 import { runSections, statusBadge } from "yardarm/run";
 
@@ -51,11 +51,7 @@ function episode() {
     "episode",
     `${task.name}, episode ${wanted.index}`,
     task.instruction,
-    h(
-      "dl.facts",
-      {},
-      facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-    ),
+    factList(facts),
     (episodes.videos[row] ?? []).map(video),
     rewards(place, wanted.index, episodes.steps[row]),
     episodes.errors[row] ? h("pre", { tabindex: "0" }, episodes.errors[row]) : howToWatch(task, wanted.index),

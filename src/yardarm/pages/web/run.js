@@ -7,6 +7,7 @@ import {
   count,
   date,
   duration,
+  factList,
   h,
   number,
   outcome,
@@ -74,11 +75,7 @@ function headline(run, verdict) {
         ),
       ),
     ),
-    h(
-      "dl.facts",
-      {},
-      facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-    ),
+    factList(facts),
     run.caution ? h("p.warning", {}, h("strong", {}, run.caution)) : null,
     errorsNote(overall),
     verdict
@@ -333,12 +330,11 @@ function timing(run) {
 
 function madeWith(run) {
   const made = run.made_with;
-  const pairs = (content) =>
-    Object.entries(content)
-      .filter(([, value]) => value !== null && value !== "")
-      .map(([name, value]) =>
-        h("div", {}, h("dt", {}, name), h("dd", {}, typeof value === "object" ? JSON.stringify(value) : String(value))),
-      );
+  const known = ([, value]) => value !== null && value !== "";
+  const text = ([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)];
+  const list = (content) => factList(Object.entries(content).filter(known).map(text));
+  const folded = (title, content) => h("details", {}, h("summary", {}, title), content);
+  const about = { "git commit": made.git_commit, sessions: made.sessions, folder: run.path };
   return section(
     "made",
     "How it was made",
@@ -347,23 +343,8 @@ function madeWith(run) {
     command(made.command),
     h("p", {}, "To repeat it, episode by episode:"),
     command(made.repeat),
-    h("details", {}, h("summary", {}, "Configuration"), h("pre", { tabindex: "0" }, made.config)),
-    h("details", {}, h("summary", {}, "Versions"), h("dl.facts", {}, pairs(made.versions))),
-    h(
-      "details",
-      {},
-      h("summary", {}, "Machine, policy and code"),
-      h(
-        "dl.facts",
-        {},
-        pairs({
-          ...made.machine,
-          ...made.policy,
-          "git commit": made.git_commit,
-          sessions: made.sessions,
-          folder: run.path,
-        }),
-      ),
-    ),
+    folded("Configuration", h("pre", { tabindex: "0" }, made.config)),
+    folded("Versions", list(made.versions)),
+    folded("Machine, policy and code", list({ ...made.machine, ...made.policy, ...about })),
   );
 }

@@ -1,7 +1,7 @@
 // One run's part of an episode's page: a video, and what was done and felt at each step.
 
 import { curves } from "yardarm/charts";
-import { breakable, h, number, outcome } from "yardarm/dom";
+import { breakable, factList, h, number, outcome } from "yardarm/dom";
 import { address, listen, load } from "yardarm/live";
 
 const WIDTH = 600;
@@ -56,10 +56,9 @@ export class Side {
       ["steps", `${data.steps} of at most ${data.max_steps}`],
       ["return", number(data.reward)],
     ];
-    const rows = facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)));
     const warnings = [data.diverged_at == null ? null : diverged(data.diverged_at), data.problem];
     this.facts.replaceChildren(
-      h("dl.facts", {}, rows),
+      factList(facts),
       ...warnings.filter(Boolean).map((text) => h("p.warning", {}, text)),
       data.error ? h("pre", { tabindex: "0" }, data.error) : "",
     );
