@@ -48,11 +48,12 @@ def run(words: Sequence[str]) -> int:
     outputs = [name for name, wanted in asked.items() if wanted]
     if "output" in flags and outputs:
         raise UsageError(f"--output is where the page goes, and --{outputs[0]} makes none")
-    if "figures" in flags:
-        for path in write_figures(_read(folders), _comparison(folders, flags), Path(flags["figures"])):
+    if asked["figures"] or asked["markdown"]:
+        runs, comparison = _read(folders), _comparison(folders, flags)
+        for path in write_figures(runs, comparison, Path(flags["figures"])) if asked["figures"] else ():
             print(f"Figure: {path}")
-    if "markdown" in outputs:
-        print(markdown(_read(folders), _comparison(folders, flags)))
+        if asked["markdown"]:
+            print(markdown(runs, comparison))
     if "model-card" in flags:
         print(f"Model card: {_model_card(folders, flags['model-card'])}")
     if not outputs:

@@ -13,7 +13,7 @@ from yardarm.pages.comparison_data import comparison_data
 from yardarm.pages.html import standalone_page
 from yardarm.pages.run_data import run_data
 from yardarm.report import percent
-from yardarm.results import RunFolder, StoredResult, read_result, write_atomically
+from yardarm.results import RunFolder, StoredResult, read_result, write_output
 
 __all__ = ["opponent_data", "write_comparison_page", "write_report"]
 
@@ -26,7 +26,7 @@ def write_report(folder: RunFolder, path: Path | None = None) -> Path:
     target = path or folder.report
     run["episodes"]["videos"] = _seen_from(target.parent, folder, run["episodes"]["videos"])
     data = {"run": run, "comparison": opponent_data(stored)}
-    return _write(target, standalone_page(f"{name} · Yardarm", "report", data, _summary(run)))
+    return _written(target, standalone_page(f"{name} · Yardarm", "report", data, _summary(run)))
 
 
 def write_comparison_page(comparison: Comparison, runs: Sequence[RunOutcomes], path: Path) -> Path:
@@ -34,7 +34,7 @@ def write_comparison_page(comparison: Comparison, runs: Sequence[RunOutcomes], p
     title = " · ".join([*(entry.name for entry in comparison.entries), "Yardarm"])
     data = {"run": None, "comparison": comparison_data(comparison, runs)}
     rates = ", ".join(f"{entry.name} {percent(entry.counts.rate)}" for entry in comparison.entries)
-    return _write(path, standalone_page(title, "report", data, f"Success rates: {rates}."))
+    return _written(path, standalone_page(title, "report", data, f"Success rates: {rates}."))
 
 
 def opponent_data(stored: StoredResult, shown: Callable[[Path], bool] = lambda path: True) -> dict[str, Any] | None:
@@ -71,9 +71,6 @@ def _summary(run: Mapping[str, Any]) -> str:
     )
 
 
-def _write(path: Path, text: str) -> Path:
-    try:
-        write_atomically(path, lambda file: file.write(text.encode()))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --output") from error
+def _written(path: Path, text: str) -> Path:
+    write_output(path, text.encode(), "choose another --output")
     return path

@@ -11,10 +11,9 @@ import numpy as np
 
 from yardarm.errors import UsageError, one_line
 from yardarm.report import about_unfinished, below_results
-from yardarm.results import Counts, EpisodeKey, EpisodeRecord, RunFolder, StoredResult, TaskResult, Uncertainty
-from yardarm.stats import Interval
+from yardarm.results import EpisodeKey, EpisodeRecord, Rate, RunFolder, StoredResult, TaskResult, Uncertainty
 
-__all__ = ["downsampled", "run_data", "timing_of"]
+__all__ = ["downsampled", "run_data"]
 
 # Enough to see how a task goes, few enough for a page that opens at once.
 MOST_CURVES = 240
@@ -59,7 +58,7 @@ def _run_data(stored: StoredResult, name: str) -> dict[str, Any]:
         "groups": _groups(result.groups(), tasks, result.uncertainty),
         "episodes": _columns(tasks, stored.folder),
         "curves": _curves(tasks, stored.folder),
-        "timing": timing_of(records),
+        "timing": _timing(records),
         "made_with": _made_with(stored),
     }
 
@@ -74,7 +73,7 @@ def _sentences(stored: StoredResult) -> list[str]:
 def _task(result: TaskResult, uncertainty: Uncertainty, several: bool) -> dict[str, Any]:
     """A task; where there are several benchmarks, its name has its own, too."""
     task, counts = result.task, result.counts
-    interval = uncertainty.of_task(counts.of_task)
+    rate = Rate(counts, uncertainty.of_task(counts.of_task))
     return {
         "id": f"{task.benchmark}/{task.name}",
         "name": f"{task.benchmark}/{task.name}" if several else task.name,
@@ -82,7 +81,7 @@ def _task(result: TaskResult, uncertainty: Uncertainty, several: bool) -> dict[s
         "instruction": task.instruction,
         "max_steps": task.max_steps,
         "fps": task.fps,
-        "score": {**_score(counts, interval), **_means(result.episodes)},
+        "score": {**_score(rate), **_means(result.episodes)},
     }
 
 
@@ -103,20 +102,11 @@ def _groups(
 
 
 def _score_over(tasks: Sequence[Sequence[EpisodeRecord]], uncertainty: Uncertainty) -> dict[str, Any]:
-    counts = Counts.of(record for task in tasks for record in task)
-    interval = uncertainty.of_tasks([Counts.of(task).of_task for task in tasks])
-    return {**_score(counts, interval), **_means([record for task in tasks for record in task])}
+    return {**_score(Rate.over(tasks, uncertainty)), **_means([record for task in tasks for record in task])}
 
 
-def _score(counts: Counts, interval: Interval) -> dict[str, Any]:
-    score: dict[str, Any] = {
-        "rate": counts.rate,
-        "successes": counts.successes,
-        "episodes": counts.episodes,
-        "errors": counts.errors,
-        "low": interval.low,
-        "high": interval.high,
-    }
+def _score(rate: Rate) -> dict[str, Any]:
+    score, counts = rate.to_json(), rate.counts
     if counts.errors:  # nothing is known of them, so the rate is shown under both readings
         score["if_errors_failed"] = counts.errors_failed.rate
         score["if_errors_succeeded"] = counts.errors_succeeded.rate
@@ -177,7 +167,7 @@ def downsampled(values: np.ndarray, points: int = CURVE_POINTS) -> dict[str, Any
     return {"every": every, "values": means}
 
 
-def timing_of(records: Iterable[EpisodeRecord]) -> dict[str, float]:
+def _timing(records: Iterable[EpisodeRecord]) -> dict[str, float]:
     """Where the seconds of episodes went; what is left of them was spent waiting."""
     totals = dict.fromkeys(("build", "reset", "step", "look", "infer", "idle"), 0.0)
     for record in records:

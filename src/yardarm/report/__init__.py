@@ -6,15 +6,14 @@ from yardarm.report.figures import write_figures
 from yardarm.report.markdown import markdown
 from yardarm.report.model_card import write_model_card
 from yardarm.report.results_table import below_results, print_results
-from yardarm.report.stopping import judged_text, stopping_lines
-from yardarm.report.table import interval_text, percent, print_table
+from yardarm.report.stopping import judged_text
+from yardarm.report.table import percent, print_table
 from yardarm.report.unfinished import about_unfinished
 
 __all__ = [
     "about_unfinished",
     "below_results",
     "contact_sheet",
-    "interval_text",
     "judged_text",
     "markdown",
     "notes",
@@ -22,7 +21,6 @@ __all__ = [
     "print_comparison",
     "print_results",
     "print_table",
-    "stopping_lines",
     "verdicts",
     "write_figures",
     "write_model_card",

@@ -10,11 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from yardarm.comparison import Comparison, Difference, Entry
-from yardarm.errors import UsageError
 from yardarm.report.forest import ForestPlot, Mark, Scale, rendered
 from yardarm.report.rows import ResultRow, compared_tasks, overall, sections
 from yardarm.report.table import p_text
-from yardarm.results import BUDGET_SPENT, StoredResult, write_atomically
+from yardarm.results import BUDGET_SPENT, StoredResult, write_output
 
 __all__ = ["write_figures"]
 
@@ -37,15 +36,8 @@ def write_figures(runs: Sequence[StoredResult], comparison: Comparison | None, f
         for ending, content in rendered(plot).items()
     }
     for path, content in files.items():
-        _write(path, content)
+        write_output(path, content, "choose another folder")
     return list(files)
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        write_atomically(path, lambda file: file.write(content))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}; choose another folder") from error
 
 
 def _plots(runs: Sequence[StoredResult], comparison: Comparison | None) -> Iterator[tuple[str, ForestPlot]]:

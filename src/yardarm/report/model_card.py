@@ -25,7 +25,7 @@ from yardarm.errors import UsageError, one_line
 from yardarm.report.markdown import escaped, markdown
 from yardarm.report.rows import ResultRow, overall, policy_name, sections
 from yardarm.report.table import interval_text
-from yardarm.results import StoredResult, write_atomically
+from yardarm.results import StoredResult, write_output
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -54,7 +54,7 @@ def write_model_card(run: StoredResult, path: Path) -> Path:
     front = _front_matter(card, data)
     new = f"---\n{front}\n---\n{_with_section(card.body, run)}".replace("\n", newline)
     if new != old:
-        _write(path, new)
+        write_output(path, new.encode(), "choose another file")
     return path
 
 
@@ -74,13 +74,6 @@ def _read(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig") if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read as a model card: {one_line(error)}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_atomically(path, lambda file: file.write(text.encode()))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}; choose another file") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from yardarm.comparison import Pairwise
-from yardarm.results import Counts, EpisodeRecord, RunResult, StoredResult, Uncertainty
+from yardarm.results import Counts, EpisodeRecord, Rate, RunResult, StoredResult, Uncertainty
 from yardarm.stats import Interval
 
 __all__ = ["ResultRow", "Section", "compared_tasks", "overall", "policy_name", "sections"]
@@ -83,6 +83,5 @@ def _of_task(name: str, records: Records, result: RunResult, key: tuple[str, str
 
 
 def _of_several(name: str, tasks: Sequence[Records], uncertainty: Uncertainty) -> ResultRow:
-    records = tuple(record for task in tasks for record in task)
-    interval = uncertainty.of_tasks([Counts.of(task).of_task for task in tasks])
-    return ResultRow(name, Counts.of(records), interval, records)
+    rate = Rate.over(tasks, uncertainty)
+    return ResultRow(name, rate.counts, rate.interval, tuple(record for task in tasks for record in task))

@@ -1,12 +1,12 @@
 """What a run leaves on disk: records, journal, manifest, summary."""
 
 from yardarm.results.eval_info import eval_info
-from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder, write_atomically, write_json
+from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder, write_atomically, write_json, write_output
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.manifest import Manifest
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
 from yardarm.results.stored import StoredResult, is_going_on, planned_records, read_result
-from yardarm.results.summary import BUDGET_SPENT, Counts, RunResult, TaskResult, counted, summarise
+from yardarm.results.summary import BUDGET_SPENT, Counts, Rate, RunResult, TaskResult, counted, summarise
 from yardarm.results.uncertainty import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.results.video import VideoWriter
 
@@ -21,6 +21,7 @@ __all__ = [
     "Journal",
     "Manifest",
     "PlayedEpisode",
+    "Rate",
     "ReplayTrace",
     "RunFolder",
     "RunResult",
@@ -37,4 +38,5 @@ __all__ = [
     "summarise",
     "write_atomically",
     "write_json",
+    "write_output",
 ]

@@ -20,7 +20,16 @@ import numpy as np
 from yardarm.errors import UsageError
 from yardarm.results.record import EpisodeKey
 
-__all__ = ["PlayedEpisode", "ReplayTrace", "RunFolder", "beside", "sync_folder", "write_atomically", "write_json"]
+__all__ = [
+    "PlayedEpisode",
+    "ReplayTrace",
+    "RunFolder",
+    "beside",
+    "sync_folder",
+    "write_atomically",
+    "write_json",
+    "write_output",
+]
 
 LONGEST_NAME = 100
 
@@ -39,6 +48,14 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def write_output(path: Path, content: bytes, instead: str) -> None:
+    """Write a file where the user wants it; if that cannot be, say what to do instead."""
+    try:
+        write_atomically(path, lambda file: file.write(content))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}; {instead}") from error
 
 
 def beside(path: Path) -> Path:

@@ -12,7 +12,7 @@ from yardarm.results.uncertainty import Uncertainty
 from yardarm.stats import Interval, TaskCounts, wilson
 from yardarm.tasks import TaskSpec
 
-__all__ = ["BUDGET_SPENT", "Counts", "RunResult", "TaskResult", "counted", "summarise"]
+__all__ = ["BUDGET_SPENT", "Counts", "Rate", "RunResult", "TaskResult", "counted", "summarise"]
 
 BUDGET_SPENT = "budget"
 """The decision of a run that could have stopped early, and did not."""
@@ -57,6 +57,32 @@ class Counts:
     def errors_succeeded(self) -> Counts:
         """What it would be if every error had been a success."""
         return Counts(self.successes + self.errors, self.episodes + self.errors, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Successes of several tasks, and the interval of their rate."""
+
+    counts: Counts
+    interval: Interval
+
+    @classmethod
+    def over(cls, tasks: Sequence[Sequence[EpisodeRecord]], uncertainty: Uncertainty) -> Rate:
+        """Of each task's episodes."""
+        counts = Counts.of(record for task in tasks for record in task)
+        return cls(counts, uncertainty.of_tasks([Counts.of(task).of_task for task in tasks]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        counts, interval = self.counts, self.interval
+        return {
+            "rate": counts.rate,
+            "successes": counts.successes,
+            "episodes": counts.episodes,
+            "errors": counts.errors,
+            "low": interval.low,
+            "high": interval.high,
+        }
 
 
 @dataclass(frozen=True, slots=True)

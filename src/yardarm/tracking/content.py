@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from yardarm.results import Counts, EpisodeRecord, RunResult, TaskResult
+from yardarm.results import Counts, EpisodeRecord, Rate, RunResult, TaskResult
 from yardarm.stats import Interval
 
 __all__ = ["Rows", "episode_rows", "named_tasks", "summary_values", "task_rows"]
@@ -40,8 +40,8 @@ def summary_values(result: RunResult) -> dict[str, Any]:
     over = uncertainty.per_task if uncertainty.over_tasks == "pooled" else uncertainty.over_tasks
 
     def of_several(tasks: Sequence[Sequence[EpisodeRecord]]) -> dict[str, Any]:
-        counts = Counts.of(record for task in tasks for record in task)
-        return _values(counts, uncertainty.of_tasks([Counts.of(task).of_task for task in tasks]), over)
+        rate = Rate.over(tasks, uncertainty)
+        return _values(rate.counts, rate.interval, over)
 
     values = {
         "overall": {

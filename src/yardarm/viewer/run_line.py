@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from yardarm.comparison import read_runs
-from yardarm.results import Counts, RunFolder, StoredResult, read_result
-from yardarm.stats import Interval
+from yardarm.results import Counts, Rate, RunFolder, StoredResult, read_result
 
 __all__ = ["run_line"]
 
@@ -40,14 +39,12 @@ def _of_lerobot(name: str, folder: RunFolder) -> dict[str, Any]:
         "benchmarks": sorted({benchmark for benchmark, _, _ in tasks}),
         "tasks": sorted({task for _, _, task in tasks}),
         "planned": len(outcomes),
-        **_rate(counts, counts.interval),
+        **Rate(counts, counts.interval).to_json(),
     }
 
 
 def _of_yardarm(name: str, stored: StoredResult) -> dict[str, Any]:
     result = stored.result
-    counts = result.counts
-    interval = result.uncertainty.of_tasks([Counts.of(records).of_task for records in result.by_task()])
     return {
         "name": name,
         "status": stored.status,
@@ -57,16 +54,5 @@ def _of_yardarm(name: str, stored: StoredResult) -> dict[str, Any]:
         "planned": result.planned,
         "started": stored.manifest.get("started"),
         "wall_s": result.wall_s,
-        **_rate(counts, interval),
-    }
-
-
-def _rate(counts: Counts, interval: Interval) -> dict[str, Any]:
-    return {
-        "rate": counts.rate,
-        "successes": counts.successes,
-        "episodes": counts.episodes,
-        "errors": counts.errors,
-        "low": interval.low,
-        "high": interval.high,
+        **Rate.over(result.by_task(), result.uncertainty).to_json(),
     }
