@@ -28,8 +28,9 @@ from playwright.sync_api import Page, sync_playwright
 from report import Figure, Section
 
 from yardarm.evaluation import EvalOptions
+from yardarm.files import write_json
 from yardarm.pages import write_report
-from yardarm.results import EpisodeKey, EpisodeRecord, EpisodeTiming, PlayedEpisode, RunFolder, write_json
+from yardarm.results import EpisodeKey, EpisodeRecord, EpisodeTiming, PlayedEpisode, RunFolder
 from yardarm.tasks.metaworld import MetaworldConfig
 
 METHOD = """

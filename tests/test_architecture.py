@@ -18,6 +18,7 @@ SOURCE = Path(yardarm.__file__).parent
 # Each room, and the rooms that it may look into.
 DOORS = {
     "errors": set(),
+    "files": {"errors"},
     "hub": {"errors"},
     "machine": set(),
     "registry": {"errors"},
@@ -26,16 +27,16 @@ DOORS = {
     "policies": {"errors", "hub", "registry", "tasks"},
     "envs": {"errors", "registry", "tasks", "policies"},
     "simulators": {"errors", "envs", "hub", "tasks"},
-    "results": {"errors", "machine", "stats", "tasks"},
+    "results": {"files", "errors", "machine", "stats", "tasks"},
     "comparison": {"errors", "results", "stats", "tasks"},
-    "pages": {"comparison", "errors", "report", "results", "stats"},
+    "pages": {"files", "comparison", "errors", "report", "results", "stats"},
     "tracking": {"errors", "results", "stats", "tasks"},
     "evaluation": {
-        *("comparison", "errors", "machine", "envs", "pages"),
+        *("files", "comparison", "errors", "machine", "envs", "pages"),
         *("policies", "results", "stats", "tasks", "tracking"),
     },
     "viewer": {"comparison", "envs", "errors", "evaluation", "machine", "pages", "results", "stats"},
-    "report": {"comparison", "errors", "results", "stats"},
+    "report": {"files", "comparison", "errors", "results", "stats"},
     "api": {"comparison", "stats", "errors", "envs", "evaluation", "policies", "results", "tasks", "tracking"},
     "serving": {"errors", "machine", "policies", "tasks"},
     "cli": {

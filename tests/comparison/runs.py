@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from yardarm.comparison import EpisodeName, EpisodeOutcome, RunOutcomes
-from yardarm.results import EpisodeKey, EpisodeRecord, PlayedEpisode, RunFolder, write_json
+from yardarm.files import write_json
+from yardarm.results import EpisodeKey, EpisodeRecord, PlayedEpisode, RunFolder
 
 TASK = "metaworld/reach-v3"
 

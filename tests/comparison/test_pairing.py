@@ -11,7 +11,8 @@ from yardarm.api import evaluate
 from yardarm.comparison import compare, read_runs
 from yardarm.comparison.pairing import find_pairs
 from yardarm.errors import UsageError
-from yardarm.results import RunFolder, read_journal, write_json
+from yardarm.files import write_json
+from yardarm.results import RunFolder, read_journal
 from yardarm.tasks.metaworld import MetaworldConfig
 
 A = [True, True, False, True, False, True]

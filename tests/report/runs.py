@@ -13,6 +13,7 @@ import numpy as np
 import yaml
 
 from yardarm.comparison import Comparison, compare, read_runs
+from yardarm.files import write_json
 from yardarm.results import (
     EpisodeKey,
     EpisodeRecord,
@@ -21,7 +22,6 @@ from yardarm.results import (
     RunFolder,
     StoredResult,
     read_result,
-    write_json,
 )
 
 SEED = 1000

@@ -10,7 +10,8 @@ from typing import IO
 import numpy as np
 import pytest
 
-from yardarm.results import VideoWriter, write_atomically
+from yardarm.files import write_atomically
+from yardarm.results import VideoWriter
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

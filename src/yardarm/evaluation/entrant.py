@@ -21,6 +21,7 @@ from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.scheduler import EpisodeResult
 from yardarm.evaluation.stopping import Declaration
+from yardarm.files import write_atomically, write_json
 from yardarm.pages import write_report
 from yardarm.policies import LoadedPolicy
 from yardarm.results import (
@@ -33,8 +34,6 @@ from yardarm.results import (
     counted,
     eval_info,
     summarise,
-    write_atomically,
-    write_json,
 )
 from yardarm.tasks import EpisodeSpec
 from yardarm.tracking import WandbOptions

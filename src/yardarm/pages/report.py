@@ -9,11 +9,12 @@ from typing import Any
 
 from yardarm.comparison import Comparison, LerobotAssumptions, RunOutcomes, compare, read_runs
 from yardarm.errors import UsageError
+from yardarm.files import write_output
 from yardarm.pages.comparison_data import comparison_data
 from yardarm.pages.html import standalone_page
 from yardarm.pages.run_data import run_data
 from yardarm.report import percent
-from yardarm.results import RunFolder, StoredResult, read_result, write_output
+from yardarm.results import RunFolder, StoredResult, read_result
 
 __all__ = ["opponent_data", "write_comparison_page", "write_report"]
 

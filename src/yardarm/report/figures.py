@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from yardarm.comparison import Comparison, Difference, Entry
+from yardarm.files import write_output
 from yardarm.report.forest import ForestPlot, Mark, Scale, rendered
 from yardarm.report.rows import ResultRow, compared_tasks, overall, sections
 from yardarm.report.table import p_text
-from yardarm.results import BUDGET_SPENT, StoredResult, write_output
+from yardarm.results import BUDGET_SPENT, StoredResult
 
 __all__ = ["write_figures"]
 

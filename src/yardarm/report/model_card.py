@@ -22,10 +22,11 @@ from urllib.parse import quote, unquote
 import yaml
 
 from yardarm.errors import UsageError, one_line
+from yardarm.files import write_output
 from yardarm.report.markdown import escaped, markdown
 from yardarm.report.rows import ResultRow, overall, policy_name, sections
 from yardarm.report.table import interval_text
-from yardarm.results import StoredResult, write_output
+from yardarm.results import StoredResult
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult

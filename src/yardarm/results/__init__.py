@@ -1,7 +1,7 @@
 """What a run leaves on disk: records, journal, manifest, summary."""
 
 from yardarm.results.eval_info import eval_info
-from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder, write_atomically, write_json, write_output
+from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.manifest import Manifest
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
@@ -36,7 +36,4 @@ __all__ = [
     "read_journal",
     "read_result",
     "summarise",
-    "write_atomically",
-    "write_json",
-    "write_output",
 ]

@@ -1,4 +1,4 @@
-"""Where things are in a run's folder, and how files are written so that a crash leaves none half done."""
+"""Where things are in a run's folder."""
 
 from __future__ import annotations
 
@@ -6,81 +6,22 @@ import contextlib
 import hashlib
 import json
 import math
-import os
 import re
-import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from yardarm.errors import UsageError
+from yardarm.files import write_atomically
 from yardarm.results.record import EpisodeKey
 
-__all__ = [
-    "PlayedEpisode",
-    "ReplayTrace",
-    "RunFolder",
-    "beside",
-    "sync_folder",
-    "write_atomically",
-    "write_json",
-    "write_output",
-]
+__all__ = ["PlayedEpisode", "ReplayTrace", "RunFolder"]
 
 LONGEST_NAME = 100
-
-
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write beside the file, flush to the disk, then put it in place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = beside(path)
-    try:
-        with temporary.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-
-
-def write_output(path: Path, content: bytes, instead: str) -> None:
-    """Write a file where the user wants it; if that cannot be, say what to do instead."""
-    try:
-        write_atomically(path, lambda file: file.write(content))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}; {instead}") from error
-
-
-def beside(path: Path) -> Path:
-    """A name for what is being written, its own: an evaluation and a viewer may write the same file."""
-    return path.with_name(f".{path.stem}.{os.getpid()}-{threading.get_ident():x}.tmp{path.suffix}")
-
-
-def sync_folder(path: Path) -> None:
-    """Have the disk know the names in a folder, too: without it, a power cut can lose a file that was just made."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write a JSON file atomically."""
-
-    def write(file: IO[bytes]) -> None:
-        for part in json.JSONEncoder(indent=1, ensure_ascii=False).iterencode(value):
-            file.write(part.encode())
-        file.write(b"\n")
-
-    write_atomically(path, write)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from yardarm.errors import UsageError
-from yardarm.results.files import sync_folder
+from yardarm.files import sync_folder
 from yardarm.results.record import EpisodeKey, EpisodeRecord
 
 __all__ = ["Journal", "read_journal"]

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from yardarm.files import write_json
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores, versions
-from yardarm.results.files import RunFolder, write_json
+from yardarm.results.files import RunFolder
 
 __all__ = ["Manifest"]
 

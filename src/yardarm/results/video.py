@@ -8,7 +8,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from yardarm.results.files import beside
+from yardarm.files import beside
 
 __all__ = ["VideoWriter"]
 
