@@ -26,6 +26,7 @@ DOORS = {
     "tasks": {"errors", "hub", "registry"},
     "policies": {"errors", "hub", "registry", "tasks"},
     "envs": {"errors", "registry", "tasks", "policies"},
+    "datasets": {"errors", "files", "hub"},
     "simulators": {"errors", "envs", "hub", "tasks"},
     "results": {"files", "errors", "machine", "stats", "tasks"},
     "comparison": {"errors", "results", "stats", "tasks"},

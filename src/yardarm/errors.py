@@ -2,7 +2,8 @@
 
     YardarmError
     ├── UsageError          the user can mend it: a flag, a name, a file (exit code 2)
-    │   └── SetupError      the machine can be mended: a package, a library, a version (exit code 2)
+    │   ├── SetupError      the machine can be mended: a package, a library, a version (exit code 2)
+    │   └── DatasetFault    a dataset's file is missing, cut short or damaged (exit code 2)
     ├── EnvironmentFault    a simulator or its worker broke
     ├── PolicyFault         a policy raised, or answered with something that cannot be played
     └── ConnectionFault     the way to a policy elsewhere broke: its episode is run again
@@ -17,6 +18,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "ConnectionFault",
+    "DatasetFault",
     "EnvironmentFault",
     "PolicyFault",
     "SetupError",
@@ -37,6 +39,10 @@ class UsageError(YardarmError):
 
 class SetupError(UsageError):
     """Something is missing on this machine, or its version does not fit."""
+
+
+class DatasetFault(UsageError):
+    """A dataset's file is missing, cut short or damaged; the message names it."""
 
 
 class EnvironmentFault(YardarmError):

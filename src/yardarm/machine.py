@@ -30,6 +30,7 @@ PACKAGES = (
     "safetensors",
     "huggingface_hub",
     "av",
+    "pyarrow",
     "draccus",
     "rich",
     "wandb",

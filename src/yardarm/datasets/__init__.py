@@ -1,0 +1,40 @@
+"""Datasets in LeRobot's format (v3.0): read, written, edited, streamed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from yardarm.datasets.draft import EpisodeDraft
+from yardarm.datasets.episodes import Episode, VideoPlace
+from yardarm.datasets.features import INDEX_FEATURES, Feature
+from yardarm.datasets.info import DatasetInfo
+from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+from yardarm.datasets.video import VideoEncoding
+from yardarm.datasets.writer import DatasetWriter
+
+if TYPE_CHECKING:
+    from yardarm.datasets.dataset import LeRobotDataset
+
+__all__ = [
+    "INDEX_FEATURES",
+    "DatasetInfo",
+    "DatasetMetadata",
+    "DatasetWriter",
+    "Episode",
+    "EpisodeDraft",
+    "Feature",
+    "LeRobotDataset",
+    "VideoEncoding",
+    "VideoPlace",
+    "read_metadata",
+]
+
+# Reading for training needs torch, which takes a second to import: recording and editing do without.
+WITH_TORCH = {"LeRobotDataset": "dataset"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in WITH_TORCH:
+        return getattr(importlib.import_module(f"yardarm.datasets.{WITH_TORCH[name]}"), name)
+    raise AttributeError(f"module 'yardarm.datasets' has no attribute '{name}'")

@@ -1,0 +1,132 @@
+"""Frames as Arrow tables, in the types that LeRobot's own reader expects, and back as arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from yardarm.datasets.features import Feature, Schema
+from yardarm.errors import DatasetFault
+from yardarm.files import write_atomically
+
+__all__ = ["arrow_schema", "frames_table", "open_parquet", "read_table", "to_arrow", "to_numpy", "write_row_groups"]
+
+PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+
+def arrow_schema(schema: Schema) -> pa.Schema:
+    """The columns of a dataset's data files; videos have none."""
+    stored = {name: feature for name, feature in schema.items() if not feature.is_video}
+    described = {name: _huggingface_type(feature) for name, feature in stored.items()}
+    # The `datasets` library, and with it the Hub's own viewer, takes pictures and matrices from this description.
+    metadata = {"huggingface": json.dumps({"info": {"features": described}})}
+    return pa.schema([(name, _arrow_type(feature)) for name, feature in stored.items()], metadata=metadata)
+
+
+def _arrow_type(feature: Feature) -> pa.DataType:
+    if feature.dtype == "image":
+        return PICTURE
+    value = pa.string() if feature.dtype == "string" else pa.from_numpy_dtype(np.dtype(feature.dtype))
+    if feature.is_scalar:
+        return value
+    if len(feature.shape) == 1:
+        return pa.list_(value, feature.shape[0])
+    for _ in feature.shape:
+        value = pa.list_(value)
+    return value
+
+
+def _huggingface_type(feature: Feature) -> dict[str, Any]:
+    if feature.dtype == "image":
+        return {"_type": "Image"}
+    value = {"dtype": feature.dtype, "_type": "Value"}
+    if feature.is_scalar:
+        return value
+    if len(feature.shape) == 1:
+        return {"feature": value, "length": feature.shape[0], "_type": "List"}
+    return {"shape": list(feature.shape), "dtype": feature.dtype, "_type": f"Array{len(feature.shape)}D"}
+
+
+def frames_table(schema: Schema, columns: Mapping[str, Any]) -> pa.Table:
+    """An episode's columns as a table: arrays with a row for each frame, or encoded pictures."""
+    arrow = arrow_schema(schema)
+    return pa.table([to_arrow(schema[name], columns[name]) for name in arrow.names], schema=arrow)
+
+
+def to_arrow(feature: Feature, values: Any) -> pa.Array:
+    """A column with one value for each frame."""
+    kind = _arrow_type(feature)
+    if feature.dtype == "image":
+        return pa.array([{"bytes": encoded, "path": None} for encoded in values], kind)
+    if feature.dtype == "string":
+        return pa.array([str(value) for value in values], kind)
+    array = np.ascontiguousarray(np.asarray(values, feature.dtype).reshape(len(values), *feature.shape))
+    if feature.is_scalar:
+        return pa.array(array.reshape(-1), kind)
+    flat = pa.array(array.reshape(-1))
+    if len(feature.shape) == 1:
+        return pa.FixedSizeListArray.from_arrays(flat, feature.shape[0])
+    for axis in range(len(feature.shape), 0, -1):
+        side, rows = array.shape[axis], int(np.prod(array.shape[:axis]))
+        flat = pa.ListArray.from_arrays(pa.array(np.arange(rows + 1, dtype=np.int32) * side), flat)
+    return flat
+
+
+def to_numpy(feature: Feature, column: pa.ChunkedArray) -> np.ndarray:
+    """A column's values as an array with a row for each frame; a plain number has no axis of its own."""
+    if feature.dtype == "string":
+        return np.array(column.to_pylist(), dtype=object)
+    parts = [_flat(chunk) for chunk in column.chunks]
+    flat = np.concatenate(parts) if parts else np.empty(0)
+    shape = () if feature.is_scalar else feature.shape
+    return np.ascontiguousarray(flat.astype(feature.dtype, copy=False)).reshape(len(column), *shape)
+
+
+def _flat(array: pa.Array) -> np.ndarray:
+    while pa.types.is_nested(array.type) or isinstance(array, pa.ExtensionArray):
+        array = array.storage if isinstance(array, pa.ExtensionArray) else array.flatten()
+    return array.to_numpy(zero_copy_only=False)
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a Parquet file, or say that it is missing or damaged."""
+    try:
+        return pq.ParquetFile(path, memory_map=True)
+    except FileNotFoundError:
+        raise DatasetFault(f"{path} is missing; the dataset is incomplete") from None
+    except (pa.ArrowException, OSError) as error:
+        raise DatasetFault(f"{path} is damaged or cut short: {_first_line(error)}") from error
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None, groups: Sequence[int] | None = None) -> pa.Table:
+    """Read a Parquet file, or some row groups of it."""
+    file = open_parquet(path)
+    try:
+        if groups is None:
+            return file.read(columns)
+        return file.read_row_groups(list(groups), columns)
+    except (pa.ArrowException, OSError) as error:
+        raise DatasetFault(f"{path} is damaged or cut short: {_first_line(error)}") from error
+    finally:
+        file.close()
+
+
+def write_row_groups(path: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
+    """Write a Parquet file with a row group for each table; it appears when it is complete."""
+
+    def write(file: Any) -> None:
+        with pq.ParquetWriter(file, schema, compression="snappy", use_dictionary=True) as writer:
+            for table in tables:
+                writer.write_table(table, row_group_size=max(1, table.num_rows))
+
+    write_atomically(path, write)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

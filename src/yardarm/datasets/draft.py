@@ -1,0 +1,124 @@
+"""An episode that is being recorded, and is in no dataset yet."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from yardarm.datasets.features import INDEX_FEATURES, Schema, as_array
+from yardarm.datasets.info import DatasetInfo
+from yardarm.datasets.pictures import encode_picture
+from yardarm.datasets.statistics import FeatureStats, PixelCounts, number_stats
+from yardarm.datasets.video import BackgroundEncoder, VideoEncoding
+from yardarm.errors import UsageError, nearest
+
+__all__ = ["EpisodeDraft", "own_features"]
+
+_numbers = itertools.count()
+
+
+def own_features(schema: Schema) -> Schema:
+    """What a frame must bring: all but what is filled in."""
+    return {name: feature for name, feature in schema.items() if name not in INDEX_FEATURES}
+
+
+class EpisodeDraft:
+    """Collects frames; pictures are encoded in the background as they come."""
+
+    def __init__(self, root: Path, info: DatasetInfo, encoding: VideoEncoding) -> None:
+        self._features = own_features(info.features)
+        self.tasks: list[str] = []
+        self._columns: dict[str, list[Any]] = {
+            name: [] for name, feature in self._features.items() if not feature.is_video
+        }
+        # Names of their own: several episodes may be recorded at once.
+        name = f".draft-{os.getpid()}-{next(_numbers)}"
+        self._videos = {
+            key: BackgroundEncoder(root / f"{name}-{number}.mp4", info.fps, encoding)
+            for number, key in enumerate(info.video_keys)
+        }
+        self._counts = {key: PixelCounts() for key in info.image_keys}
+        self._threads = ThreadPoolExecutor(1, "pictures") if info.image_keys else None
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def add_frame(self, frame: Mapping[str, Any]) -> None:
+        """Append a frame: a value for each feature, and the instruction as "task"."""
+        self._check_names(frame)
+        task = frame["task"]
+        if not isinstance(task, str):
+            raise UsageError(f"'task' must be the instruction in words, got {task!r}")
+        # All are looked at before any is kept, so that a refused frame leaves nothing.
+        values = {name: self._value(name, frame[name]) for name in self._features}
+        for name, value in values.items():
+            if name in self._videos:
+                self._videos[name].add(value)
+            elif name in self._counts and self._threads is not None:
+                self._columns[name].append(self._threads.submit(self._picture, name, value))
+            else:
+                self._columns[name].append(value)
+        self.tasks.append(task)
+
+    def columns(self) -> dict[str, Any]:
+        """What goes into the table, by feature."""
+        return {
+            name: [value.result() if isinstance(value, Future) else value for value in values]
+            for name, values in self._columns.items()
+        }
+
+    def finish_videos(self) -> dict[str, Path]:
+        """Wait for the encoders; returns a complete video for each camera."""
+        self._pixel_stats = {key: encoder.finish() for key, encoder in self._videos.items()}
+        return {key: encoder.path for key, encoder in self._videos.items()}
+
+    def stats(self, columns: Mapping[str, Any]) -> dict[str, FeatureStats]:
+        """Statistics of what was recorded."""
+        numbers = {
+            name: number_stats(np.asarray(columns[name]))
+            for name, feature in self._features.items()
+            if feature.is_numeric
+        }
+        pictures = {key: counts.stats() for key, counts in self._counts.items()}
+        videos = {key: stats for key, stats in self._pixel_stats.items() if stats is not None}
+        return {**numbers, **pictures, **videos}
+
+    def close(self) -> None:
+        """Stop encoding; what has not become part of a dataset is thrown away."""
+        for encoder in self._videos.values():
+            encoder.drop()
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+
+    def _value(self, name: str, value: Any) -> Any:
+        feature = self._features[name]
+        if feature.dtype == "string":
+            if not isinstance(value, str):
+                raise UsageError(f"'{name}' must be a string, got {value!r}")
+            return value
+        return as_array(name, feature, value)
+
+    def _picture(self, name: str, picture: np.ndarray) -> bytes:
+        self._counts[name].add(picture)
+        return encode_picture(picture)
+
+    def _check_names(self, frame: Mapping[str, Any]) -> None:
+        known = {*self._features, "task"}
+        filled = [name for name in frame if name in INDEX_FEATURES]
+        if filled:
+            raise UsageError(f"a frame must not bring '{filled[0]}': it is filled in")
+        unknown = [name for name in frame if name not in known]
+        if unknown:
+            raise UsageError(
+                f"a frame has '{unknown[0]}', which the dataset has not{nearest(unknown[0], known)} "
+                f"its features are {', '.join(self._features)}"
+            )
+        missing = [name for name in known if name not in frame]
+        if missing:
+            raise UsageError(f"a frame lacks {', '.join(sorted(missing))}")

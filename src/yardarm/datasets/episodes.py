@@ -1,0 +1,152 @@
+"""`meta/episodes`: a row for each episode, with its place in the files and its statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from yardarm.datasets.arrow import open_parquet, read_table, write_row_groups
+from yardarm.datasets.info import DatasetInfo
+from yardarm.datasets.layout import FileSlot, episodes_file
+from yardarm.datasets.statistics import FeatureStats, Stats
+from yardarm.errors import DatasetFault
+
+__all__ = ["Episode", "VideoPlace", "read_episode_stats", "read_episodes", "write_episodes"]
+
+
+@dataclass(frozen=True, slots=True)
+class VideoPlace:
+    """Where an episode's video lies: a file, and the seconds in it."""
+
+    slot: FileSlot
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """An episode's place in the dataset."""
+
+    index: int
+    tasks: tuple[str, ...]
+    start: int
+    """Its first frame, counted over the whole dataset."""
+    stop: int
+    """The frame after its last one."""
+    data: FileSlot
+    videos: Mapping[str, VideoPlace] = field(default_factory=dict)
+    row: FileSlot = FileSlot()
+    """The file that this row is in."""
+
+    @property
+    def length(self) -> int:
+        """How many frames it has."""
+        return self.stop - self.start
+
+
+def read_episodes(root: Path, info: DatasetInfo) -> tuple[Episode, ...]:
+    """The episodes that `info.json` counts; what a writer that was killed left beyond them is not there."""
+    if not info.total_episodes:
+        return ()
+    rows: dict[int, Episode] = {}
+    for path in _files(root):
+        columns = [name for name in open_parquet(path).schema_arrow.names if not name.startswith("stats/")]
+        for row in read_table(path, columns).to_pylist():
+            episode = _episode(path, row, info)
+            rows[episode.index] = episode
+    missing = [index for index in range(info.total_episodes) if index not in rows]
+    if missing:
+        raise DatasetFault(
+            f"{root / 'meta' / 'episodes'} lacks {len(missing)} of {info.total_episodes} episodes: "
+            f"{', '.join(map(str, missing[:10]))}"
+        )
+    episodes = tuple(rows[index] for index in range(info.total_episodes))
+    _check_order(root, episodes)
+    return episodes
+
+
+def _files(root: Path) -> list[Path]:
+    paths = sorted((root / "meta" / "episodes").glob("*/*.parquet"))
+    if not paths:
+        raise DatasetFault(f"{root / 'meta' / 'episodes'} has no file; the dataset is incomplete")
+    return paths
+
+
+def _episode(path: Path, row: Mapping[str, Any], info: DatasetInfo) -> Episode:
+    try:
+        return Episode(
+            index=row["episode_index"],
+            tasks=tuple(row["tasks"] or ()),
+            start=row["dataset_from_index"],
+            stop=row["dataset_to_index"],
+            data=FileSlot(row["data/chunk_index"], row["data/file_index"]),
+            videos={key: _video_place(row, f"videos/{key}/") for key in info.video_keys},
+            row=FileSlot(row.get("meta/episodes/chunk_index") or 0, row.get("meta/episodes/file_index") or 0),
+        )
+    except KeyError as error:
+        raise DatasetFault(f"{path} has no column {error}") from None
+
+
+def _video_place(row: Mapping[str, Any], prefix: str) -> VideoPlace:
+    slot = FileSlot(row[f"{prefix}chunk_index"], row[f"{prefix}file_index"])
+    return VideoPlace(slot, row[f"{prefix}from_timestamp"], row[f"{prefix}to_timestamp"])
+
+
+def _check_order(root: Path, episodes: Sequence[Episode]) -> None:
+    expected = 0
+    for episode in episodes:
+        if episode.start != expected or episode.stop <= episode.start:
+            raise DatasetFault(
+                f"{root / 'meta' / 'episodes'}: episode {episode.index} has the frames {episode.start} to "
+                f"{episode.stop}, but the one before ends at {expected}"
+            )
+        expected = episode.stop
+
+
+def read_episode_stats(root: Path, info: DatasetInfo) -> Iterator[tuple[int, Stats]]:
+    """Each episode's own statistics, in no particular order."""
+    for path in _files(root):
+        for row in read_table(path).to_pylist():
+            if row["episode_index"] < info.total_episodes:
+                yield row["episode_index"], _stats(row)
+
+
+def _stats(row: Mapping[str, Any]) -> Stats:
+    stats: dict[str, FeatureStats] = {}
+    for name, value in row.items():
+        if name.startswith("stats/") and value is not None:
+            feature, _, kind = name.removeprefix("stats/").rpartition("/")
+            stats.setdefault(feature, {})[kind] = np.asarray(value)
+    return stats
+
+
+def write_episodes(root: Path, slot: FileSlot, episodes: Sequence[tuple[Episode, Stats]]) -> None:
+    """Replace a file of rows about episodes."""
+    table = pa.Table.from_pylist([_row(episode, stats, slot) for episode, stats in episodes])
+    write_row_groups(episodes_file(root, slot), table.schema, [table])
+
+
+def _row(episode: Episode, stats: Stats, slot: FileSlot) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "episode_index": episode.index,
+        "tasks": list(episode.tasks),
+        "length": episode.length,
+        "data/chunk_index": episode.data.chunk,
+        "data/file_index": episode.data.file,
+        "dataset_from_index": episode.start,
+        "dataset_to_index": episode.stop,
+    }
+    for key, place in episode.videos.items():
+        row[f"videos/{key}/chunk_index"] = place.slot.chunk
+        row[f"videos/{key}/file_index"] = place.slot.file
+        row[f"videos/{key}/from_timestamp"] = place.start_s
+        row[f"videos/{key}/to_timestamp"] = place.end_s
+    for feature, values in stats.items():
+        for kind, value in values.items():
+            row[f"stats/{feature}/{kind}"] = np.asarray(value).tolist()
+    return {**row, "meta/episodes/chunk_index": slot.chunk, "meta/episodes/file_index": slot.file}

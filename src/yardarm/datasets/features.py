@@ -1,0 +1,173 @@
+"""What a dataset's frames hold: features by name, as `meta/info.json` describes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from yardarm.errors import UsageError
+
+__all__ = ["INDEX_FEATURES", "Feature", "Schema", "check_features", "schema_from_json", "schema_to_json"]
+
+VISUAL = ("image", "video")
+NUMERIC = (
+    *("float16", "float32", "float64", "bool"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
+MOST_AXES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One value of each frame. A picture's shape is (height, width, channels)."""
+
+    dtype: str
+    """A number's type, or "string", "image" (a PNG in the table), "video" (a frame of an MP4)."""
+    shape: tuple[int, ...]
+    names: Any = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+    """Of a video: its codec, rate, size."""
+
+    @property
+    def is_video(self) -> bool:
+        """Whether it lies in video files, not in the table."""
+        return self.dtype == "video"
+
+    @property
+    def is_visual(self) -> bool:
+        """Whether it is a picture."""
+        return self.dtype in VISUAL
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it can be counted with."""
+        return self.dtype in NUMERIC
+
+    @property
+    def is_depth(self) -> bool:
+        """Whether a picture's values are distances."""
+        return bool(self.info.get("is_depth_map") or self.info.get("video.is_depth_map"))
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether the table holds one plain value of it."""
+        return self.shape == (1,)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """A picture's height and width, whichever way round its axes are."""
+        if self._channels_first():
+            return self.shape[1], self.shape[2]
+        return self.shape[0], self.shape[1]
+
+    def _channels_first(self) -> bool:
+        return self.shape[0] in (1, 3) and self.shape[2] not in (1, 3)
+
+    def with_info(self, info: Mapping[str, Any]) -> Feature:
+        """The same, with this known of its video."""
+        return replace(self, info=dict(info))
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in `info.json`."""
+        content: dict[str, Any] = {"dtype": self.dtype, "shape": list(self.shape), "names": self.names}
+        return {**content, "info": dict(self.info)} if self.info else content
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Feature:
+        """Read it from what stands in `info.json`."""
+        info = content.get("info") or content.get("video_info") or {}
+        return cls(str(content["dtype"]), tuple(int(side) for side in content["shape"]), content.get("names"), info)
+
+
+Schema = Mapping[str, Feature]
+
+# What every frame has besides; the writer fills it in.
+INDEX_FEATURES: Schema = {
+    "timestamp": Feature("float32", (1,)),
+    "frame_index": Feature("int64", (1,)),
+    "episode_index": Feature("int64", (1,)),
+    "index": Feature("int64", (1,)),
+    "task_index": Feature("int64", (1,)),
+}
+
+
+def schema_from_json(content: Mapping[str, Mapping[str, Any]]) -> dict[str, Feature]:
+    """Read the features of an `info.json`."""
+    return {name: Feature.from_json(feature) for name, feature in content.items()}
+
+
+def schema_to_json(schema: Schema) -> dict[str, Any]:
+    """Features as they stand in `info.json`."""
+    return {name: feature.to_json() for name, feature in schema.items()}
+
+
+def check_features(schema: Schema) -> None:
+    """Refuse what LeRobot, or a file system, could not hold, before anything is recorded."""
+    if not schema:
+        raise UsageError("a dataset needs at least one feature, like 'action'")
+    for name, feature in schema.items():
+        _check_name(name)
+        _check_shape(name, feature)
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise UsageError("a feature's name must not be empty")
+    if name in INDEX_FEATURES:
+        raise UsageError(f"the feature '{name}' is filled in for every frame; leave it out")
+    if name == "task":
+        raise UsageError("'task' is given with each frame and is no feature; leave it out of the features")
+    if re.search(r"[^\w.\-]", name) or name.startswith("."):
+        better = re.sub(r"[^\w.\-]", ".", name).strip(".")
+        raise UsageError(
+            f"the feature name '{name}' cannot be used: names are letters, digits, '.', '_' and '-' "
+            f"(columns and folders are named after them); call it '{better or 'feature'}'"
+        )
+
+
+def _check_shape(name: str, feature: Feature) -> None:
+    shape, dtype = feature.shape, feature.dtype
+    known = (*NUMERIC, *VISUAL, "string")
+    if dtype not in known:
+        raise UsageError(f"the feature '{name}' has the dtype '{dtype}'; one of {', '.join(known)}")
+    if not shape or any(side < 1 for side in shape):
+        raise UsageError(f"the feature '{name}' has the shape {shape}; a plain number has (1,)")
+    if feature.is_visual and (len(shape) != 3 or not {shape[0], shape[2]} & {1, 3}):
+        raise UsageError(f"the picture '{name}' has the shape {shape}; it must be (height, width, 3)")
+    if feature.is_depth:
+        raise UsageError(f"'{name}' is a depth map; Yardarm cannot write those yet")
+    if len(shape) > MOST_AXES:
+        raise UsageError(f"the feature '{name}' has {len(shape)} axes; at most {MOST_AXES}")
+    if dtype == "string" and shape != (1,):
+        raise UsageError(f"the feature '{name}' of dtype string has the shape {shape}; it must be (1,)")
+
+
+def as_array(name: str, feature: Feature, value: Any) -> np.ndarray:
+    """A frame's value as the array that will be stored, or what is wrong with it."""
+    array = np.asarray(value)
+    if feature.is_visual:
+        return _as_picture(name, feature, array)
+    wanted = np.dtype(feature.dtype)
+    if not np.can_cast(array.dtype, wanted, casting="same_kind"):
+        raise UsageError(f"'{name}' must be {feature.dtype}, got {array.dtype}")
+    if array.shape != feature.shape and not (feature.is_scalar and array.shape == ()):
+        raise UsageError(f"'{name}' must have the shape {feature.shape}, got {array.shape}")
+    return array.astype(wanted).reshape(feature.shape)
+
+
+def _as_picture(name: str, feature: Feature, array: np.ndarray) -> np.ndarray:
+    """A picture as (height, width, 3) bytes, whichever way round its axes were."""
+    height, width = feature.size
+    if array.shape == (3, height, width) and array.shape != (height, width, 3):
+        array = array.transpose(1, 2, 0)
+    if array.shape != (height, width, 3):
+        raise UsageError(f"the picture '{name}' must have the shape {(height, width, 3)}, got {array.shape}")
+    if array.dtype == np.uint8:
+        return np.ascontiguousarray(array)
+    if array.dtype.kind != "f" or array.min() < 0 or array.max() > 1:
+        raise UsageError(f"the picture '{name}' must be uint8, or floats between 0 and 1; got {array.dtype}")
+    return np.ascontiguousarray((array * 255).round().astype(np.uint8))

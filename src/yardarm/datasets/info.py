@@ -1,0 +1,106 @@
+"""`meta/info.json`: what a dataset is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from yardarm.datasets.features import Schema, schema_from_json, schema_to_json
+from yardarm.errors import DatasetFault, UsageError
+from yardarm.files import write_json
+
+__all__ = ["VERSION", "DatasetInfo", "read_info", "write_info"]
+
+VERSION = "v3.0"
+DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetInfo:
+    """Its features and totals, and how its files are laid out."""
+
+    fps: int
+    features: Schema
+    robot_type: str | None = None
+    total_episodes: int = 0
+    total_frames: int = 0
+    total_tasks: int = 0
+    chunks_size: int = 1000
+    data_files_size_in_mb: float = 100
+    video_files_size_in_mb: float = 200
+    codebase_version: str = VERSION
+    data_path: str = DATA_PATH
+    video_path: str | None = VIDEO_PATH
+    splits: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What others wrote there; it is kept."""
+
+    def __post_init__(self) -> None:
+        for name in ("fps", "chunks_size", "data_files_size_in_mb", "video_files_size_in_mb"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                raise UsageError(f"{name} must be a number above 0, got {value!r}")
+
+    @property
+    def video_keys(self) -> tuple[str, ...]:
+        """Features that lie in video files."""
+        return tuple(name for name, feature in self.features.items() if feature.is_video)
+
+    @property
+    def image_keys(self) -> tuple[str, ...]:
+        """Pictures that lie in the table."""
+        return tuple(name for name, feature in self.features.items() if feature.dtype == "image")
+
+    @property
+    def camera_keys(self) -> tuple[str, ...]:
+        """All pictures."""
+        return tuple(name for name, feature in self.features.items() if feature.is_visual)
+
+    def grown(self, episodes: int, frames: int, tasks: int) -> DatasetInfo:
+        """The same with new totals."""
+        return replace(
+            self,
+            total_episodes=episodes,
+            total_frames=frames,
+            total_tasks=tasks,
+            splits={"train": f"0:{episodes}"},
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands on disk."""
+        own = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "more"}
+        own["features"] = schema_to_json(self.features)
+        own["splits"] = dict(self.splits)
+        first = {"codebase_version": own.pop("codebase_version"), "fps": own.pop("fps")}
+        return {**first, **own, **self.more}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> DatasetInfo:
+        """Read it from what stands on disk."""
+        known = {entry.name for entry in fields(cls)} - {"more"}
+        own = {name: value for name, value in content.items() if name in known}
+        own["features"] = schema_from_json(content["features"])
+        own["splits"] = content.get("splits") or {}
+        return cls(**own, more={name: value for name, value in content.items() if name not in known})
+
+
+def read_info(root: Path) -> DatasetInfo:
+    """Read a dataset's `meta/info.json`, or say why it is none."""
+    path = root / "meta" / "info.json"
+    try:
+        return DatasetInfo.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, NotADirectoryError):
+        if not root.exists():
+            raise UsageError(f"there is no dataset {root}") from None
+        raise UsageError(f"{root} is no LeRobot dataset: it has no meta/info.json") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, UsageError) as error:
+        raise DatasetFault(f"{path} is damaged: {error}") from error
+
+
+def write_info(root: Path, info: DatasetInfo) -> None:
+    """Replace a dataset's `meta/info.json`: from then on, what it counts is there."""
+    write_json(root / "meta" / "info.json", info.to_json())

@@ -1,0 +1,47 @@
+"""Where a dataset's files are: numbered within chunks, so that no folder holds too many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from yardarm.datasets.info import DatasetInfo
+
+__all__ = ["MB", "FileSlot", "data_file", "episodes_file", "tasks_file", "video_file"]
+
+MB = 2**20
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FileSlot:
+    """A file's number, and that of its chunk."""
+
+    chunk: int = 0
+    file: int = 0
+
+    def next(self, chunks_size: int) -> FileSlot:
+        """The file after it."""
+        if self.file + 1 < chunks_size:
+            return FileSlot(self.chunk, self.file + 1)
+        return FileSlot(self.chunk + 1, 0)
+
+
+def data_file(root: Path, info: DatasetInfo, slot: FileSlot) -> Path:
+    """A file of frames."""
+    return root / info.data_path.format(chunk_index=slot.chunk, file_index=slot.file)
+
+
+def video_file(root: Path, info: DatasetInfo, key: str, slot: FileSlot) -> Path:
+    """A file of a camera's videos."""
+    assert info.video_path is not None
+    return root / info.video_path.format(video_key=key, chunk_index=slot.chunk, file_index=slot.file)
+
+
+def episodes_file(root: Path, slot: FileSlot) -> Path:
+    """A file of rows about episodes."""
+    return root / "meta" / "episodes" / f"chunk-{slot.chunk:03d}" / f"file-{slot.file:03d}.parquet"
+
+
+def tasks_file(root: Path) -> Path:
+    """The tasks by their numbers."""
+    return root / "meta" / "tasks.parquet"

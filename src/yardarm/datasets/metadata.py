@@ -1,0 +1,101 @@
+"""What is known of a dataset without reading its frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from yardarm.datasets.episodes import Episode, read_episodes
+from yardarm.datasets.features import schema_to_json
+from yardarm.datasets.info import VERSION, DatasetInfo, read_info
+from yardarm.datasets.layout import data_file, video_file
+from yardarm.datasets.statistics import FeatureStats, read_stats
+from yardarm.datasets.tasks import read_tasks
+from yardarm.errors import UsageError
+
+__all__ = ["DatasetMetadata", "read_metadata"]
+
+
+@dataclass
+class DatasetMetadata:
+    """A dataset's description: features, totals, tasks, episodes, statistics."""
+
+    root: Path
+    info: DatasetInfo
+    tasks: tuple[str, ...] = ()
+    episodes: tuple[Episode, ...] = ()
+    stats: dict[str, FeatureStats] = field(default_factory=dict)
+
+    @property
+    def fps(self) -> int:
+        """Frames a second."""
+        return self.info.fps
+
+    @property
+    def features(self) -> dict[str, Any]:
+        """Features as LeRobot describes them: dtype, shape, names."""
+        return schema_to_json(self.info.features)
+
+    @property
+    def robot_type(self) -> str | None:
+        """The robot that was recorded."""
+        return self.info.robot_type
+
+    @property
+    def total_episodes(self) -> int:
+        """How many episodes there are."""
+        return self.info.total_episodes
+
+    @property
+    def total_frames(self) -> int:
+        """How many frames there are."""
+        return self.info.total_frames
+
+    @property
+    def total_tasks(self) -> int:
+        """How many different instructions there are."""
+        return self.info.total_tasks
+
+    @property
+    def camera_keys(self) -> list[str]:
+        """All pictures."""
+        return list(self.info.camera_keys)
+
+    @property
+    def video_keys(self) -> list[str]:
+        """Pictures that lie in video files."""
+        return list(self.info.video_keys)
+
+    @property
+    def image_keys(self) -> list[str]:
+        """Pictures that lie in the table."""
+        return list(self.info.image_keys)
+
+    def get_task_index(self, task: str) -> int | None:
+        """An instruction's number."""
+        return self.tasks.index(task) if task in self.tasks else None
+
+    def data_file(self, episode: Episode) -> Path:
+        """The file that holds an episode's frames."""
+        return data_file(self.root, self.info, episode.data)
+
+    def video_file(self, episode: Episode, key: str) -> Path:
+        """The file that holds an episode's video."""
+        return video_file(self.root, self.info, key, episode.videos[key].slot)
+
+
+def read_metadata(root: Path) -> DatasetMetadata:
+    """Read a dataset's `meta` folder."""
+    info = read_info(root)
+    if info.codebase_version.startswith("v2."):
+        from yardarm.datasets.v2 import read_v2_metadata
+
+        return read_v2_metadata(root)
+    if not info.codebase_version.startswith("v3."):
+        raise UsageError(
+            f"{root} is a dataset of version {info.codebase_version}; this reads {VERSION} and v2.1 "
+            "(LeRobot converts older ones)"
+        )
+    tasks = read_tasks(root) if info.total_tasks else ()
+    return DatasetMetadata(root, info, tasks, read_episodes(root, info), read_stats(root))

@@ -1,0 +1,170 @@
+"""Statistics of features, as LeRobot keeps them: minimum, maximum, mean, deviation, count and five quantiles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from yardarm.datasets.features import Feature, Schema
+from yardarm.errors import DatasetFault
+from yardarm.files import write_json
+
+__all__ = [
+    "IMAGENET",
+    "FeatureStats",
+    "PixelCounts",
+    "Stats",
+    "aggregate",
+    "episode_stats",
+    "read_stats",
+    "write_stats",
+]
+
+FeatureStats = dict[str, np.ndarray]
+Stats = Mapping[str, FeatureStats]
+
+QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
+# What networks that were trained on ImageNet expect of their input.
+IMAGENET = {
+    "mean": np.array([0.485, 0.456, 0.406]).reshape(3, 1, 1),
+    "std": np.array([0.229, 0.224, 0.225]).reshape(3, 1, 1),
+}
+# Larger pictures are counted on a grid of about this many pixels a side.
+PICTURE_SIDE = 150
+
+
+def number_stats(values: np.ndarray) -> FeatureStats:
+    """Of numbers with a row for each frame; quantiles are exact."""
+    array = values.reshape(len(values), -1) if values.ndim == 1 else values
+    array = array.astype(np.float64)
+    quantiles = np.quantile(array, list(QUANTILES.values()), axis=0)
+    return {
+        "min": array.min(axis=0),
+        "max": array.max(axis=0),
+        "mean": array.mean(axis=0),
+        "std": array.std(axis=0),
+        "count": np.array([len(array)]),
+        **dict(zip(QUANTILES, quantiles, strict=True)),
+    }
+
+
+class PixelCounts:
+    """How often each of the 256 values occurs in each colour: all statistics of pictures follow from it, exactly."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros((3, 256), np.int64)
+        self._frames = 0
+
+    def add(self, picture: np.ndarray) -> None:
+        """Count a picture (height, width, 3) of bytes."""
+        step = max(1, max(picture.shape[:2]) // PICTURE_SIDE)
+        grid = picture[::step, ::step].reshape(-1, 3)
+        for colour in range(3):
+            self._counts[colour] += np.bincount(grid[:, colour], minlength=256)
+        self._frames += 1
+
+    def stats(self) -> FeatureStats:
+        """Between 0 and 1, in the shape (3, 1, 1)."""
+        values = np.arange(256) / 255
+        total = self._counts.sum(axis=1, keepdims=True)
+        mean = (self._counts @ values) / total[:, 0]
+        deviation = np.sqrt(np.maximum((self._counts @ values**2) / total[:, 0] - mean**2, 0))
+        below = self._counts.cumsum(axis=1)
+        found = {
+            "min": values[(self._counts > 0).argmax(axis=1)],
+            "max": values[255 - (self._counts[:, ::-1] > 0).argmax(axis=1)],
+            "mean": mean,
+            "std": deviation,
+            **{name: values[(below >= share * total).argmax(axis=1)] for name, share in QUANTILES.items()},
+        }
+        return {**{name: own.reshape(3, 1, 1) for name, own in found.items()}, "count": np.array([self._frames])}
+
+
+def episode_stats(
+    schema: Schema, columns: Mapping[str, np.ndarray], pictures: Mapping[str, PixelCounts]
+) -> dict[str, FeatureStats]:
+    """Statistics of an episode's frames."""
+    stats = {name: number_stats(columns[name]) for name, feature in schema.items() if feature.is_numeric}
+    return {**stats, **{name: counts.stats() for name, counts in pictures.items()}}
+
+
+def aggregate(parts: Sequence[Stats]) -> dict[str, FeatureStats]:
+    """Statistics over several episodes or datasets, from theirs: exact but for the quantiles.
+
+    Quantiles are those of the mixture, with each part's distribution taken as straight lines between its own.
+    """
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: _together([part[name] for part in parts if name in part]) for name in names}
+
+
+def _together(parts: Sequence[FeatureStats]) -> FeatureStats:
+    counts = np.array([float(part["count"].reshape(-1)[0]) for part in parts])
+    weights = (counts / counts.sum()).reshape(-1, *[1] * np.ndim(parts[0]["mean"]))
+    means = np.stack([part["mean"] for part in parts])
+    deviations = np.stack([part["std"] for part in parts])
+    mean = (means * weights).sum(axis=0)
+    found = {
+        "min": np.min([part["min"] for part in parts], axis=0),
+        "max": np.max([part["max"] for part in parts], axis=0),
+        "mean": mean,
+        "std": np.sqrt(((deviations**2 + (means - mean) ** 2) * weights).sum(axis=0)),
+        "count": np.array([int(counts.sum())]),
+    }
+    if all(name in part for part in parts for name in QUANTILES):
+        found.update(_mixed_quantiles(parts, weights.reshape(-1)))
+    return found
+
+
+def _mixed_quantiles(parts: Sequence[FeatureStats], weights: np.ndarray) -> FeatureStats:
+    """Quantiles of the mixture of the parts' distributions, number by number."""
+    shares = np.array([0.0, *QUANTILES.values(), 1.0])
+    known = np.stack([[part[name] for name in ("min", *QUANTILES, "max")] for part in parts])  # part, share, *shape
+    shape = known.shape[2:]
+    known = np.maximum.accumulate(known.reshape(len(parts), len(shares), -1), axis=1)
+    found = np.empty((len(QUANTILES), known.shape[2]))
+    for number in range(known.shape[2]):
+        own = known[:, :, number]
+        places = np.unique(own)
+        # A value that many frames have is a step: its share counts from the value on.
+        below = sum(
+            weight * np.array([np.interp(place, part, shares) if place < part[-1] else 1.0 for place in places])
+            for weight, part in zip(weights, own, strict=True)
+        )
+        found[:, number] = np.interp(list(QUANTILES.values()), below, places)
+    return dict(zip(QUANTILES, found.reshape(len(QUANTILES), *shape), strict=True))
+
+
+def read_stats(root: Path) -> dict[str, FeatureStats]:
+    """A dataset's `meta/stats.json`; empty if there is none."""
+    path = root / "meta" / "stats.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            feature: {kind: np.atleast_1d(np.asarray(value)) for kind, value in own.items()}
+            for feature, own in content.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (ValueError, AttributeError, OSError) as error:
+        raise DatasetFault(f"{path} is damaged: {error}; `yardarm dataset recompute-stats` writes it again") from error
+
+
+def write_stats(root: Path, stats: Stats) -> None:
+    """Replace a dataset's `meta/stats.json`."""
+    content = {
+        feature: {kind: np.asarray(value).tolist() for kind, value in own.items()} for feature, own in stats.items()
+    }
+    write_json(root / "meta" / "stats.json", content)
+
+
+def pictures_of(schema: Mapping[str, Feature]) -> dict[str, PixelCounts]:
+    """A count for each camera."""
+    return {name: PixelCounts() for name, feature in schema.items() if feature.is_visual}
+
+
+def exact_stats(columns: Iterable[tuple[str, np.ndarray]]) -> dict[str, FeatureStats]:
+    """Statistics of whole columns."""
+    return {name: number_stats(values) for name, values in columns}

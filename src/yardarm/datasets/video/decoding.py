@@ -1,0 +1,211 @@
+"""Decodes the frames that are asked for, and as few others as possible."""
+
+from __future__ import annotations
+
+import bisect
+import importlib.util
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import av
+import numpy as np
+
+from yardarm.datasets.video.joining import open_video
+from yardarm.errors import DatasetFault, SetupError, UsageError, nearest, one_line
+
+__all__ = ["VIDEO_BACKENDS", "VideoReaders", "default_backend"]
+
+VIDEO_BACKENDS = ("pyav", "torchcodec")
+# An open decoder holds some megabytes.
+MOST_OPEN = 32
+
+
+class VideoReader(Protocol):
+    """An open video file."""
+
+    def frames_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
+        """The frames at these times, as (n, height, width, 3) bytes."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+def default_backend() -> str:
+    """PyAV: it is always there, and needs no library of the system's."""
+    return "pyav"
+
+
+class PyAVReader:
+    """A video file that stays open: a frame costs its decoding, not that of the file's head."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._container = open_video(path)
+        self._stream = self._container.streams.video[0]
+        # One thread: there are many workers, and with key frames this close there is nothing to share between threads.
+        self._stream.codec_context.thread_count = 1
+        self._base = self._stream.time_base
+        self._keys = [entry.timestamp for entry in self._stream.index_entries if entry.is_keyframe]
+        self._decoded: Iterator[Any] | None = None
+        self._last: Any = None
+
+    def frames_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
+        """Decode each needed frame once, in the order of time, whatever order they are asked for in."""
+        found: dict[float, np.ndarray] = {}
+        slack = tolerance_s / float(self._base)
+        wanted = [second / float(self._base) for second in seconds]
+        for pts in sorted(set(wanted)):
+            frame = self._reach(pts, slack)
+            found[pts] = frame.to_ndarray(format="rgb24")
+        return np.stack([found[pts] for pts in wanted])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._decoded = None
+        self._container.close()
+
+    def _reach(self, pts: float, slack: float) -> Any:
+        """Decode forward to the frame that is shown at this time."""
+        before = self._last
+        try:
+            if not self._is_ahead(pts, slack):
+                self._seek(pts, slack)
+            while self._last.pts < pts - slack:
+                before = self._last
+                self._last = next(self._decoded)  # type: ignore[arg-type]
+        except StopIteration:
+            self._decoded = None
+            raise self._no_frame(pts, before) from None
+        except (av.FFmpegError, OSError) as error:
+            self._decoded = None
+            where = float(pts * self._base)
+            raise DatasetFault(f"{self._path} is damaged at {where:.3f} s: {one_line(error)}") from error
+        if self._last.pts > pts + slack:
+            raise self._no_frame(pts, self._last)
+        return self._last
+
+    def _seek(self, pts: float, slack: float) -> None:
+        """Go to the last key frame that is shown no later than this."""
+        key = bisect.bisect_right(self._keys, pts + slack) - 1
+        while True:
+            target = self._keys[key] if key >= 0 else 0
+            self._container.seek(target, stream=self._stream, backward=True)
+            self._decoded = self._container.decode(self._stream)
+            self._last = next(self._decoded)
+            # The index knows when a key frame is decoded; where frames are reordered, it is shown later than that.
+            if self._last.pts <= pts + slack or key <= 0:
+                return
+            key -= 1
+
+    def _is_ahead(self, pts: float, slack: float) -> bool:
+        """Whether decoding on is the shortest way: no key frame lies between here and there."""
+        if self._decoded is None or self._last is None or self._last.pts > pts + slack:
+            return False
+        key = bisect.bisect_right(self._keys, pts + slack) - 1
+        return key < 0 or self._keys[key] <= self._last.pts
+
+    def _no_frame(self, pts: float, nearest_frame: Any) -> DatasetFault:
+        near = "" if nearest_frame is None else f"; the nearest decoded one is at {float(nearest_frame.time):.4f} s"
+        return DatasetFault(
+            f"{self._path} has no frame at {float(pts * self._base):.4f} s within the tolerance{near}. "
+            "The video is cut short, or its timestamps do not fit the data"
+        )
+
+
+class TorchcodecReader:
+    """A video file read by torchcodec."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            from torchcodec.decoders import VideoDecoder
+        except Exception as error:  # a library of the system's may be missing as well
+            raise SetupError(
+                f"the video backend torchcodec cannot be used ({one_line(error)}); use pyav, or install it"
+            ) from error
+        if not path.exists():
+            raise DatasetFault(f"{path} is missing; the dataset is incomplete")
+        self._path = path
+        try:
+            self._decoder = VideoDecoder(
+                str(path), dimension_order="NHWC", num_ffmpeg_threads=1, seek_mode="approximate"
+            )
+        except (RuntimeError, ValueError) as error:
+            raise DatasetFault(f"{path} is damaged or cut short: {one_line(error)}") from error
+        self._rate = self._decoder.metadata.average_fps
+
+    def frames_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
+        """The frames whose numbers follow from the times."""
+        numbers = [round(second * self._rate) for second in seconds]
+        try:
+            batch = self._decoder.get_frames_at(numbers)
+        except (RuntimeError, IndexError, ValueError) as error:
+            raise DatasetFault(f"{self._path} has no frame at {min(seconds):.4f} s: {one_line(error)}") from error
+        for second, shown in zip(seconds, batch.pts_seconds.tolist(), strict=True):
+            if abs(second - shown) > tolerance_s:
+                raise DatasetFault(
+                    f"{self._path} has no frame at {second:.4f} s within the tolerance; the nearest is at {shown:.4f} s"
+                )
+        return batch.data.numpy()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        del self._decoder
+
+
+READERS: dict[str, Callable[[Path], VideoReader]] = {"pyav": PyAVReader, "torchcodec": TorchcodecReader}
+
+
+class VideoReaders:
+    """The open videos of a process, the least used of which are closed. Safe over threads, forks and pickling."""
+
+    def __init__(self, backend: str | None = None, most_open: int = MOST_OPEN) -> None:
+        self.backend = backend or default_backend()
+        if self.backend not in READERS:
+            raise UsageError(
+                f"unknown video backend '{self.backend}'{nearest(self.backend, READERS)} {', '.join(READERS)}"
+            )
+        if self.backend == "torchcodec" and importlib.util.find_spec("torchcodec") is None:
+            raise SetupError(
+                "the video backend torchcodec is not installed: `pip install 'torchcodec<0.14'`, or use pyav"
+            )
+        self._most_open = most_open
+        self._start()
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._open: OrderedDict[Path, VideoReader] = OrderedDict()
+
+    def frames_at(self, path: Path, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
+        """The frames of a video at these times, as (n, height, width, 3) bytes."""
+        if self._process != os.getpid():
+            # A decoder that was forked shares its file's position and lacks its threads: it can only be left alone.
+            self._inherited = self._open
+            self._start()
+        with self._lock:
+            reader = self._open.pop(path, None) or READERS[self.backend](path)
+            try:
+                frames = reader.frames_at(seconds, tolerance_s)
+            except BaseException:
+                reader.close()
+                raise
+            self._open[path] = reader
+            while len(self._open) > self._most_open:
+                self._open.popitem(last=False)[1].close()
+        return frames
+
+    def close(self) -> None:
+        """Close all videos."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"backend": self.backend, "_most_open": self._most_open}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()

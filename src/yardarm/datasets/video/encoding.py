@@ -1,0 +1,175 @@
+"""Encodes frames to MP4 while more of them come."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+
+from yardarm.datasets.statistics import FeatureStats, PixelCounts
+from yardarm.errors import DatasetFault, UsageError, nearest, one_line
+
+__all__ = ["BackgroundEncoder", "VideoEncoding", "video_info"]
+
+CODECS = {"libsvtav1": "av1", "h264": "h264", "hevc": "hevc"}
+ENCODERS = {"libsvtav1": "libsvtav1", "h264": "libx264", "hevc": "libx265"}
+# So many frames may wait for the encoder before `add` waits for it: memory stays flat.
+MOST_WAITING = 64
+# SVT-AV1 writes about itself to the terminal unless told not to, once for each video.
+os.environ.setdefault("SVT_LOG", "1")
+
+
+@dataclass(frozen=True, slots=True)
+class VideoEncoding:
+    """How videos are encoded. A key frame every second frame makes any frame quick to reach."""
+
+    vcodec: str = "libsvtav1"
+    pix_fmt: str = "yuv420p"
+    g: int = 2
+    crf: int = 30
+    preset: str = ""
+    """The codec's own word for fast or small; empty: fast."""
+    extra_options: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.vcodec not in CODECS:
+            raise UsageError(f"unknown video codec '{self.vcodec}'{nearest(self.vcodec, CODECS)} {', '.join(CODECS)}")
+        if self.pix_fmt not in ("yuv420p", "yuv444p"):
+            raise UsageError(f"unknown pixel format '{self.pix_fmt}'; yuv420p or yuv444p")
+        if self.g < 1:
+            raise UsageError(f"g (frames from key frame to key frame) must be at least 1, got {self.g}")
+        if not 0 <= self.crf <= 63:
+            raise UsageError(f"crf (0: best, largest) must lie between 0 and 63, got {self.crf}")
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What the encoder is told."""
+        preset = self.preset or ("12" if self.vcodec == "libsvtav1" else "veryfast")
+        quiet = {"x265-params": "log-level=error"} if self.vcodec == "hevc" else {}
+        return {"g": str(self.g), "crf": str(self.crf), "preset": preset, **quiet, **self.extra_options}
+
+    def open(self, path: Path, fps: Fraction, height: int, width: int) -> tuple[Any, Any]:
+        """A new file and its video stream."""
+        container = av.open(str(path), "w")
+        stream: Any = container.add_stream(ENCODERS[self.vcodec], rate=fps, options=self.options)
+        stream.width, stream.height, stream.pix_fmt = width, height, self.pix_fmt
+        return container, stream
+
+    def describe(self, fps: int, height: int, width: int) -> dict[str, Any]:
+        """What `info.json` says of a video feature, in LeRobot's words."""
+        return {
+            "video.height": height,
+            "video.width": width,
+            "video.codec": CODECS[self.vcodec],
+            "video.pix_fmt": self.pix_fmt,
+            "video.fps": fps,
+            "video.channels": 3,
+            "has_audio": False,
+            "video.g": self.g,
+            "video.crf": self.crf,
+            "video.preset": self.options["preset"],
+            "video.fast_decode": 0,
+            "video.video_backend": "pyav",
+            "video.extra_options": dict(self.extra_options),
+            "is_depth_map": False,
+        }
+
+
+def video_info(path: Path) -> dict[str, Any]:
+    """What can be told of a video from its file."""
+    try:
+        with av.open(str(path)) as container:
+            stream = container.streams.video[0]
+            codec = stream.codec_context
+            return {
+                "video.height": codec.height,
+                "video.width": codec.width,
+                "video.codec": "av1" if "av1" in codec.name or "dav1d" in codec.name else codec.name,
+                "video.pix_fmt": codec.pix_fmt,
+                "video.fps": _whole(stream.average_rate),
+                "video.channels": 3,
+                "has_audio": bool(container.streams.audio),
+                "is_depth_map": False,
+            }
+    except (av.FFmpegError, IndexError) as error:
+        raise DatasetFault(f"{path} is damaged or no video: {one_line(error)}") from error
+
+
+def _whole(rate: Fraction | None) -> int | float | None:
+    if rate is None:
+        return None
+    return int(rate) if rate.denominator == 1 else float(rate)
+
+
+class BackgroundEncoder:
+    """One episode of one camera: a thread encodes and counts frames while the next are made."""
+
+    def __init__(self, path: Path, fps: int, encoding: VideoEncoding, count_pixels: bool = True) -> None:
+        self.path = path
+        self.frames = 0
+        self._fps = Fraction(fps).limit_denominator(1001)
+        self._encoding = encoding
+        self._counts = PixelCounts() if count_pixels else None
+        self._waiting: queue.Queue[np.ndarray | None] = queue.Queue(MOST_WAITING)
+        self._error: BaseException | None = None
+        self._dropped = False
+        self._thread = threading.Thread(target=self._work, name=f"encode {path.name}", daemon=True)
+        self._thread.start()
+
+    def add(self, frame: np.ndarray) -> None:
+        """Append a frame (height, width, 3) of bytes, which must not change any more."""
+        self._raise()
+        self._waiting.put(frame)
+        self.frames += 1
+
+    def finish(self) -> FeatureStats | None:
+        """Wait for the last frame; the file is complete then. Returns the pixels' statistics."""
+        self._waiting.put(None)
+        self._thread.join()
+        self._raise()
+        return self._counts.stats() if self._counts else None
+
+    def drop(self) -> None:
+        """Stop, and leave no file."""
+        self._dropped = True
+        self._waiting.put(None)
+        self._thread.join()
+        self.path.unlink(missing_ok=True)
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise DatasetFault(f"{self.path} cannot be encoded: {one_line(self._error)}") from self._error
+
+    def _work(self) -> None:
+        try:
+            self._encode()
+        except BaseException as error:
+            self._error = error
+            while self._waiting.get() is not None:  # whoever adds must not wait for a thread that has ended
+                pass
+
+    def _encode(self) -> None:
+        container: Any = None
+        stream: Any = None
+        try:
+            while (frame := self._waiting.get()) is not None:
+                if self._dropped:
+                    continue
+                if container is None:
+                    container, stream = self._encoding.open(self.path, self._fps, *frame.shape[:2])
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+                if self._counts is not None:
+                    self._counts.add(frame)
+            if container is not None and not self._dropped:
+                container.mux(stream.encode())
+        finally:
+            if container is not None:
+                container.close()

@@ -1,0 +1,119 @@
+"""Puts pieces of videos one after the other without encoding anything anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+
+from yardarm.errors import DatasetFault, one_line
+from yardarm.files import beside, sync_folder
+
+__all__ = ["Segment", "can_be_copied", "join_segments", "kind_of_video"]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """An episode's frames in a video file."""
+
+    path: Path
+    start_s: float
+    frames: int
+
+
+def join_segments(segments: Sequence[Segment], path: Path, fps: int) -> None:
+    """Write the segments' packets to one file, one after the other; the file appears when it is complete.
+
+    All must be of one kind (`kind_of_video`) and begin with a key frame (`can_be_copied`).
+    """
+    temporary = beside(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with av.open(str(temporary), "w") as output:
+            stream, before = None, 0
+            for segment in segments:
+                with open_video(segment.path) as container:
+                    if stream is None:
+                        stream = output.add_stream_from_template(container.streams.video[0], opaque=True)
+                        stream.time_base = container.streams.video[0].time_base
+                    _copy(container, segment, output, stream, Fraction(before) / Fraction(fps))
+                before += segment.frames
+        sync_file(temporary)
+        temporary.replace(path)
+    except av.FFmpegError as error:
+        raise DatasetFault(f"{path} cannot be joined from {len(segments)} videos: {one_line(error)}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def _copy(container: Any, segment: Segment, output: Any, stream: Any, at_s: Fraction) -> None:
+    packets = list(_packets(container, segment))
+    if len(packets) != segment.frames:
+        raise DatasetFault(
+            f"{segment.path} has {len(packets)} of the {segment.frames} frames from {segment.start_s:.3f} s on; "
+            "it is damaged or cut short"
+        )
+    base = packets[0].time_base
+    first = packets[0].pts
+    for packet in packets:
+        packet.pts = round(((packet.pts - first) * base + at_s) / stream.time_base)
+        packet.dts = round(((packet.dts - first) * base + at_s) / stream.time_base)
+        packet.time_base = stream.time_base
+        packet.stream = stream
+        output.mux(packet)
+
+
+def _packets(container: Any, segment: Segment) -> Iterator[Any]:
+    """The segment's packets in the order in which they are decoded."""
+    stream = container.streams.video[0]
+    rate, base = stream.average_rate, stream.time_base
+    first = round(segment.start_s / base)
+    half = round(Fraction(1, 2) / rate / base)
+    after = first + round(segment.frames / rate / base) - half
+    container.seek(first, stream=stream, backward=True)
+    found = 0
+    for packet in container.demux(stream):
+        if packet.pts is None or packet.pts < first - half or packet.pts >= after:
+            continue
+        yield packet
+        found += 1
+        if found == segment.frames:
+            return
+
+
+def can_be_copied(segment: Segment) -> bool:
+    """Whether it begins with a key frame, and shows nothing before it."""
+    with open_video(segment.path) as container:
+        packets = list(_packets(container, segment))
+        return bool(packets) and packets[0].is_keyframe and packets[0].pts == min(packet.pts for packet in packets)
+
+
+def kind_of_video(path: Path) -> tuple[Any, ...]:
+    """What must be equal for two videos to be joined."""
+    with open_video(path) as container:
+        codec = container.streams.video[0].codec_context
+        return codec.name, codec.width, codec.height, codec.pix_fmt, codec.extradata
+
+
+def open_video(path: Path) -> Any:
+    """Open a video, or say that it is missing or damaged."""
+    try:
+        container = av.open(str(path))
+    except FileNotFoundError:
+        raise DatasetFault(f"{path} is missing; the dataset is incomplete") from None
+    except (av.FFmpegError, OSError) as error:
+        raise DatasetFault(f"{path} is damaged or cut short: {one_line(error)}") from error
+    if not container.streams.video:
+        container.close()
+        raise DatasetFault(f"{path} has no video in it")
+    return container
+
+
+def sync_file(path: Path) -> None:
+    """Have the disk know a file's content."""
+    sync_folder(path)

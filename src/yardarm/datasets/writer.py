@@ -1,0 +1,299 @@
+"""Writes datasets episode by episode: what was saved stays readable, whatever happens to the writer."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+
+from yardarm.datasets.arrow import arrow_schema, frames_table, read_table, write_row_groups
+from yardarm.datasets.draft import EpisodeDraft
+from yardarm.datasets.episodes import Episode, VideoPlace, read_episode_stats, write_episodes
+from yardarm.datasets.features import INDEX_FEATURES, check_features
+from yardarm.datasets.info import DatasetInfo, write_info
+from yardarm.datasets.layout import MB, FileSlot, data_file, episodes_file, video_file
+from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+from yardarm.datasets.statistics import Stats, aggregate, number_stats, write_stats
+from yardarm.datasets.tasks import write_tasks
+from yardarm.datasets.video import Segment, VideoEncoding, join_segments, kind_of_video
+from yardarm.errors import UsageError
+
+__all__ = ["DatasetWriter"]
+
+# A file that grows is written anew with each episode, so that it is complete at any moment. Files grow to these sizes
+# only, or to the limits that `info.json` names if those are smaller, so that this stays cheap.
+GROWING_DATA = 8 * MB
+GROWING_VIDEO = 32 * MB
+GROWING_ROWS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _GrowingData:
+    """The data file that the next episode may still join."""
+
+    slot: FileSlot
+    tables: tuple[pa.Table, ...] = ()
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _GrowingVideo:
+    """The video file that the next episode may still join."""
+
+    slot: FileSlot
+    frames: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _GrowingRows:
+    """The file of rows about episodes that the next episode may still join."""
+
+    slot: FileSlot
+    rows: tuple[tuple[Episode, Stats], ...] = ()
+
+
+class DatasetWriter:
+    """A dataset that grows. An episode is there when `save_episode` returns, and not before.
+
+    Every file is replaced as a whole, and `info.json`, which says how many episodes there are, comes last: a writer
+    that is killed at any moment leaves the episodes that it had saved, for any reader.
+    """
+
+    def __init__(self, meta: DatasetMetadata, encoding: VideoEncoding | None = None) -> None:
+        self.meta = meta
+        self._encoding = encoding or VideoEncoding()
+        self._lock = _locked(meta.root)
+        self._draft: EpisodeDraft | None = None
+        self._data = _GrowingData(FileSlot())
+        self._videos = {key: _GrowingVideo(FileSlot()) for key in meta.info.video_keys}
+        self._rows = _GrowingRows(FileSlot())
+
+    @classmethod
+    def create(cls, root: Path | str, info: DatasetInfo, encoding: VideoEncoding | None = None) -> DatasetWriter:
+        """Begin a new dataset in a folder that is not there yet."""
+        root = Path(root)
+        check_features(info.features)
+        encoding = encoding or VideoEncoding()
+        features = {
+            name: feature.with_info(encoding.describe(info.fps, *feature.size)) if feature.is_video else feature
+            for name, feature in info.features.items()
+        }
+        info = replace(info, features={**features, **INDEX_FEATURES})
+        try:
+            root.mkdir(parents=True)
+        except FileExistsError:
+            if not root.is_dir() or any(root.iterdir()):
+                raise UsageError(
+                    f"{root} is there already; choose another folder, or go on with it by `resume`"
+                ) from None
+        write_info(root, info)
+        return cls(DatasetMetadata(root, info), encoding)
+
+    @classmethod
+    def resume(cls, root: Path | str, encoding: VideoEncoding | None = None) -> DatasetWriter:
+        """Go on with a dataset, after its last complete episode."""
+        meta = read_metadata(Path(root))
+        if not meta.info.codebase_version.startswith("v3."):
+            raise UsageError(f"{root} is of version {meta.info.codebase_version}; `yardarm dataset convert` it first")
+        writer = cls(meta, encoding)
+        try:
+            writer._pick_up()
+        except BaseException:
+            writer.finalize()
+            raise
+        return writer
+
+    @property
+    def root(self) -> Path:
+        """The dataset's folder."""
+        return self.meta.root
+
+    @property
+    def num_episodes(self) -> int:
+        """How many episodes are saved."""
+        return self.meta.total_episodes
+
+    @property
+    def num_frames(self) -> int:
+        """How many frames are saved."""
+        return self.meta.total_frames
+
+    def add_frame(self, frame: Mapping[str, Any]) -> None:
+        """Append a frame to the current episode: a value for each feature, and the instruction as "task"."""
+        if self._draft is None:
+            self._draft = self.draft()
+        self._draft.add_frame(frame)
+
+    def save_episode(self) -> Episode:
+        """Make the current episode part of the dataset."""
+        if self._draft is None or not len(self._draft):
+            raise UsageError("an episode without frames cannot be saved; add_frame comes first")
+        draft, self._draft = self._draft, None
+        return self.save(draft)
+
+    def clear_episode_buffer(self) -> None:
+        """Throw the current episode away."""
+        if self._draft is not None:
+            self._draft.close()
+            self._draft = None
+
+    def finalize(self) -> None:
+        """Let go of the dataset. It is complete without; an episode that was not saved is thrown away."""
+        self.clear_episode_buffer()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> DatasetWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.finalize()
+
+    def draft(self) -> EpisodeDraft:
+        """Begin an episode of its own, beside others; `save` makes it part of the dataset."""
+        if self._lock < 0:
+            raise UsageError(f"the writer of {self.root} is closed; `resume` opens another")
+        return EpisodeDraft(self.root, self.meta.info, self._encoding)
+
+    def save(self, draft: EpisodeDraft) -> Episode:
+        """Make an episode part of the dataset, as the next one."""
+        try:
+            return self._save(draft)
+        finally:
+            draft.close()
+
+    def _save(self, draft: EpisodeDraft) -> Episode:
+        meta, info, length = self.meta, self.meta.info, len(draft)
+        tasks = tuple(dict.fromkeys((*meta.tasks, *draft.tasks)))
+        videos = draft.finish_videos()
+        columns = {**draft.columns(), **self._index_columns(draft.tasks, tasks)}
+        stats = {**draft.stats(columns), **{name: number_stats(columns[name]) for name in INDEX_FEATURES}}
+        start = info.total_frames
+
+        data = self._write_data(frames_table(info.features, columns))
+        grown = {key: self._write_video(key, path, length) for key, path in videos.items()}
+        places = {
+            key: VideoPlace(own.slot, (own.frames - length) / info.fps, own.frames / info.fps)
+            for key, own in grown.items()
+        }
+        own_tasks = tuple(dict.fromkeys(draft.tasks))
+        episode = Episode(info.total_episodes, own_tasks, start, start + length, data.slot, places)
+        if tasks != meta.tasks:
+            write_tasks(self.root, tasks)
+        rows = self._write_row(episode, stats)
+        whole = aggregate([meta.stats, stats]) if meta.stats else stats
+        write_stats(self.root, whole)
+        info = info.grown(info.total_episodes + 1, start + length, len(tasks))
+        write_info(self.root, info)  # from here on, the episode is there
+
+        self._data, self._rows, self._videos = data, rows, {**self._videos, **grown}
+        self.meta = DatasetMetadata(self.root, info, tasks, (*meta.episodes, episode), whole)
+        return episode
+
+    def _index_columns(self, own: Sequence[str], tasks: Sequence[str]) -> dict[str, np.ndarray]:
+        info, frames = self.meta.info, np.arange(len(own))
+        return {
+            "timestamp": (frames / info.fps).astype(np.float32),
+            "frame_index": frames,
+            "episode_index": np.full(len(own), info.total_episodes),
+            "index": info.total_frames + frames,
+            "task_index": np.array([tasks.index(task) for task in own]),
+        }
+
+    def _write_data(self, table: pa.Table) -> _GrowingData:
+        info, growing = self.meta.info, self._data
+        limit = min(info.data_files_size_in_mb * MB, GROWING_DATA)
+        if growing.tables and growing.size + table.nbytes > limit:
+            growing = _GrowingData(growing.slot.next(info.chunks_size))
+        tables = (*growing.tables, table)
+        path = data_file(self.root, info, growing.slot)
+        write_row_groups(path, table.schema, tables)
+        return _GrowingData(growing.slot, tables, path.stat().st_size)
+
+    def _write_video(self, key: str, path: Path, length: int) -> _GrowingVideo:
+        info, growing = self.meta.info, self._videos[key]
+        limit = min(info.video_files_size_in_mb * MB, GROWING_VIDEO)
+        target = video_file(self.root, info, key, growing.slot)
+        if growing.frames and (
+            growing.size + path.stat().st_size > limit or kind_of_video(target) != kind_of_video(path)
+        ):
+            growing = _GrowingVideo(growing.slot.next(info.chunks_size))
+            target = video_file(self.root, info, key, growing.slot)
+        before = [Segment(target, 0.0, growing.frames)] if growing.frames else []
+        join_segments([*before, Segment(path, 0.0, length)], target, info.fps)
+        return _GrowingVideo(growing.slot, growing.frames + length, target.stat().st_size)
+
+    def _write_row(self, episode: Episode, stats: Stats) -> _GrowingRows:
+        growing = self._rows
+        if len(growing.rows) >= GROWING_ROWS:
+            growing = _GrowingRows(growing.slot.next(self.meta.info.chunks_size))
+        rows = (*growing.rows, (replace(episode, row=growing.slot), stats))
+        write_episodes(self.root, growing.slot, rows)
+        return _GrowingRows(growing.slot, rows)
+
+    def _pick_up(self) -> None:
+        """Find the files that may still grow, and remove what a writer that was killed left beyond the last episode."""
+        meta, info = self.meta, self.meta.info
+        self._sweep()
+        if not meta.episodes:
+            return
+        last = meta.episodes[-1]
+        self._data = self._growing_data(last)
+        self._rows = self._growing_rows(last)
+        for key in info.video_keys:
+            slot = last.videos[key].slot
+            size = video_file(self.root, info, key, slot).stat().st_size
+            frames = sum(episode.length for episode in meta.episodes if episode.videos[key].slot == slot)
+            self._videos[key] = _GrowingVideo(slot, frames, size)
+
+    def _growing_data(self, last: Episode) -> _GrowingData:
+        path = self.meta.data_file(last)
+        slot, size = last.data, path.stat().st_size
+        if size > GROWING_DATA:  # another's large file is not taken into memory, but left as it is
+            return _GrowingData(slot.next(self.meta.info.chunks_size))
+        table = read_table(path)
+        tables = []
+        for episode in self.meta.episodes:
+            if episode.data == slot:
+                rows = table.filter(pa.compute.equal(table["episode_index"], episode.index))
+                tables.append(rows.select(arrow_schema(self.meta.info.features).names))
+        return _GrowingData(slot, tuple(tables), size)
+
+    def _growing_rows(self, last: Episode) -> _GrowingRows:
+        known = {episode.index: episode for episode in self.meta.episodes if episode.row == last.row}
+        if len(known) >= GROWING_ROWS:
+            return _GrowingRows(last.row.next(self.meta.info.chunks_size))
+        stats = dict(read_episode_stats(self.root, self.meta.info))
+        return _GrowingRows(last.row, tuple((episode, stats[index]) for index, episode in sorted(known.items())))
+
+    def _sweep(self) -> None:
+        meta, info = self.meta, self.meta.info
+        known = {episodes_file(self.root, episode.row) for episode in meta.episodes}
+        known |= {meta.data_file(episode) for episode in meta.episodes}
+        known |= {meta.video_file(episode, key) for key in info.video_keys for episode in meta.episodes}
+        folders = [self.root / "data", self.root / "meta" / "episodes", self.root / "videos"]
+        found = [path for folder in folders for path in folder.glob("**/*") if path.is_file()]
+        leftovers = [path for path in found if path not in known and path.suffix in (".parquet", ".mp4")]
+        drafts = self.root.glob(".draft-*.mp4")
+        for path in (*leftovers, *drafts):
+            path.unlink(missing_ok=True)
+
+
+def _locked(root: Path) -> int:
+    """Take the dataset for this writer, as long as the process lives."""
+    descriptor = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise UsageError(f"{root} is being written by another process; wait for it, or choose another folder") from None
+    return descriptor
