@@ -22,11 +22,14 @@ class HubFiles:
     repo_id: str
     revision: str | None
     kind: str
-    """What it should be, for messages: a checkpoint, an environment."""
+    """What it should be, for messages: a checkpoint, an environment, a dataset."""
     must_have: str
     """The file without which it is none."""
     allow: tuple[str, ...]
     ignore: tuple[str, ...] = ()
+    repo_type: str = "model"
+    cache: Path | None = None
+    """Where it is kept, if not in the Hub's usual cache."""
 
 
 def download(files: HubFiles) -> Path:
@@ -44,7 +47,9 @@ def download(files: HubFiles) -> Path:
         refusal = _refusal(files)
         path = snapshot_download(
             files.repo_id,
+            repo_type=files.repo_type,
             revision=files.revision,
+            cache_dir=files.cache,
             local_files_only=refusal is not None,
             allow_patterns=list(files.allow),
             ignore_patterns=list(files.ignore),
@@ -71,7 +76,9 @@ def _refusal(files: HubFiles) -> BaseException | None:
     from huggingface_hub.errors import HTTPError, RevisionNotFoundError
 
     try:
-        info = HfApi().model_info(files.repo_id, revision=files.revision, timeout=HF_HUB_ETAG_TIMEOUT)
+        info = HfApi().repo_info(
+            files.repo_id, repo_type=files.repo_type, revision=files.revision, timeout=HF_HUB_ETAG_TIMEOUT
+        )
     except RevisionNotFoundError:  # the cache may have what was deleted since
         raise
     except (HTTPError, OSError) as error:
@@ -105,7 +112,7 @@ def _explained(error: BaseException, files: HubFiles) -> UsageError:
             return UsageError(f"{repo_id} on the Hub is gated: accept its terms there, then `hf auth login`")
         case RepositoryNotFoundError():
             return UsageError(
-                f"there is no folder '{repo_id}' here, and no such model on the Hub; "
+                f"there is no folder '{repo_id}' here, and no such {files.repo_type} on the Hub; "
                 "if it is private, log in with `hf auth login`"
             )
         case RevisionNotFoundError():

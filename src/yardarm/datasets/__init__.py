@@ -10,28 +10,45 @@ from yardarm.datasets.episodes import Episode, VideoPlace
 from yardarm.datasets.features import INDEX_FEATURES, Feature
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+from yardarm.datasets.transforms import ImageTransformConfig, ImageTransformsConfig
 from yardarm.datasets.video import VideoEncoding
 from yardarm.datasets.writer import DatasetWriter
 
 if TYPE_CHECKING:
     from yardarm.datasets.dataset import LeRobotDataset
+    from yardarm.datasets.joined import MultiLeRobotDataset
+    from yardarm.datasets.loading import DatasetLoader
+    from yardarm.datasets.streaming import StreamingLeRobotDataset
+    from yardarm.datasets.transforms import ImageTransforms
 
 __all__ = [
     "INDEX_FEATURES",
     "DatasetInfo",
+    "DatasetLoader",
     "DatasetMetadata",
     "DatasetWriter",
     "Episode",
     "EpisodeDraft",
     "Feature",
+    "ImageTransformConfig",
+    "ImageTransforms",
+    "ImageTransformsConfig",
     "LeRobotDataset",
+    "MultiLeRobotDataset",
+    "StreamingLeRobotDataset",
     "VideoEncoding",
     "VideoPlace",
     "read_metadata",
 ]
 
 # Reading for training needs torch, which takes a second to import: recording and editing do without.
-WITH_TORCH = {"LeRobotDataset": "dataset"}
+WITH_TORCH = {
+    "DatasetLoader": "loading",
+    "ImageTransforms": "transforms",
+    "LeRobotDataset": "dataset",
+    "MultiLeRobotDataset": "joined",
+    "StreamingLeRobotDataset": "streaming",
+}
 
 
 def __getattr__(name: str) -> Any:

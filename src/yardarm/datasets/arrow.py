@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,19 @@ from yardarm.datasets.features import Feature, Schema
 from yardarm.errors import DatasetFault
 from yardarm.files import write_atomically
 
-__all__ = ["arrow_schema", "frames_table", "open_parquet", "read_table", "to_arrow", "to_numpy", "write_row_groups"]
+__all__ = [
+    "OpenFile",
+    "arrow_schema",
+    "frames_table",
+    "open_parquet",
+    "read_table",
+    "to_arrow",
+    "to_numpy",
+    "write_row_groups",
+]
 
+# Opens a file that does not lie on this machine's disk.
+OpenFile = Callable[[Path], Any]
 PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
@@ -82,6 +93,8 @@ def to_numpy(feature: Feature, column: pa.ChunkedArray) -> np.ndarray:
     """A column's values as an array with a row for each frame; a plain number has no axis of its own."""
     if feature.dtype == "string":
         return np.array(column.to_pylist(), dtype=object)
+    if feature.dtype == "image":
+        return np.array([picture["bytes"] for picture in column.to_pylist()], dtype=object)
     parts = [_flat(chunk) for chunk in column.chunks]
     flat = np.concatenate(parts) if parts else np.empty(0)
     shape = () if feature.is_scalar else feature.shape
@@ -94,9 +107,11 @@ def _flat(array: pa.Array) -> np.ndarray:
     return array.to_numpy(zero_copy_only=False)
 
 
-def open_parquet(path: Path) -> pq.ParquetFile:
+def open_parquet(path: Path, open_file: OpenFile | None = None) -> pq.ParquetFile:
     """Open a Parquet file, or say that it is missing or damaged."""
     try:
+        if open_file is not None:
+            return pq.ParquetFile(open_file(path), pre_buffer=True)
         return pq.ParquetFile(path, memory_map=True)
     except FileNotFoundError:
         raise DatasetFault(f"{path} is missing; the dataset is incomplete") from None

@@ -16,7 +16,7 @@ from yardarm.datasets.layout import FileSlot, episodes_file
 from yardarm.datasets.statistics import FeatureStats, Stats
 from yardarm.errors import DatasetFault
 
-__all__ = ["Episode", "VideoPlace", "read_episode_stats", "read_episodes", "write_episodes"]
+__all__ = ["Episode", "VideoPlace", "read_episode_stats", "read_episodes", "stats_of_row", "write_episodes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +113,11 @@ def read_episode_stats(root: Path, info: DatasetInfo) -> Iterator[tuple[int, Sta
     for path in _files(root):
         for row in read_table(path).to_pylist():
             if row["episode_index"] < info.total_episodes:
-                yield row["episode_index"], _stats(row)
+                yield row["episode_index"], stats_of_row(row)
 
 
-def _stats(row: Mapping[str, Any]) -> Stats:
+def stats_of_row(row: Mapping[str, Any]) -> Stats:
+    """The statistics in a row about an episode."""
     stats: dict[str, FeatureStats] = {}
     for name, value in row.items():
         if name.startswith("stats/") and value is not None:
@@ -127,7 +128,10 @@ def _stats(row: Mapping[str, Any]) -> Stats:
 
 def write_episodes(root: Path, slot: FileSlot, episodes: Sequence[tuple[Episode, Stats]]) -> None:
     """Replace a file of rows about episodes."""
-    table = pa.Table.from_pylist([_row(episode, stats, slot) for episode, stats in episodes])
+    rows = [_row(episode, stats, slot) for episode, stats in episodes]
+    # Arrow takes the columns from the first row; another may have statistics that it lacks.
+    rows[0] = {**dict.fromkeys(name for row in rows for name in row), **rows[0]}
+    table = pa.Table.from_pylist(rows)
     write_row_groups(episodes_file(root, slot), table.schema, [table])
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from yardarm.datasets.episodes import Episode, read_episodes
+from yardarm.datasets.episodes import Episode, read_episode_stats, read_episodes
 from yardarm.datasets.features import schema_to_json
 from yardarm.datasets.info import VERSION, DatasetInfo, read_info
 from yardarm.datasets.layout import data_file, video_file
-from yardarm.datasets.statistics import FeatureStats, read_stats
+from yardarm.datasets.statistics import IMAGENET, FeatureStats, aggregate, read_stats
 from yardarm.datasets.tasks import read_tasks
 from yardarm.errors import UsageError
 
@@ -72,6 +72,11 @@ class DatasetMetadata:
         """Pictures that lie in the table."""
         return list(self.info.image_keys)
 
+    def use_imagenet_stats(self) -> None:
+        """Have pictures normalised as networks that were trained on ImageNet expect it."""
+        for name in self.info.camera_keys:
+            self.stats[name] = {**self.stats.get(name, {}), **IMAGENET}
+
     def get_task_index(self, task: str) -> int | None:
         """An instruction's number."""
         return self.tasks.index(task) if task in self.tasks else None
@@ -98,4 +103,12 @@ def read_metadata(root: Path) -> DatasetMetadata:
             "(LeRobot converts older ones)"
         )
     tasks = read_tasks(root) if info.total_tasks else ()
-    return DatasetMetadata(root, info, tasks, read_episodes(root, info), read_stats(root))
+    return DatasetMetadata(root, info, tasks, read_episodes(root, info), _stats(root, info))
+
+
+def _stats(root: Path, info: DatasetInfo) -> dict[str, FeatureStats]:
+    """The dataset's statistics. A writer that was killed may have counted an episode there that is not: then anew."""
+    stats = read_stats(root)
+    if "index" in stats and int(stats["index"]["count"].reshape(-1)[0]) > info.total_frames:
+        return aggregate([own for _, own in sorted(read_episode_stats(root, info), key=lambda pair: pair[0])])
+    return stats

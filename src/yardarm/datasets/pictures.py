@@ -13,10 +13,12 @@ import pyarrow as pa
 from PIL import Image, UnidentifiedImageError
 
 from yardarm.datasets.arrow import open_parquet
+from yardarm.datasets.episodes import Episode
+from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.errors import DatasetFault, one_line
 from yardarm.files import write_atomically
 
-__all__ = ["PictureTable", "decode_picture", "encode_picture"]
+__all__ = ["EncodedPictures", "PictureTable", "decode_picture", "encode_picture"]
 
 
 def encode_picture(picture: np.ndarray) -> bytes:
@@ -35,33 +37,48 @@ def decode_picture(encoded: bytes) -> np.ndarray:
         raise DatasetFault(f"a picture is damaged: {one_line(error)}") from error
 
 
+class EncodedPictures:
+    """Pictures that are in memory, as PNG files."""
+
+    def __init__(self, encoded: np.ndarray) -> None:
+        self._encoded = encoded
+
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """Some of them, as (n, height, width, 3) bytes."""
+        return np.stack([decode_picture(self._encoded[row]) for row in rows])
+
+
 class PictureTable:
-    """The pictures of some data files, any of which can be reached at once.
+    """The pictures of some episodes, one after the other, any of which can be reached at once.
 
     Parquet gives out whole row groups only, so the column is unpacked once into a file that is mapped into memory and
     shared by all processes.
     """
 
-    def __init__(self, paths: Sequence[Path], key: str) -> None:
-        self._paths = tuple(paths)
+    def __init__(self, meta: DatasetMetadata, episodes: Sequence[Episode], key: str) -> None:
         self._key = key
-        self._columns: dict[int, tuple[pa.ChunkedArray, dict[int, int]]] | None = None
+        self._files = [meta.data_file(episode) for episode in episodes]
+        self._starts = [episode.start for episode in episodes]
+        self._bounds = np.cumsum([0, *(episode.length for episode in episodes)])
+        self._columns: dict[Path, tuple[pa.ChunkedArray, dict[int, int]]] = {}
 
-    def __getitem__(self, place: tuple[int, int]) -> np.ndarray:
-        """The picture of a frame: the number of its file among the files, and its index in the dataset."""
-        number, index = place
-        if self._columns is None:
-            self._columns = {}
-        if number not in self._columns:
-            self._columns[number] = _unpacked(self._paths[number], self._key)
-        column, rows = self._columns[number]
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """Some of them, as (n, height, width, 3) bytes."""
+        return np.stack([self._decoded(int(row)) for row in rows])
+
+    def _decoded(self, row: int) -> np.ndarray:
+        place = int(np.searchsorted(self._bounds, row, side="right")) - 1
+        path, index = self._files[place], self._starts[place] + row - int(self._bounds[place])
+        if path not in self._columns:
+            self._columns[path] = _unpacked(path, self._key)
+        column, numbers = self._columns[path]
         try:
-            return decode_picture(column[rows[index]].as_py())
+            return decode_picture(column[numbers[index]].as_py())
         except (KeyError, DatasetFault) as error:
-            raise DatasetFault(f"{self._paths[number]}: '{self._key}' of frame {index}: {one_line(error)}") from error
+            raise DatasetFault(f"{path}: '{self._key}' of frame {index}: {one_line(error)}") from error
 
     def __getstate__(self) -> dict[str, object]:
-        return {"_paths": self._paths, "_key": self._key, "_columns": None}
+        return {**self.__dict__, "_columns": {}}  # each process maps the files for itself
 
 
 def _unpacked(path: Path, key: str) -> tuple[pa.ChunkedArray, dict[int, int]]:

@@ -41,11 +41,13 @@ def number_stats(values: np.ndarray) -> FeatureStats:
     array = values.reshape(len(values), -1) if values.ndim == 1 else values
     array = array.astype(np.float64)
     quantiles = np.quantile(array, list(QUANTILES.values()), axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers beyond 1e150, whose deviation is infinite
+        mean, deviation = array.mean(axis=0), array.std(axis=0)
     return {
         "min": array.min(axis=0),
         "max": array.max(axis=0),
-        "mean": array.mean(axis=0),
-        "std": array.std(axis=0),
+        "mean": mean,
+        "std": deviation,
         "count": np.array([len(array)]),
         **dict(zip(QUANTILES, quantiles, strict=True)),
     }
@@ -65,6 +67,11 @@ class PixelCounts:
         for colour in range(3):
             self._counts[colour] += np.bincount(grid[:, colour], minlength=256)
         self._frames += 1
+
+    def merge(self, other: PixelCounts) -> None:
+        """Count what another has counted."""
+        self._counts += other._counts
+        self._frames += other._frames
 
     def stats(self) -> FeatureStats:
         """Between 0 and 1, in the shape (3, 1, 1)."""
@@ -105,12 +112,14 @@ def _together(parts: Sequence[FeatureStats]) -> FeatureStats:
     weights = (counts / counts.sum()).reshape(-1, *[1] * np.ndim(parts[0]["mean"]))
     means = np.stack([part["mean"] for part in parts])
     deviations = np.stack([part["std"] for part in parts])
-    mean = (means * weights).sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (means * weights).sum(axis=0)
+        deviation = np.sqrt(((deviations**2 + (means - mean) ** 2) * weights).sum(axis=0))
     found = {
         "min": np.min([part["min"] for part in parts], axis=0),
         "max": np.max([part["max"] for part in parts], axis=0),
         "mean": mean,
-        "std": np.sqrt(((deviations**2 + (means - mean) ** 2) * weights).sum(axis=0)),
+        "std": deviation,
         "count": np.array([int(counts.sum())]),
     }
     if all(name in part for part in parts for name in QUANTILES):
@@ -130,7 +139,7 @@ def _mixed_quantiles(parts: Sequence[FeatureStats], weights: np.ndarray) -> Feat
         places = np.unique(own)
         # A value that many frames have is a step: its share counts from the value on.
         below = sum(
-            weight * np.array([np.interp(place, part, shares) if place < part[-1] else 1.0 for place in places])
+            weight * np.where(places < part[-1], np.interp(places, part, shares), 1.0)
             for weight, part in zip(weights, own, strict=True)
         )
         found[:, number] = np.interp(list(QUANTILES.values()), below, places)

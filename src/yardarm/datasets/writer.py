@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
+import pyarrow.parquet as pq
 
 from yardarm.datasets.arrow import arrow_schema, frames_table, read_table, write_row_groups
 from yardarm.datasets.draft import EpisodeDraft
@@ -82,6 +84,8 @@ class DatasetWriter:
         root = Path(root)
         check_features(info.features)
         encoding = encoding or VideoEncoding()
+        for name in info.video_keys:
+            encoding.check_size(name, *info.features[name].size)
         features = {
             name: feature.with_info(encoding.describe(info.fps, *feature.size)) if feature.is_video else feature
             for name, feature in info.features.items()
@@ -212,7 +216,7 @@ class DatasetWriter:
     def _write_data(self, table: pa.Table) -> _GrowingData:
         info, growing = self.meta.info, self._data
         limit = min(info.data_files_size_in_mb * MB, GROWING_DATA)
-        if growing.tables and growing.size + table.nbytes > limit:
+        if growing.tables and growing.size + _stored_size(table) > limit:
             growing = _GrowingData(growing.slot.next(info.chunks_size))
         tables = (*growing.tables, table)
         path = data_file(self.root, info, growing.slot)
@@ -286,6 +290,13 @@ class DatasetWriter:
         drafts = self.root.glob(".draft-*.mp4")
         for path in (*leftovers, *drafts):
             path.unlink(missing_ok=True)
+
+
+def _stored_size(table: pa.Table) -> int:
+    """What an episode takes in a file, encoded and compressed."""
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="snappy", use_dictionary=True)
+    return buffer.tell()
 
 
 def _locked(root: Path) -> int:

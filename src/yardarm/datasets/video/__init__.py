@@ -1,17 +1,16 @@
 """Videos of datasets: encoded in the background, joined without encoding again, and decoded frame by frame."""
 
-from yardarm.datasets.video.decoding import VIDEO_BACKENDS, VideoReaders, default_backend
+from yardarm.datasets.video.decoding import VideoReaders, check_backend
 from yardarm.datasets.video.encoding import BackgroundEncoder, VideoEncoding, video_info
 from yardarm.datasets.video.joining import Segment, can_be_copied, join_segments, kind_of_video, open_video
 
 __all__ = [
-    "VIDEO_BACKENDS",
     "BackgroundEncoder",
     "Segment",
     "VideoEncoding",
     "VideoReaders",
     "can_be_copied",
-    "default_backend",
+    "check_backend",
     "join_segments",
     "kind_of_video",
     "open_video",

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import av
 import numpy as np
 
+from yardarm.datasets.arrow import OpenFile
 from yardarm.datasets.video.joining import open_video
 from yardarm.errors import DatasetFault, SetupError, UsageError, nearest, one_line
 
-__all__ = ["VIDEO_BACKENDS", "VideoReaders", "default_backend"]
+__all__ = ["VideoReaders", "check_backend"]
 
-VIDEO_BACKENDS = ("pyav", "torchcodec")
 # An open decoder holds some megabytes.
 MOST_OPEN = 32
 
@@ -34,17 +34,12 @@ class VideoReader(Protocol):
         """Let go of the file."""
 
 
-def default_backend() -> str:
-    """PyAV: it is always there, and needs no library of the system's."""
-    return "pyav"
-
-
 class PyAVReader:
     """A video file that stays open: a frame costs its decoding, not that of the file's head."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, open_file: OpenFile | None = None) -> None:
         self._path = path
-        self._container = open_video(path)
+        self._container = open_video(path, open_file)
         self._stream = self._container.streams.video[0]
         # One thread: there are many workers, and with key frames this close there is nothing to share between threads.
         self._stream.codec_context.thread_count = 1
@@ -119,22 +114,19 @@ class PyAVReader:
 class TorchcodecReader:
     """A video file read by torchcodec."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, open_file: OpenFile | None = None) -> None:
         try:
             from torchcodec.decoders import VideoDecoder
         except Exception as error:  # a library of the system's may be missing as well
             raise SetupError(
                 f"the video backend torchcodec cannot be used ({one_line(error)}); use pyav, or install it"
             ) from error
-        if not path.exists():
-            raise DatasetFault(f"{path} is missing; the dataset is incomplete")
         self._path = path
+        source = open_file(path) if open_file else str(path)
         try:
-            self._decoder = VideoDecoder(
-                str(path), dimension_order="NHWC", num_ffmpeg_threads=1, seek_mode="approximate"
-            )
-        except (RuntimeError, ValueError) as error:
-            raise DatasetFault(f"{path} is damaged or cut short: {one_line(error)}") from error
+            self._decoder = VideoDecoder(source, dimension_order="NHWC", num_ffmpeg_threads=1, seek_mode="approximate")
+        except (RuntimeError, ValueError, OSError) as error:
+            raise DatasetFault(f"{path} is missing, damaged or cut short: {one_line(error)}") from error
         self._rate = self._decoder.metadata.average_fps
 
     def frames_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
@@ -156,23 +148,28 @@ class TorchcodecReader:
         del self._decoder
 
 
-READERS: dict[str, Callable[[Path], VideoReader]] = {"pyav": PyAVReader, "torchcodec": TorchcodecReader}
+def check_backend(name: str | None) -> str:
+    """The backend that is meant, if it can be used here."""
+    backend = name or "pyav"  # it is always there, and needs no library of the system's
+    if backend not in READERS:
+        raise UsageError(f"unknown video backend '{backend}'{nearest(backend, READERS)} {', '.join(READERS)}")
+    if backend == "torchcodec" and importlib.util.find_spec("torchcodec") is None:
+        raise SetupError("torchcodec is not installed: `pip install 'torchcodec<0.14'`, or use the video backend pyav")
+    return backend
+
+
+READERS: dict[str, Callable[[Path, OpenFile | None], VideoReader]] = {
+    "pyav": PyAVReader,
+    "torchcodec": TorchcodecReader,
+}
 
 
 class VideoReaders:
     """The open videos of a process, the least used of which are closed. Safe over threads, forks and pickling."""
 
-    def __init__(self, backend: str | None = None, most_open: int = MOST_OPEN) -> None:
-        self.backend = backend or default_backend()
-        if self.backend not in READERS:
-            raise UsageError(
-                f"unknown video backend '{self.backend}'{nearest(self.backend, READERS)} {', '.join(READERS)}"
-            )
-        if self.backend == "torchcodec" and importlib.util.find_spec("torchcodec") is None:
-            raise SetupError(
-                "the video backend torchcodec is not installed: `pip install 'torchcodec<0.14'`, or use pyav"
-            )
-        self._most_open = most_open
+    def __init__(self, backend: str | None = None, open_file: OpenFile | None = None) -> None:
+        self.backend = check_backend(backend)
+        self._open_file = open_file
         self._start()
 
     def _start(self) -> None:
@@ -187,14 +184,14 @@ class VideoReaders:
             self._inherited = self._open
             self._start()
         with self._lock:
-            reader = self._open.pop(path, None) or READERS[self.backend](path)
+            reader = self._open.pop(path, None) or READERS[self.backend](path, self._open_file)
             try:
                 frames = reader.frames_at(seconds, tolerance_s)
             except BaseException:
                 reader.close()
                 raise
             self._open[path] = reader
-            while len(self._open) > self._most_open:
+            while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)[1].close()
         return frames
 
@@ -204,7 +201,7 @@ class VideoReaders:
             self._open.popitem()[1].close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"backend": self.backend, "_most_open": self._most_open}
+        return {"backend": self.backend, "_open_file": self._open_file}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

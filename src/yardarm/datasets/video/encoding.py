@@ -21,6 +21,8 @@ __all__ = ["BackgroundEncoder", "VideoEncoding", "video_info"]
 
 CODECS = {"libsvtav1": "av1", "h264": "h264", "hevc": "hevc"}
 ENCODERS = {"libsvtav1": "libsvtav1", "h264": "libx264", "hevc": "libx265"}
+# x265 writes beyond its memory with pictures of 32x48.
+SMALLEST_HEVC = 64
 # So many frames may wait for the encoder before `add` waits for it: memory stays flat.
 MOST_WAITING = 64
 # SVT-AV1 writes about itself to the terminal unless told not to, once for each video.
@@ -48,6 +50,15 @@ class VideoEncoding:
             raise UsageError(f"g (frames from key frame to key frame) must be at least 1, got {self.g}")
         if not 0 <= self.crf <= 63:
             raise UsageError(f"crf (0: best, largest) must lie between 0 and 63, got {self.crf}")
+
+    def check_size(self, name: str, height: int, width: int) -> None:
+        """Refuse pictures that the codec cannot take, before any is encoded."""
+        if self.vcodec != "libsvtav1" and (height % 2 or width % 2):
+            raise UsageError(f"'{name}' is {height}x{width}; {self.vcodec} takes even sides only, libsvtav1 takes any")
+        if self.vcodec == "hevc" and min(height, width) < SMALLEST_HEVC:
+            raise UsageError(
+                f"'{name}' is {height}x{width}; hevc takes {SMALLEST_HEVC} pixels a side at least, libsvtav1 takes any"
+            )
 
     @property
     def options(self) -> dict[str, str]:

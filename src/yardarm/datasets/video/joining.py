@@ -10,6 +10,7 @@ from typing import Any
 
 import av
 
+from yardarm.datasets.arrow import OpenFile
 from yardarm.errors import DatasetFault, one_line
 from yardarm.files import beside, sync_folder
 
@@ -100,10 +101,10 @@ def kind_of_video(path: Path) -> tuple[Any, ...]:
         return codec.name, codec.width, codec.height, codec.pix_fmt, codec.extradata
 
 
-def open_video(path: Path) -> Any:
+def open_video(path: Path, open_file: OpenFile | None = None) -> Any:
     """Open a video, or say that it is missing or damaged."""
     try:
-        container = av.open(str(path))
+        container = av.open(open_file(path) if open_file else str(path))
     except FileNotFoundError:
         raise DatasetFault(f"{path} is missing; the dataset is incomplete") from None
     except (av.FFmpegError, OSError) as error:

@@ -1,0 +1,152 @@
+"""What is read to look at a dataset: an episode's frames and pictures, what is known of each episode, what is damaged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from yardarm.datasets.arrow import open_parquet, read_table
+from yardarm.datasets.episodes import Episode
+from yardarm.datasets.frames import read_frames
+from yardarm.datasets.info import read_info
+from yardarm.datasets.metadata import DatasetMetadata
+from yardarm.datasets.pictures import decode_picture, encode_picture
+from yardarm.datasets.video import open_video
+from yardarm.errors import DatasetFault, one_line
+
+__all__ = [
+    "BrowserPicture",
+    "VideoFacts",
+    "damaged_files",
+    "episode_pictures",
+    "for_browser",
+    "per_episode",
+    "read_frames",
+    "read_info",
+    "size_on_disk",
+    "video_facts",
+]
+
+# What an MP4 file may begin with, after four bytes of length.
+MP4 = (b"ftyp", b"styp", b"moov", b"free", b"mdat", b"wide", b"skip")
+
+
+SHOWN = {b"\x89PNG\r\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserPicture:
+    """An encoded picture and what it is."""
+
+    content: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class VideoFacts:
+    """What a video file says of itself."""
+
+    codec: str
+    width: int
+    height: int
+    seconds: float | None
+
+
+def episode_pictures(meta: DatasetMetadata, episode: Episode, key: str) -> list[bytes]:
+    """The encoded pictures of an episode that lie in the table, one for each frame."""
+    path = meta.data_file(episode)
+    open_parquet(path).close()  # says it well if it is missing or damaged
+    own = (pc.field("index") >= episode.start) & (pc.field("index") < episode.stop)
+    try:
+        # Arrow leaves out the row groups that hold none of them.
+        column = pq.read_table(path, columns=[key], filters=own, partitioning=None)[key]
+        pictures: list[bytes] = pc.struct_field(column, "bytes").to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DatasetFault(f"{path}: the pictures '{key}' cannot be read: {one_line(error)}") from error
+    if len(pictures) != episode.length:
+        raise DatasetFault(f"{path} has {len(pictures)} of the {episode.length} frames of episode {episode.index}")
+    return pictures
+
+
+def for_browser(encoded: bytes | None) -> BrowserPicture:
+    """A picture as browsers can show it: PNG and JPEG as they are, others as PNG."""
+    for head, media_type in SHOWN.items():
+        if encoded is not None and encoded.startswith(head):
+            return BrowserPicture(encoded, media_type)
+    return BrowserPicture(encode_picture(decode_picture(encoded or b"")), "image/png")
+
+
+def per_episode(meta: DatasetMetadata, feature: str, kind: str) -> np.ndarray | None:
+    """One of a feature's statistics for each episode, like the largest `next.success`; None if it was not kept."""
+    found = np.full(meta.total_episodes, np.nan)
+    column = f"stats/{feature}/{kind}"
+    for path in sorted((meta.root / "meta" / "episodes").glob("*/*.parquet")):
+        file = open_parquet(path)
+        known = column in file.schema_arrow.names
+        file.close()
+        if not known:
+            return None
+        table = read_table(path, ["episode_index", column])
+        for index, value in zip(table["episode_index"].to_pylist(), table[column].to_pylist(), strict=True):
+            if value is not None and index < len(found):
+                found[index] = np.ravel(value)[0]
+    return None if np.isnan(found).any() else found
+
+
+def video_facts(path: Path) -> VideoFacts:
+    """Look at a video's head, or say that it is missing or damaged."""
+    with open_video(path) as container:
+        stream = container.streams.video[0]
+        seconds = None if stream.duration is None else float(stream.duration * stream.time_base)
+        return VideoFacts(stream.codec_context.name, stream.width, stream.height, seconds)
+
+
+def size_on_disk(root: Path) -> dict[str, int]:
+    """The bytes of a dataset's files, by the folder that they lie in: meta, data, videos."""
+    sizes: dict[str, int] = {}
+    for folder, _, files in os.walk(root):
+        parts = Path(folder).relative_to(root).parts
+        part = parts[0] if parts else "."
+        sizes[part] = sizes.get(part, 0) + sum(_size(os.path.join(folder, name)) for name in files)
+    return sizes
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0  # a link that leads nowhere, or a file that has just gone
+
+
+def damaged_files(meta: DatasetMetadata) -> list[str]:
+    """What is wrong with files of frames and videos, as far as their ends tell; nothing is decoded."""
+    return [*_damaged_data(meta), *_damaged_videos(meta)]
+
+
+def _damaged_data(meta: DatasetMetadata) -> Iterator[str]:
+    for path in dict.fromkeys(meta.data_file(episode) for episode in meta.episodes):
+        try:
+            open_parquet(path).close()
+        except DatasetFault as error:
+            yield str(error)
+
+
+def _damaged_videos(meta: DatasetMetadata) -> Iterator[str]:
+    for path in dict.fromkeys(meta.video_file(episode, key) for episode in meta.episodes for key in episode.videos):
+        try:
+            with path.open("rb") as file:
+                head = file.read(8)
+        except FileNotFoundError:
+            yield f"{path} is missing; the dataset is incomplete"
+        except OSError as error:
+            yield f"{path} cannot be read: {error.strerror}"
+        else:
+            if head[4:] not in MP4:
+                yield f"{path} is damaged: it is no MP4 file"

@@ -1,0 +1,26 @@
+"""Edits datasets. An edit writes a new folder; the original stays, or goes when the result is complete."""
+
+from yardarm.datasets.editing.changing import (
+    add_feature,
+    convert_dataset,
+    recompute_stats,
+    reencode_videos,
+    remove_features,
+    rename_task,
+)
+from yardarm.datasets.editing.choosing import delete_episodes, split_dataset
+from yardarm.datasets.editing.merging import merge_datasets
+from yardarm.datasets.editing.recipe import OnProgress
+
+__all__ = [
+    "OnProgress",
+    "add_feature",
+    "convert_dataset",
+    "delete_episodes",
+    "merge_datasets",
+    "recompute_stats",
+    "reencode_videos",
+    "remove_features",
+    "rename_task",
+    "split_dataset",
+]

@@ -1,0 +1,65 @@
+"""Takes files over as they are: copies them, or, where the original goes away, gives them a second name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from yardarm.datasets.info import DatasetInfo
+from yardarm.datasets.layout import video_file
+from yardarm.datasets.metadata import DatasetMetadata
+from yardarm.errors import DatasetFault
+
+__all__ = ["carry_other_files", "carry_video_files", "other_files"]
+
+OWN_FOLDERS = ("data", "videos", "meta/episodes")
+OWN_FILES = (
+    *("meta/info.json", "meta/stats.json", "meta/tasks.parquet"),
+    *("meta/tasks.jsonl", "meta/episodes.jsonl", "meta/episodes_stats.jsonl"),
+)
+
+
+def carry(source: Path, target: Path, link: bool) -> None:
+    """Have a file at another place, too."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if link:
+        try:
+            os.link(source, target)
+        except OSError:
+            pass  # a file system without links
+        else:
+            return
+    try:
+        shutil.copyfile(source, target)
+    except FileNotFoundError:
+        raise DatasetFault(f"{source} is missing; the dataset is incomplete") from None
+
+
+def carry_video_files(meta: DatasetMetadata, key: str, root: Path, info: DatasetInfo, link: bool) -> Iterator[int]:
+    """Take a camera's files over with their numbers; yields how many episodes' videos each has."""
+    slots = [episode.videos[key].slot for episode in meta.episodes]
+    for slot in dict.fromkeys(slots):
+        carry(video_file(meta.root, meta.info, key, slot), video_file(root, info, key, slot), link)
+        yield slots.count(slot)
+
+
+def carry_other_files(source: Path, root: Path, in_place: bool) -> None:
+    """Take over what others keep in a dataset's folder: its card, a `meta/modality.json`."""
+    for path in other_files(source):
+        name = path.relative_to(source)
+        # A copy needs no traces of where the original came from; in place, a `.git` folder must not get lost.
+        if in_place or not name.parts[0].startswith(".") or name.name == ".gitattributes":
+            carry(path, root / name, link=in_place)
+
+
+def other_files(root: Path) -> Iterator[Path]:
+    """Files that are no part of the format."""
+    for folder, folders, names in os.walk(root):
+        place = Path(folder).relative_to(root)
+        folders[:] = [name for name in folders if (place / name).as_posix() not in OWN_FOLDERS]
+        for name in names:
+            path = (place / name).as_posix()
+            if path not in OWN_FILES and not (path.startswith(".draft-") and path.endswith(".mp4")):
+                yield root / path

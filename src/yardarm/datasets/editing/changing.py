@@ -1,0 +1,131 @@
+"""Edits that keep all episodes: of features, instructions, statistics, videos, and the version of the format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from yardarm.datasets.editing.edit import open_dataset, write_edited
+from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, takes_of
+from yardarm.datasets.features import INDEX_FEATURES, Feature, check_features
+from yardarm.datasets.metadata import DatasetMetadata
+from yardarm.datasets.v2 import is_v2
+from yardarm.datasets.video import VideoEncoding, video_info
+from yardarm.errors import UsageError, nearest
+
+__all__ = ["add_feature", "convert_dataset", "recompute_stats", "reencode_videos", "remove_features", "rename_task"]
+
+
+def add_feature(
+    root: Path, name: str, feature: Feature, values: Any, output: Path | None, on_progress: OnProgress | None = None
+) -> DatasetMetadata:
+    """Give every frame another value: a row of an array for each, or one value for all."""
+    meta = open_dataset(root, output)
+    known = meta.info.features
+    check_features({name: feature})
+    if name in known:
+        raise UsageError(f"{root} has a feature '{name}' already; remove it first, or choose another name")
+    if feature.is_visual:
+        raise UsageError(f"'{name}' would be {feature.dtype}; pictures can be recorded, but not added to a dataset")
+    column = _column(name, feature, values, meta.total_frames)
+    own = {other: known[other] for other in known if other not in INDEX_FEATURES}
+    index = {other: known[other] for other in known if other in INDEX_FEATURES}
+    info = new_info(meta.info, {**own, name: feature, **index})
+    return write_edited(meta, Recipe(info, takes_of(meta), added={name: column}), output, on_progress)
+
+
+def _column(name: str, feature: Feature, values: Any, frames: int) -> np.ndarray:
+    """A row for each frame, without a copy of it: the array may be a file that is mapped into memory."""
+    array = np.asarray(values)
+    if feature.dtype == "string":
+        if array.dtype.kind not in "UOS":
+            raise UsageError(f"'{name}' must be strings, got {array.dtype}")
+    elif not np.can_cast(array.dtype, np.dtype(feature.dtype), casting="same_kind"):
+        raise UsageError(f"'{name}' must be {feature.dtype}, got {array.dtype}")
+    single = ((), (1,)) if feature.is_scalar else (feature.shape,)
+    if array.shape in single:
+        return np.broadcast_to(array.reshape(feature.shape), (frames, *feature.shape))
+    if array.shape[1:] in single and len(array) == frames:
+        return array.reshape(frames, *feature.shape)
+    raise UsageError(
+        f"'{name}' must have a row of the shape {feature.shape} for each of {frames} frames, got {array.shape}"
+    )
+
+
+def remove_features(
+    root: Path, names: Sequence[str], output: Path | None, on_progress: OnProgress | None = None
+) -> DatasetMetadata:
+    """Write a dataset without these features; with a camera its videos go."""
+    meta = open_dataset(root, output)
+    known = meta.info.features
+    own = [name for name in known if name not in INDEX_FEATURES]
+    if not names:
+        raise UsageError("--names names no features")
+    for name in names:
+        if name in INDEX_FEATURES:
+            raise UsageError(f"'{name}' belongs to every dataset and cannot be removed")
+        if name not in known:
+            raise UsageError(f"{root} has no feature '{name}'{nearest(name, own)} it has {', '.join(own)}")
+    left = {name: feature for name, feature in known.items() if name not in names}
+    if not set(left) - set(INDEX_FEATURES):
+        raise UsageError(f"--names names all features of {root}; nothing would be left")
+    return write_edited(meta, Recipe(new_info(meta.info, left), takes_of(meta)), output, on_progress)
+
+
+def rename_task(
+    root: Path, old: str, new: str, output: Path | None, on_progress: OnProgress | None = None
+) -> DatasetMetadata:
+    """Give an instruction other words; if another instruction has them already, the two become one."""
+    meta = open_dataset(root, output)
+    if old not in meta.tasks:
+        listed = ", ".join(f"'{task}'" for task in meta.tasks[:20]) or "none"
+        raise UsageError(f"{root} has no task '{old}'{nearest(old, meta.tasks)} it has {listed}")
+    if not new.strip() or new == old:
+        raise UsageError(f"a task needs other words than '{old}', got '{new}'")
+    return write_edited(meta, Recipe(new_info(meta.info), takes_of(meta), renamed={old: new}), output, on_progress)
+
+
+def recompute_stats(
+    root: Path, output: Path | None, every: int = 1, on_progress: OnProgress | None = None
+) -> DatasetMetadata:
+    """Count all frames again: exact statistics of all, and of each episode; of pictures, each so-many-th if wished."""
+    meta = open_dataset(root, output)
+    if every < 1:
+        raise UsageError(f"--every must be at least 1, got {every}")
+    return write_edited(meta, Recipe(new_info(meta.info), takes_of(meta), count_every=every), output, on_progress)
+
+
+def reencode_videos(
+    root: Path, encoding: VideoEncoding, output: Path | None, on_progress: OnProgress | None = None
+) -> DatasetMetadata:
+    """Encode all videos anew, on all cores; depth maps stay as they are."""
+    meta = open_dataset(root, output)
+    features = {
+        name: feature.with_info(encoding.describe(meta.fps, *feature.size))
+        if feature.is_video and not feature.is_depth
+        else feature
+        for name, feature in meta.info.features.items()
+    }
+    if features == meta.info.features and not meta.video_keys:
+        raise UsageError(f"{root} has no videos to encode")
+    return write_edited(
+        meta, Recipe(new_info(meta.info, features), takes_of(meta), encoding=encoding), output, on_progress
+    )
+
+
+def convert_dataset(root: Path, output: Path | None, on_progress: OnProgress | None = None) -> DatasetMetadata:
+    """Bring a dataset of version 2.1 or 2.0 to 3.0; packets of videos are copied."""
+    meta = open_dataset(root, output)
+    if not is_v2(meta.info):
+        raise UsageError(f"{root} is of version {meta.info.codebase_version} already")
+    takes = takes_of(meta)
+    features = {
+        name: feature.with_info(video_info(meta.video_file(meta.episodes[0], name)))
+        if feature.is_video and not feature.info
+        else feature
+        for name, feature in meta.info.features.items()
+    }
+    return write_edited(meta, Recipe(new_info(meta.info, features), takes), output, on_progress)

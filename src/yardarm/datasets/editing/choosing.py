@@ -1,0 +1,111 @@
+"""Edits that choose episodes: deleting some, splitting a dataset into several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from yardarm.datasets.editing.assembly import assemble
+from yardarm.datasets.editing.carrying import carry_other_files
+from yardarm.datasets.editing.edit import in_words, open_dataset, write_edited
+from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, takes_of
+from yardarm.datasets.editing.transaction import building, check_output
+from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+from yardarm.errors import UsageError
+
+__all__ = ["delete_episodes", "episodes_of_splits", "split_dataset"]
+
+Splits = Mapping[str, float | Sequence[int]]
+
+
+def delete_episodes(
+    root: Path, episodes: Sequence[int], output: Path | None, on_progress: OnProgress | None = None
+) -> DatasetMetadata:
+    """Write a dataset without these episodes; `output` None: in the dataset's own place. The others move up."""
+    meta = open_dataset(root, output)
+    check_numbers(meta, episodes, "--episodes")
+    kept = [number for number in range(meta.total_episodes) if number not in set(episodes)]
+    if not kept:
+        raise UsageError(f"--episodes names all {meta.total_episodes} episodes of {root}; nothing would be left")
+    return write_edited(meta, Recipe(new_info(meta.info), takes_of(meta, kept)), output, on_progress)
+
+
+def split_dataset(
+    root: Path, splits: Splits, output: Path, on_progress: OnProgress | None = None
+) -> dict[str, DatasetMetadata]:
+    """Write a dataset for each name into `output`: a share of the episodes, in order, or those that are listed."""
+    meta = open_dataset(root, output)
+    chosen = episodes_of_splits(meta, splits)
+    check_output(output, root)
+    with building(output) as folder:
+        for name, numbers in chosen.items():
+            carry_other_files(root, folder / name, in_place=False)
+            assemble(Recipe(new_info(meta.info), takes_of(meta, numbers)), folder / name, _named(name, on_progress))
+    return {name: read_metadata(output / name) for name in chosen}
+
+
+def _named(name: str, on_progress: OnProgress | None) -> OnProgress:
+    return lambda what, done, total: on_progress and on_progress(f"{name}: {what}", done, total)
+
+
+def episodes_of_splits(meta: DatasetMetadata, splits: Splits) -> dict[str, Sequence[int]]:
+    """The episodes of each part, or what is wrong with them."""
+    if not splits:
+        raise UsageError("--splits names no parts; it looks like train=0.8,val=0.2")
+    for name in splits:
+        if not re.fullmatch(r"\w[\w.\-]*", name):
+            raise UsageError(f"--splits: '{name}' cannot be a folder's name; use letters, digits, '.', '_' and '-'")
+    shares = {name: part for name, part in splits.items() if isinstance(part, int | float)}
+    if not shares:
+        lists = {name: list(part) for name, part in splits.items() if not isinstance(part, int | float)}
+        return _checked_lists(meta, lists)
+    if len(shares) < len(splits):
+        raise UsageError("--splits has shares and lists of episodes; give shares only, or lists only")
+    return _by_share(meta, shares)
+
+
+def _checked_lists(meta: DatasetMetadata, lists: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+    taken: dict[int, str] = {}
+    for name, numbers in lists.items():
+        check_numbers(meta, numbers, f"--splits: {name}")
+        for number in numbers:
+            if number in taken:
+                raise UsageError(f"--splits: episode {number} is in '{taken[number]}' and in '{name}'")
+            taken[number] = name
+    return dict(lists)
+
+
+def _by_share(meta: DatasetMetadata, shares: Mapping[str, float]) -> dict[str, Sequence[int]]:
+    """Whole episodes, each part as near to its share as it can be."""
+    for name, share in shares.items():
+        if isinstance(share, bool) or not 0 < share <= 1:
+            raise UsageError(f"--splits: the share of '{name}' must lie between 0 and 1, got {share}")
+    together = sum(shares.values())
+    if together > 1 + 1e-9:
+        raise UsageError(f"--splits: the shares add up to {together:g}; at most 1")
+    total, before, start = meta.total_episodes, 0.0, 0
+    chosen: dict[str, Sequence[int]] = {}
+    for name, share in shares.items():
+        before += share
+        stop = round(before * total + 1e-9)
+        if stop == start:
+            raise UsageError(f"--splits: '{name}' would be empty: {share:g} of {total} episodes is none")
+        chosen[name] = range(start, stop)
+        start = stop
+    return chosen
+
+
+def check_numbers(meta: DatasetMetadata, numbers: Sequence[int], where: str) -> None:
+    """Refuse numbers that no episode has, or that are named twice."""
+    if not numbers:
+        raise UsageError(f"{where} names no episodes")
+    unknown = [number for number in numbers if not 0 <= number < meta.total_episodes]
+    if unknown:
+        raise UsageError(
+            f"{where}: {meta.root} has no episode {in_words(unknown)}; it has {meta.total_episodes}, numbered from 0"
+        )
+    seen: set[int] = set()
+    repeated = [number for number in numbers if number in seen or seen.add(number)]  # type: ignore[func-returns-value]
+    if repeated:
+        raise UsageError(f"{where} names episode {in_words(repeated)} more than once")

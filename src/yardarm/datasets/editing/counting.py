@@ -1,0 +1,154 @@
+"""Statistics of episodes on their way into a new dataset: kept where they are known, computed where not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from yardarm.datasets.arrow import read_table, to_numpy
+from yardarm.datasets.editing.pieces import count_pixels
+from yardarm.datasets.editing.pool import Pool
+from yardarm.datasets.editing.recipe import OnProgress, Recipe, Take
+from yardarm.datasets.episodes import Episode
+from yardarm.datasets.features import INDEX_FEATURES
+from yardarm.datasets.info import DatasetInfo
+from yardarm.datasets.layout import data_file
+from yardarm.datasets.pictures import decode_picture
+from yardarm.datasets.statistics import QUANTILES, FeatureStats, PixelCounts, Stats, number_stats
+from yardarm.datasets.video import Segment
+from yardarm.errors import DatasetFault
+
+__all__ = ["EpisodeCounter", "Known", "exact_columns"]
+
+KINDS = ("min", "max", "mean", "std", "count")
+# Where pictures' statistics are missing and nobody asked for exact ones, about so many of an episode are counted.
+SAMPLE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of an episode before its frames are read."""
+
+    stats: Stats
+    pictures: dict[str, PixelCounts]
+
+
+class EpisodeCounter:
+    """The statistics of the episodes that a recipe names. Videos are decoded ahead, on all cores."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._features = recipe.info.features
+        self._pool = Pool()
+        self._totals: dict[str, PixelCounts] = {}
+
+    def __enter__(self) -> EpisodeCounter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._pool.__exit__(*exception)
+
+    def known(self) -> Iterator[Known]:
+        """Of each episode, in order."""
+        return self._pool.in_order(self._job(take) for take in self._recipe.takes)
+
+    def stats(self, take: Take, table: pa.Table, known: Known) -> dict[str, FeatureStats]:
+        """All statistics of an episode."""
+        stats: dict[str, FeatureStats] = {}
+        for name, feature in self._features.items():
+            if name in known.pictures:
+                stats[name] = self._counted(name, known.pictures[name])
+            elif name in known.stats:
+                stats[name] = known.stats[name]
+            elif feature.is_numeric:
+                stats[name] = number_stats(to_numpy(feature, table[name]))
+            elif feature.dtype == "image" and not feature.is_depth:
+                stats[name] = self._counted(name, self._count_images(take, name, table))
+        return stats
+
+    def totals(self) -> dict[str, FeatureStats]:
+        """Over all episodes, of the pictures that were counted."""
+        return {name: counts.stats() for name, counts in self._totals.items()}
+
+    def _job(self, take: Take) -> partial[Known]:
+        stats = self._kept(take)
+        uncounted = {
+            key: take.reader.segment(take.episode, key)
+            for key in self._recipe.info.video_keys
+            if key not in stats and not self._features[key].is_depth
+        }
+        return partial(_count_videos, stats, uncounted, self._every(take))
+
+    def _kept(self, take: Take) -> Stats:
+        """Statistics that stay true. Numbers are at hand: where quantiles are missing, they are computed."""
+        changed = {*INDEX_FEATURES, *self._recipe.added}
+        stats = {name: own for name, own in take.reader.stats(take.episode).items() if name in self._features}
+        if self._recipe.count_every:
+            return {name: own for name, own in stats.items() if self._features[name].is_depth}
+        needed = {name: (*KINDS, *QUANTILES) if self._features[name].is_numeric else KINDS for name in stats}
+        return {
+            name: own
+            for name, own in stats.items()
+            if name not in changed and all(kind in own for kind in needed[name])
+        }
+
+    def _every(self, take: Take) -> int:
+        return self._recipe.count_every or max(1, take.episode.length // SAMPLE)
+
+    def _count_images(self, take: Take, name: str, table: pa.Table) -> PixelCounts:
+        encoded = table[name].combine_chunks().field("bytes")
+        chosen = range(0, table.num_rows, self._every(take))
+        where = f"{take.reader.meta.data_file(take.episode)}: '{name}' of episode {take.episode.index}"
+        counts = PixelCounts()
+        for part in self._pool.in_order(partial(_count_image, encoded, row, where) for row in chosen):
+            counts.merge(part)
+        return counts
+
+    def _counted(self, name: str, counts: PixelCounts) -> FeatureStats:
+        self._totals.setdefault(name, PixelCounts()).merge(counts)
+        return counts.stats()
+
+
+def _count_videos(stats: Stats, segments: dict[str, Segment], every: int, stop: threading.Event) -> Known:
+    return Known(stats, {key: count_pixels(segment, every, stop) for key, segment in segments.items()})
+
+
+def _count_image(encoded: pa.Array, row: int, where: str, stop: threading.Event) -> PixelCounts:
+    counts = PixelCounts()
+    try:
+        counts.add(decode_picture(encoded[row].as_py()))
+    except DatasetFault as error:
+        raise DatasetFault(f"{where}, frame {row}: {error}") from error
+    return counts
+
+
+def exact_columns(
+    root: Path, info: DatasetInfo, episodes: Sequence[Episode], on_progress: OnProgress
+) -> dict[str, FeatureStats]:
+    """Statistics of numbers over all frames, with exact quantiles. One column is in memory at a time."""
+    paths = [data_file(root, info, slot) for slot in dict.fromkeys(episode.data for episode in episodes)]
+    names = [name for name, feature in info.features.items() if feature.is_numeric]
+    stats: dict[str, FeatureStats] = {}
+    for number, name in enumerate(names, 1):
+        feature = info.features[name]
+        values = np.concatenate([to_numpy(feature, read_table(path, [name])[name]) for path in paths])
+        stats[name] = _exact(values)
+        on_progress("statistics", number, len(names))
+    return stats
+
+
+def _exact(values: np.ndarray) -> FeatureStats:
+    """Number by number: quantiles take several copies of what they are computed from."""
+    shape = values.shape[1:] or (1,)
+    columns = values.reshape(len(values), -1)
+    parts = [number_stats(columns[:, place]) for place in range(columns.shape[1])]
+    stats = {
+        kind: np.concatenate([part[kind] for part in parts]).reshape(shape) for kind in parts[0] if kind != "count"
+    }
+    return {**stats, "count": parts[0]["count"]}

@@ -1,0 +1,40 @@
+"""What all edits of one dataset share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from yardarm.datasets.editing.assembly import assemble
+from yardarm.datasets.editing.carrying import carry_other_files
+from yardarm.datasets.editing.recipe import OnProgress, Recipe
+from yardarm.datasets.editing.transaction import building, check_output, put_back
+from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+
+__all__ = ["in_words", "open_dataset", "write_edited"]
+
+MOST_NAMED = 10
+
+
+def open_dataset(root: Path, output: Path | None, *others: Path) -> DatasetMetadata:
+    """Read what is to be edited, after a look at where the result goes."""
+    put_back(root)
+    check_output(output, root, *others)
+    return read_metadata(root)
+
+
+def write_edited(
+    meta: DatasetMetadata, recipe: Recipe, output: Path | None, on_progress: OnProgress | None
+) -> DatasetMetadata:
+    """Write the result of an edit to its place; `output` None is the dataset's own."""
+    target, in_place = output or meta.root, output is None
+    with building(target, in_place) as folder:
+        carry_other_files(meta.root, folder, in_place)
+        assemble(recipe, folder, on_progress, link=in_place)
+    return read_metadata(target)
+
+
+def in_words(numbers: Sequence[int]) -> str:
+    """Some numbers, and how many more there are."""
+    text = ", ".join(map(str, numbers[:MOST_NAMED]))
+    return text if len(numbers) <= MOST_NAMED else f"{text} and {len(numbers) - MOST_NAMED} more"

@@ -1,0 +1,106 @@
+"""The numbers of episodes' frames, read from the data files into arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from yardarm.datasets.arrow import OpenFile, open_parquet, to_numpy
+from yardarm.datasets.episodes import Episode
+from yardarm.datasets.features import INDEX_FEATURES
+from yardarm.datasets.metadata import DatasetMetadata
+from yardarm.errors import DatasetFault
+
+__all__ = ["numbers_of", "read_frames"]
+
+
+def numbers_of(meta: DatasetMetadata) -> list[str]:
+    """The features that lie in the table and are no pictures."""
+    return [name for name, feature in meta.info.features.items() if not feature.is_visual]
+
+
+def read_frames(
+    meta: DatasetMetadata,
+    episodes: Sequence[Episode],
+    names: Sequence[str] | None = None,
+    open_file: OpenFile | None = None,
+) -> dict[str, np.ndarray]:
+    """Columns of these episodes, one after the other: a row for each frame, and no axis for plain numbers.
+
+    A picture is an encoded PNG; unless it is asked for by name, it is left in the file.
+    """
+    names = numbers_of(meta) if names is None else list(names)
+    parts = [_of_file(meta, path, own, names, open_file) for path, own in _by_file(meta, episodes)]
+    if not parts:
+        return {name: to_numpy(meta.info.features[name], pa.chunked_array([], pa.int8())) for name in names}
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+
+def _by_file(meta: DatasetMetadata, episodes: Sequence[Episode]) -> Iterator[tuple[Path, list[Episode]]]:
+    for _, own in groupby(episodes, key=lambda episode: episode.data):
+        listed = list(own)
+        yield meta.data_file(listed[0]), listed
+
+
+def _of_file(
+    meta: DatasetMetadata,
+    path: Path,
+    episodes: Sequence[Episode],
+    names: Sequence[str],
+    open_file: OpenFile | None,
+) -> dict[str, np.ndarray]:
+    table = _read(path, episodes, list(dict.fromkeys([*names, "index"])), open_file)
+    index = to_numpy(INDEX_FEATURES["index"], table["index"])
+    rows = np.concatenate([_rows(path, index, episode) for episode in episodes])
+    everything = len(rows) == len(index) and bool((rows[1:] > rows[:-1]).all())
+    columns = {name: to_numpy(meta.info.features[name], table[name]) for name in names}
+    return columns if everything else {name: column[rows] for name, column in columns.items()}
+
+
+def _read(path: Path, episodes: Sequence[Episode], names: list[str], open_file: OpenFile | None) -> pa.Table:
+    """The row groups that hold these episodes."""
+    file = open_parquet(path, open_file)
+    try:
+        missing = [name for name in names if name not in file.schema_arrow.names]
+        if missing:
+            raise DatasetFault(f"{path} has no column '{missing[0]}', which meta/info.json lists")
+        return file.read_row_groups(_groups(file, episodes), names, use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise DatasetFault(f"{path} is damaged or cut short: {str(error).splitlines()[0]}") from error
+    finally:
+        file.close()
+
+
+def _groups(file: pq.ParquetFile, episodes: Sequence[Episode]) -> list[int]:
+    """Row groups that may hold frames of these episodes, by the range of `index` that each says it has."""
+    found = []
+    for number in range(file.num_row_groups):
+        known = _statistics(file.metadata.row_group(number), "index")
+        if known is None or any(known.min < episode.stop and known.max >= episode.start for episode in episodes):
+            found.append(number)
+    return found
+
+
+def _statistics(group: pq.RowGroupMetaData, name: str) -> pq.Statistics | None:
+    """Nested columns come apart in the file, so a column's place is found by its path."""
+    for number in range(group.num_columns):
+        column = group.column(number)
+        if column.path_in_schema == name:
+            return column.statistics if column.is_stats_set and column.statistics.has_min_max else None
+    return None
+
+
+def _rows(path: Path, index: np.ndarray, episode: Episode) -> np.ndarray:
+    """Where an episode's frames are in a table."""
+    (rows,) = np.nonzero((index >= episode.start) & (index < episode.stop))
+    if len(rows) != episode.length or not (index[rows] == np.arange(episode.start, episode.stop)).all():
+        raise DatasetFault(
+            f"{path} has {len(rows)} of the {episode.length} frames of episode {episode.index} "
+            f"(index {episode.start} to {episode.stop - 1}), or has them out of order"
+        )
+    return rows

@@ -1,0 +1,85 @@
+"""Makes what a policy is trained on from a frame: its numbers, its pictures, and what lies around it in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from yardarm.datasets.episodes import Episode
+from yardarm.datasets.metadata import DatasetMetadata
+from yardarm.datasets.video import VideoReaders
+from yardarm.datasets.windows import Windows
+
+__all__ = ["ImageTransform", "Item", "ItemMaker", "Span", "as_columns"]
+
+Item = dict[str, Any]
+ImageTransform = Callable[[torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An episode, and the rows of some columns that are its frames."""
+
+    episode: Episode
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class ItemMaker:
+    """How items are made of a dataset's frames.
+
+    Columns are tensors, lists of strings, and, for pictures in the table, what decodes them: `at(rows)`.
+    """
+
+    meta: DatasetMetadata
+    windows: Windows
+    videos: VideoReaders
+    tolerance_s: float
+    image_transforms: ImageTransform | None = None
+    return_uint8: bool = False
+
+    def make(self, columns: Mapping[str, Any], row: int, span: Span) -> Item:
+        """The item of a row of the columns; a window's frames beyond the episode are marked as padding."""
+        item: Item = {}
+        padding: Item = {}
+        for name, feature in self.meta.info.features.items():
+            rows = None
+            if name in self.windows.steps:
+                rows, beyond = self.windows.around(name, row, span.start, span.stop)
+                padding[f"{name}_is_pad"] = torch.from_numpy(beyond)
+            if feature.is_visual:
+                item[name] = self._pictures(name, columns, row, rows, span)
+            elif feature.is_numeric:
+                item[name] = columns[name][row if rows is None else torch.from_numpy(rows)]
+            else:
+                item[name] = columns[name][row] if rows is None else [columns[name][at] for at in rows]
+        return {**item, **padding, "task": self.meta.tasks[int(columns["task_index"][row])]}
+
+    def _pictures(
+        self, name: str, columns: Mapping[str, Any], row: int, rows: np.ndarray | None, span: Span
+    ) -> torch.Tensor:
+        wanted = np.array([row]) if rows is None else rows
+        episode, is_video = span.episode, name in self.meta.info.video_keys
+        if is_video:
+            seconds = episode.videos[name].start_s + columns["timestamp"][wanted].double().numpy()
+            frames = self.videos.frames_at(self.meta.video_file(episode, name), seconds, self.tolerance_s)
+        else:
+            frames = columns[name].at(wanted)
+        tensor = torch.from_numpy(frames).permute(0, 3, 1, 2)
+        tensor = tensor.contiguous() if self.return_uint8 else tensor.to(torch.float32).div_(255)
+        # As in LeRobot, a window of one frame of a video has no axis of its own.
+        if rows is None or (is_video and len(rows) == 1):
+            tensor = tensor[0]
+        return self.image_transforms(tensor) if self.image_transforms is not None else tensor
+
+
+def as_columns(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Arrays as tensors; strings as lists."""
+    return {
+        name: array.tolist() if array.dtype == object else torch.from_numpy(array) for name, array in arrays.items()
+    }

@@ -1,0 +1,167 @@
+"""Batches for training, in an order that is a function of seed and epoch, and from any point in it."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+from yardarm.datasets.items import Item
+from yardarm.errors import UsageError, nearest
+
+__all__ = ["DatasetLoader", "frame_order"]
+
+SHUFFLES = ("frames", "episodes", "none")
+
+
+class FramesOfEpisodes(Protocol):
+    """What a loader needs of a dataset."""
+
+    @property
+    def episode_bounds(self) -> np.ndarray:
+        """Where episodes begin among the frames, and how many frames there are."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, row: int) -> Item: ...
+
+
+def frame_order(bounds: np.ndarray, shuffle: str, seed: int, epoch: int, drop_last: int = 0) -> np.ndarray:
+    """The order of an epoch: all frames at random, episode by episode in a random order, or as they lie.
+
+    The last `drop_last` frames of each episode are left out: windows that begin there are mostly padding.
+    """
+    generator = np.random.default_rng([seed, epoch])
+    spans = [(start, max(start, stop - drop_last)) for start, stop in itertools.pairwise(bounds)]
+    if shuffle == "episodes":
+        spans = [spans[number] for number in generator.permutation(len(spans))]
+    rows = np.concatenate([np.arange(start, stop) for start, stop in spans])
+    return generator.permutation(rows) if shuffle == "frames" else rows
+
+
+class DatasetLoader:
+    """A torch `DataLoader` whose place can be saved and found again, to the sample.
+
+    Each pass over it is an epoch, or what is left of one. What comes does not depend on the number of workers,
+    random image transforms included.
+    """
+
+    def __init__(
+        self,
+        dataset: FramesOfEpisodes,
+        batch_size: int,
+        *,
+        shuffle: str = "frames",
+        seed: int = 0,
+        num_workers: int = 0,
+        drop_last: bool = False,
+        drop_n_last_frames: int = 0,
+        **options: Any,
+    ) -> None:
+        """Further options are those of `DataLoader`, like `pin_memory` and `prefetch_factor`."""
+        if shuffle not in SHUFFLES:
+            raise UsageError(f"unknown shuffle '{shuffle}'{nearest(shuffle, SHUFFLES)} {', '.join(SHUFFLES)}")
+        for name, value, least in (
+            *(("batch_size", batch_size, 1), ("num_workers", num_workers, 0), ("seed", seed, 0)),
+            ("drop_n_last_frames", drop_n_last_frames, 0),
+        ):
+            if value < least:
+                raise UsageError(f"{name} must be at least {least}, got {value}")
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self._order = (dataset.episode_bounds, shuffle, seed)
+        self._drop_n_last_frames = drop_n_last_frames
+        self._epoch = 0
+        self._batch = 0
+        if not len(self):
+            raise UsageError(
+                f"no batch can be made of {len(dataset)} frames (batch_size={batch_size}, "
+                f"drop_n_last_frames={drop_n_last_frames}, drop_last={drop_last})"
+            )
+        self._loader: DataLoader[Item] = DataLoader(
+            _SeededItems(dataset),
+            batch_sampler=_Batches(self),
+            num_workers=num_workers,
+            persistent_workers=num_workers > 0,
+            **options,
+        )
+
+    def __len__(self) -> int:
+        """Batches of an epoch."""
+        starts, stops = self._order[0][:-1], self._order[0][1:]
+        frames = int((stops - starts - self._drop_n_last_frames).clip(0).sum())
+        return frames // self.batch_size if self.drop_last else -(-frames // self.batch_size)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for batch in self._loader:
+            self._batch += 1  # counted when it is handed out, however many the workers have made ahead
+            if self._batch == len(self):
+                self._epoch, self._batch = self._epoch + 1, 0
+            yield batch
+
+    def forever(self) -> Iterator[dict[str, Any]]:
+        """Epoch after epoch."""
+        while True:
+            yield from self
+
+    def state_dict(self) -> dict[str, int]:
+        """The place after the last batch that was handed out."""
+        return {"epoch": self._epoch, "batch": self._batch, "batch_size": self.batch_size}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Go on from a place."""
+        if state["batch_size"] != self.batch_size:
+            raise UsageError(
+                f"this place was saved with batch_size={state['batch_size']}, which is {self.batch_size} now; "
+                "only with the same one is it the same sample"
+            )
+        self._epoch, self._batch = int(state["epoch"]), int(state["batch"])
+
+    def draws(self) -> Iterator[list[tuple[int, int]]]:
+        """The rows of the batches to come in this epoch, each with a seed for what is random about its item."""
+        epoch, first = self._epoch, self._batch
+        bounds, shuffle, seed = self._order
+        rows = frame_order(bounds, shuffle, seed, epoch, self._drop_n_last_frames)
+        for batch in range(first, len(self)):
+            start = batch * self.batch_size
+            own = rows[start : start + self.batch_size].tolist()
+            yield [(row, _item_seed(seed, epoch, start + place)) for place, row in enumerate(own)]
+
+
+def _item_seed(seed: int, epoch: int, place: int) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{seed} {epoch} {place}".encode(), digest_size=7).digest())
+
+
+class _Batches:
+    """What `DataLoader` asks for the rows of batches."""
+
+    def __init__(self, loader: DatasetLoader) -> None:
+        self._loader = loader
+
+    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+        return self._loader.draws()
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+
+class _SeededItems(torch.utils.data.Dataset):
+    """A dataset whose items are drawn with a seed, so that image transforms are the same in any process."""
+
+    def __init__(self, dataset: FramesOfEpisodes) -> None:
+        self._dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def __getitem__(self, draw: tuple[int, int]) -> Item:
+        row, seed = draw
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return self._dataset[row]

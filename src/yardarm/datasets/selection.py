@@ -1,0 +1,43 @@
+"""Which episodes of a dataset are meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from yardarm.errors import UsageError
+
+__all__ = ["select_episodes"]
+
+
+def select_episodes(episodes: Sequence[int] | None, total: int, what: str = "episodes") -> list[int]:
+    """The numbers of the wanted episodes in the dataset's order; all if none are named."""
+    if episodes is None:
+        return list(range(total))
+    numbers = [_number(episode, what) for episode in episodes]
+    if not numbers:
+        raise UsageError(f"{what} is empty; leave it out for all {total}")
+    negative = [number for number in numbers if number < 0]
+    if negative:
+        raise UsageError(f"{what} must not be negative, got {_listed(negative)}; they are counted from 0")
+    repeated = [number for number, count in Counter(numbers).items() if count > 1]
+    if repeated:
+        raise UsageError(f"{what} must not be repeated, got {_listed(repeated)} more than once")
+    beyond = [number for number in numbers if number >= total]
+    if beyond:
+        raise UsageError(f"{what} {_listed(beyond)}: the dataset has {total} episodes, 0 to {total - 1}")
+    return sorted(numbers)
+
+
+def _number(value: object, what: str) -> int:
+    try:
+        number = int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise UsageError(f"{what} must be whole numbers, got {value!r}") from None
+    if number != value:
+        raise UsageError(f"{what} must be whole numbers, got {value!r}")
+    return number
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")

@@ -1,0 +1,115 @@
+"""Where a dataset is: in a folder, in LeRobot's cache, or on the Hub."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+from yardarm.datasets.selection import select_episodes
+from yardarm.errors import UsageError
+from yardarm.hub import HUB_ID, HubFiles, download
+
+__all__ = ["default_root", "find_dataset", "find_metadata"]
+
+# Datasets are tagged with the version of their format; the newest that this reads comes first.
+VERSIONS = ("v3.0", "v2.1", "v2.0")
+
+
+def lerobot_home() -> Path:
+    """Where LeRobot keeps datasets."""
+    if home := os.environ.get("HF_LEROBOT_HOME"):
+        return Path(home).expanduser()
+    hub_home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
+    return Path(hub_home).expanduser() / "lerobot"
+
+
+def default_root(repo_id: str) -> Path:
+    """Where a dataset of this name lies unless told otherwise."""
+    if not HUB_ID.fullmatch(repo_id):
+        raise UsageError(f"a dataset's name is owner/name, got '{repo_id}'; or give its folder as root")
+    return lerobot_home() / repo_id
+
+
+def find_dataset(
+    repo_id: str,
+    root: str | Path | None = None,
+    revision: str | None = None,
+    episodes: Sequence[int] | None = None,
+    videos: bool = True,
+) -> Path:
+    """The folder of a dataset; from the Hub, the files of the wanted episodes are downloaded unless they are there."""
+    if local := _local(repo_id, root, revision):
+        return local
+    folder, revision = _download_metadata(repo_id, revision)
+    meta = read_metadata(folder)
+    chosen = select_episodes(episodes, meta.total_episodes)
+    wanted = [path.relative_to(folder).as_posix() for path in _files(meta, chosen, videos)]
+    if all((folder / path).exists() for path in wanted):
+        return folder
+    return download(_on_the_hub(repo_id, revision, (*META, *wanted)))
+
+
+def find_metadata(repo_id: str, root: str | Path | None = None, revision: str | None = None) -> tuple[Path, str | None]:
+    """The folder of a dataset's description, and the Hub's revision if the frames have to come from there."""
+    if local := _local(repo_id, root, revision):
+        return local, None
+    return _download_metadata(repo_id, revision)
+
+
+META = ("meta/*",)
+
+
+def _local(repo_id: str, root: str | Path | None, revision: str | None) -> Path | None:
+    if root is not None:
+        return Path(root).expanduser()
+    if not repo_id:
+        raise UsageError("which dataset? Give its name on the Hub (owner/name), or its folder as root")
+    if revision is None:
+        for folder in (Path(repo_id).expanduser(), lerobot_home() / repo_id):
+            if (folder / "meta" / "info.json").exists():
+                return folder
+    if not HUB_ID.fullmatch(repo_id):
+        raise UsageError(f"there is no dataset '{repo_id}' here, and it is no Hub id (owner/name) either")
+    return None
+
+
+def _download_metadata(repo_id: str, revision: str | None) -> tuple[Path, str]:
+    folder = download(_on_the_hub(repo_id, revision or _newest_version(repo_id), META))
+    return folder, folder.name  # the folder is called by the commit: what follows comes from the same
+
+
+def _on_the_hub(repo_id: str, revision: str | None, allow: tuple[str, ...]) -> HubFiles:
+    cache = lerobot_home() / "hub"
+    return HubFiles(repo_id, revision, "dataset", "meta/info.json", allow, repo_type="dataset", cache=cache)
+
+
+def _newest_version(repo_id: str) -> str | None:
+    """The tag of the newest format that the repository has, or, without an answer from the Hub, that the cache has."""
+    from huggingface_hub import HfApi, try_to_load_from_cache
+    from huggingface_hub.errors import HTTPError
+
+    try:
+        tags = {tag.name for tag in HfApi().list_repo_refs(repo_id, repo_type="dataset").tags}
+    except (HTTPError, OSError):
+        cache = lerobot_home() / "hub"
+        tags = {
+            version
+            for version in VERSIONS
+            if isinstance(
+                try_to_load_from_cache(
+                    repo_id, "meta/info.json", cache_dir=cache, revision=version, repo_type="dataset"
+                ),
+                str,
+            )
+        }
+    return next((version for version in VERSIONS if version in tags), None)
+
+
+def _files(meta: DatasetMetadata, chosen: Sequence[int], videos: bool) -> list[Path]:
+    episodes = [meta.episodes[number] for number in chosen]
+    found = [meta.data_file(episode) for episode in episodes]
+    if videos:
+        found += [meta.video_file(episode, key) for key in meta.info.video_keys for episode in episodes]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,175 @@
+"""Frames one after the other from a dataset that is not loaded: from a folder, or straight from the Hub."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch.utils.data import IterableDataset, get_worker_info
+
+from yardarm.datasets.arrow import OpenFile
+from yardarm.datasets.dataset import TOLERANCE_S
+from yardarm.datasets.episodes import Episode
+from yardarm.datasets.frames import numbers_of, read_frames
+from yardarm.datasets.items import ImageTransform, Item, ItemMaker, Span, as_columns
+from yardarm.datasets.metadata import read_metadata
+from yardarm.datasets.pictures import EncodedPictures
+from yardarm.datasets.selection import select_episodes
+from yardarm.datasets.source import find_metadata
+from yardarm.datasets.video import VideoReaders, check_backend
+from yardarm.datasets.windows import Windows
+from yardarm.errors import UsageError
+
+__all__ = ["HubFile", "StreamingLeRobotDataset"]
+
+# A video is read from the Hub in pieces of this size.
+BLOCK = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class HubFile:
+    """Opens a dataset's files on the Hub; only the parts that are read are fetched."""
+
+    root: Path
+    """Where the dataset would be on this machine; what is there is taken from there."""
+    repo_id: str
+    revision: str
+
+    def __call__(self, path: Path) -> Any:
+        """Open a file, here or there."""
+        if path.exists():
+            return path.open("rb")
+        from huggingface_hub import HfFileSystem
+
+        relative = path.relative_to(self.root).as_posix()
+        return HfFileSystem().open(f"datasets/{self.repo_id}@{self.revision}/{relative}", "rb", block_size=BLOCK)
+
+
+class StreamingLeRobotDataset(IterableDataset):
+    """Items of a dataset of any size, in memory that does not grow.
+
+    Episodes are read one at a time; `buffer_size` frames of the last ones wait, and a random one of them comes next.
+    Pictures are decoded when their frame comes. With several workers, each has its own episodes.
+    """
+
+    def __init__(
+        self,
+        repo_id: str = "",
+        root: str | Path | None = None,
+        *,
+        episodes: Sequence[int] | None = None,
+        image_transforms: ImageTransform | None = None,
+        delta_timestamps: Mapping[str, Sequence[float]] | None = None,
+        tolerance_s: float = TOLERANCE_S,
+        revision: str | None = None,
+        video_backend: str | None = None,
+        use_imagenet_stats: bool = False,
+        return_uint8: bool = False,
+        shuffle: bool = True,
+        buffer_size: int = 1000,
+        seed: int = 42,
+        shard: tuple[int, int] = (0, 1),
+    ) -> None:
+        """Options are those of `LeRobotDataset`; `shard` is this process's number among several, like (0, 4)."""
+        if buffer_size < 1:
+            raise UsageError(f"buffer_size must be at least 1, got {buffer_size}")
+        if not 0 <= shard[0] < shard[1]:
+            raise UsageError(f"shard must be a number and how many there are, like (0, 4); got {shard}")
+        check_backend(video_backend)
+        folder, hub_revision = find_metadata(repo_id, root, revision)
+        self.repo_id = repo_id or folder.name
+        self.root = folder
+        self.meta = read_metadata(folder)
+        self.episodes = select_episodes(episodes, self.meta.total_episodes)
+        self.shuffle, self.buffer_size, self.seed, self.shard = shuffle, buffer_size, seed, shard
+        self._epoch = 0
+        self._open_file: OpenFile | None = HubFile(folder, repo_id, hub_revision) if hub_revision else None
+        windows = Windows.of(delta_timestamps, self.meta.fps, tolerance_s, self.meta.info.features)
+        self._maker = ItemMaker(
+            *(self.meta, windows, VideoReaders(video_backend, self._open_file), tolerance_s),
+            *(image_transforms, return_uint8),
+        )
+        if use_imagenet_stats:
+            self.meta.use_imagenet_stats()
+
+    @property
+    def fps(self) -> int:
+        """Frames a second."""
+        return self.meta.fps
+
+    @property
+    def features(self) -> dict[str, Any]:
+        """Features as LeRobot describes them: dtype, shape, names."""
+        return self.meta.features
+
+    @property
+    def num_frames(self) -> int:
+        """Frames of the chosen episodes, of all shards."""
+        return sum(self.meta.episodes[number].length for number in self.episodes)
+
+    @property
+    def num_episodes(self) -> int:
+        """The chosen episodes, of all shards."""
+        return len(self.episodes)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next pass is this one; otherwise each pass is shuffled in its own way."""
+        self._epoch = epoch
+
+    def __iter__(self) -> Iterator[Item]:
+        worker = get_worker_info()
+        part, parts = (worker.id, worker.num_workers) if worker else (0, 1)
+        generator = random.Random(f"{self.seed} {self._epoch} {self.shard} {part}")
+        order = list(self.episodes)
+        if self.shuffle:  # by all in the same way: each takes its own of it
+            random.Random(f"{self.seed} {self._epoch}").shuffle(order)
+        self._epoch += 1
+        number, count = self.shard[0] * parts + part, self.shard[1] * parts
+        frames = self._frames(order[number::count])
+        return self._mixed(frames, generator) if self.shuffle else (self._item(frame) for frame in frames)
+
+    def _frames(self, episodes: Sequence[int]) -> Iterator[_Frame]:
+        for number in episodes:
+            loaded = self._load(self.meta.episodes[number])
+            for row in range(loaded.episode.length):
+                yield _Frame(loaded, row)
+
+    def _mixed(self, frames: Iterator[_Frame], generator: random.Random) -> Iterator[Item]:
+        """A random one of those that wait comes next, and another takes its place."""
+        waiting: list[_Frame] = []
+        for frame in frames:
+            if len(waiting) < self.buffer_size:
+                waiting.append(frame)
+                continue
+            place = generator.randrange(len(waiting))
+            chosen, waiting[place] = waiting[place], frame
+            yield self._item(chosen)
+        generator.shuffle(waiting)
+        yield from (self._item(frame) for frame in waiting)
+
+    def _load(self, episode: Episode) -> _LoadedEpisode:
+        names = [*numbers_of(self.meta), *self.meta.info.image_keys]
+        arrays = read_frames(self.meta, [episode], names, self._open_file)
+        pictures = {key: EncodedPictures(arrays.pop(key)) for key in self.meta.info.image_keys}
+        return _LoadedEpisode(episode, {**as_columns(arrays), **pictures})
+
+    def _item(self, frame: _Frame) -> Item:
+        loaded = frame.episode
+        return self._maker.make(loaded.columns, frame.row, Span(loaded.episode, 0, loaded.episode.length))
+
+
+@dataclass(frozen=True, slots=True)
+class _LoadedEpisode:
+    episode: Episode
+    columns: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A frame that waits for its turn."""
+
+    episode: _LoadedEpisode
+    row: int
