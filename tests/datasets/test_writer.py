@@ -238,16 +238,18 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
-    with DatasetWriter.create(tmp_path / "made", DatasetInfo(FPS, PLAIN)):
-        with pytest.raises(UsageError, match="being written by another"):
-            DatasetWriter.resume(tmp_path / "made")
+    writer = DatasetWriter.create(tmp_path / "made", DatasetInfo(FPS, PLAIN))
+    with pytest.raises(UsageError, match="being written by another"):
+        DatasetWriter.resume(tmp_path / "made")
+    writer.finalize()
     DatasetWriter.resume(tmp_path / "made").finalize()
 
 
 def test_an_empty_episode_is_refused(tmp_path: Path) -> None:
-    with DatasetWriter.create(tmp_path / "made", DatasetInfo(FPS, PLAIN)) as writer:
-        with pytest.raises(UsageError, match="without frames"):
-            writer.save_episode()
+    writer = DatasetWriter.create(tmp_path / "made", DatasetInfo(FPS, PLAIN))
+    with pytest.raises(UsageError, match="without frames"):
+        writer.save_episode()
+    writer.finalize()
 
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,6}(\.[a-z0-9_]{1,6}){0,2}", fullmatch=True).filter(

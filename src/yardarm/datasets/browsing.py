@@ -1,10 +1,11 @@
-"""What is read to look at a dataset: an episode's frames and pictures, what is known of each episode, what is damaged."""
+"""What is read to look at a dataset: an episode's frames and pictures, and what is damaged."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from yardarm.datasets.episodes import Episode
 from yardarm.datasets.frames import read_frames
 from yardarm.datasets.info import read_info
 from yardarm.datasets.metadata import DatasetMetadata
+from yardarm.datasets.names import dimension_names
 from yardarm.datasets.pictures import decode_picture, encode_picture
 from yardarm.datasets.video import open_video
 from yardarm.errors import DatasetFault, one_line
@@ -25,6 +27,7 @@ __all__ = [
     "BrowserPicture",
     "VideoFacts",
     "damaged_files",
+    "dimension_names",
     "episode_pictures",
     "for_browser",
     "per_episode",
@@ -38,6 +41,8 @@ __all__ = [
 MP4 = (b"ftyp", b"styp", b"moov", b"free", b"mdat", b"wide", b"skip")
 
 
+# Looking at so many takes a second or two.
+MOST_FILES = 2000
 SHOWN = {b"\x89PNG\r\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 
 
@@ -105,7 +110,7 @@ def video_facts(path: Path) -> VideoFacts:
     with open_video(path) as container:
         stream = container.streams.video[0]
         seconds = None if stream.duration is None else float(stream.duration * stream.time_base)
-        return VideoFacts(stream.codec_context.name, stream.width, stream.height, seconds)
+        return VideoFacts(stream.codec.canonical_name, stream.width, stream.height, seconds)
 
 
 def size_on_disk(root: Path) -> dict[str, int]:
@@ -126,12 +131,15 @@ def _size(path: str) -> int:
 
 
 def damaged_files(meta: DatasetMetadata) -> list[str]:
-    """What is wrong with files of frames and videos, as far as their ends tell; nothing is decoded."""
+    """What is wrong with files of frames and videos, as far as their ends tell; nothing is decoded.
+
+    Of a dataset with very many files, the first are looked at.
+    """
     return [*_damaged_data(meta), *_damaged_videos(meta)]
 
 
 def _damaged_data(meta: DatasetMetadata) -> Iterator[str]:
-    for path in dict.fromkeys(meta.data_file(episode) for episode in meta.episodes):
+    for path in _first(meta.data_file(episode) for episode in meta.episodes):
         try:
             open_parquet(path).close()
         except DatasetFault as error:
@@ -139,7 +147,7 @@ def _damaged_data(meta: DatasetMetadata) -> Iterator[str]:
 
 
 def _damaged_videos(meta: DatasetMetadata) -> Iterator[str]:
-    for path in dict.fromkeys(meta.video_file(episode, key) for episode in meta.episodes for key in episode.videos):
+    for path in _first(meta.video_file(episode, key) for episode in meta.episodes for key in episode.videos):
         try:
             with path.open("rb") as file:
                 head = file.read(8)
@@ -150,3 +158,7 @@ def _damaged_videos(meta: DatasetMetadata) -> Iterator[str]:
         else:
             if head[4:] not in MP4:
                 yield f"{path} is damaged: it is no MP4 file"
+
+
+def _first(paths: Iterable[Path]) -> Iterator[Path]:
+    return islice(dict.fromkeys(paths), MOST_FILES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -73,12 +74,7 @@ class DatasetLoader:
             if value < least:
                 raise UsageError(f"{name} must be at least {least}, got {value}")
         self.dataset = dataset
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-        self._order = (dataset.episode_bounds, shuffle, seed)
-        self._drop_n_last_frames = drop_n_last_frames
-        self._epoch = 0
-        self._batch = 0
+        self._batches = _Batches(dataset.episode_bounds, shuffle, seed, batch_size, drop_last, drop_n_last_frames)
         if not len(self):
             raise UsageError(
                 f"no batch can be made of {len(dataset)} frames (batch_size={batch_size}, "
@@ -86,7 +82,7 @@ class DatasetLoader:
             )
         self._loader: DataLoader[Item] = DataLoader(
             _SeededItems(dataset),
-            batch_sampler=_Batches(self),
+            batch_sampler=self._batches,
             num_workers=num_workers,
             persistent_workers=num_workers > 0,
             **options,
@@ -94,15 +90,11 @@ class DatasetLoader:
 
     def __len__(self) -> int:
         """Batches of an epoch."""
-        starts, stops = self._order[0][:-1], self._order[0][1:]
-        frames = int((stops - starts - self._drop_n_last_frames).clip(0).sum())
-        return frames // self.batch_size if self.drop_last else -(-frames // self.batch_size)
+        return len(self._batches)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for batch in self._loader:
-            self._batch += 1  # counted when it is handed out, however many the workers have made ahead
-            if self._batch == len(self):
-                self._epoch, self._batch = self._epoch + 1, 0
+            self._batches.handed_out()
             yield batch
 
     def forever(self) -> Iterator[dict[str, Any]]:
@@ -112,43 +104,56 @@ class DatasetLoader:
 
     def state_dict(self) -> dict[str, int]:
         """The place after the last batch that was handed out."""
-        return {"epoch": self._epoch, "batch": self._batch, "batch_size": self.batch_size}
+        return {"epoch": self._batches.epoch, "batch": self._batches.batch, "batch_size": self._batches.batch_size}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Go on from a place."""
-        if state["batch_size"] != self.batch_size:
+        if state["batch_size"] != self._batches.batch_size:
             raise UsageError(
-                f"this place was saved with batch_size={state['batch_size']}, which is {self.batch_size} now; "
+                f"this place was saved with batch_size={state['batch_size']}, which is {self._batches.batch_size} now; "
                 "only with the same one is it the same sample"
             )
-        self._epoch, self._batch = int(state["epoch"]), int(state["batch"])
+        self._batches.epoch, self._batches.batch = int(state["epoch"]), int(state["batch"])
 
-    def draws(self) -> Iterator[list[tuple[int, int]]]:
-        """The rows of the batches to come in this epoch, each with a seed for what is random about its item."""
-        epoch, first = self._epoch, self._batch
-        bounds, shuffle, seed = self._order
-        rows = frame_order(bounds, shuffle, seed, epoch, self._drop_n_last_frames)
+
+@dataclass
+class _Batches:
+    """The rows of batches, each with a seed for what is random about its item; and the place among them.
+
+    Nothing in here leads back to the loader: a cycle would keep its workers until some later moment, and a worker that
+    was forked meanwhile would try to end them.
+    """
+
+    bounds: np.ndarray
+    shuffle: str
+    seed: int
+    batch_size: int
+    drop_last: bool
+    drop_n_last_frames: int
+    epoch: int = 0
+    batch: int = 0
+
+    def __len__(self) -> int:
+        frames = int((np.diff(self.bounds) - self.drop_n_last_frames).clip(0).sum())
+        return frames // self.batch_size if self.drop_last else -(-frames // self.batch_size)
+
+    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+        epoch, first = self.epoch, self.batch
+        rows = frame_order(self.bounds, self.shuffle, self.seed, epoch, self.drop_n_last_frames)
         for batch in range(first, len(self)):
             start = batch * self.batch_size
             own = rows[start : start + self.batch_size].tolist()
-            yield [(row, _item_seed(seed, epoch, start + place)) for place, row in enumerate(own)]
+            yield [(row, _item_seed(self.seed, epoch, start + place)) for place, row in enumerate(own)]
+
+    def handed_out(self) -> None:
+        """Count a batch when it is handed out, however many the workers have made ahead."""
+        self.batch += 1
+        if self.batch == len(self):
+            self.epoch, self.batch = self.epoch + 1, 0
 
 
 def _item_seed(seed: int, epoch: int, place: int) -> int:
     return int.from_bytes(hashlib.blake2b(f"{seed} {epoch} {place}".encode(), digest_size=7).digest())
-
-
-class _Batches:
-    """What `DataLoader` asks for the rows of batches."""
-
-    def __init__(self, loader: DatasetLoader) -> None:
-        self._loader = loader
-
-    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
-        return self._loader.draws()
-
-    def __len__(self) -> int:
-        return len(self._loader)
 
 
 class _SeededItems(torch.utils.data.Dataset):

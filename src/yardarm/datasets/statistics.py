@@ -137,13 +137,23 @@ def _mixed_quantiles(parts: Sequence[FeatureStats], weights: np.ndarray) -> Feat
     for number in range(known.shape[2]):
         own = known[:, :, number]
         places = np.unique(own)
-        # A value that many frames have is a step: its share counts from the value on.
-        below = sum(
-            weight * np.where(places < part[-1], np.interp(places, part, shares), 1.0)
-            for weight, part in zip(weights, own, strict=True)
-        )
-        found[:, number] = np.interp(list(QUANTILES.values()), below, places)
+        steps = sum(weight * _shares_below(part, shares, places) for weight, part in zip(weights, own, strict=True))
+        found[:, number] = np.interp(list(QUANTILES.values()), np.ravel(steps), np.repeat(places, 2))
     return dict(zip(QUANTILES, found.reshape(len(QUANTILES), *shape), strict=True))
+
+
+def _shares_below(part: np.ndarray, shares: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """For each place, the share of values below it, and the share up to it: a value that many frames have is a step."""
+    below, up_to = np.searchsorted(part, places, "left"), np.searchsorted(part, places, "right")
+    last = len(part) - 1
+    before, after = np.clip(up_to - 1, 0, last), np.clip(up_to, 0, last)
+    gap = np.where(part[after] > part[before], part[after] - part[before], 1)
+    between = shares[before] + (shares[after] - shares[before]) * (places - part[before]) / gap
+    between = np.where(up_to == 0, 0.0, np.where(up_to > last, 1.0, between))
+    is_known = up_to > below
+    left = np.where(is_known, shares[np.clip(below, 0, last)], between)
+    right = np.where(is_known, shares[before], between)
+    return np.stack([left, right], axis=1)
 
 
 def read_stats(root: Path) -> dict[str, FeatureStats]:

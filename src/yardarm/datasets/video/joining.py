@@ -71,6 +71,11 @@ def _copy(container: Any, segment: Segment, output: Any, stream: Any, at_s: Frac
 
 def _packets(container: Any, segment: Segment) -> Iterator[Any]:
     """The segment's packets in the order in which they are decoded."""
+    return (packet for packet, is_inside in _packets_from(container, segment) if is_inside)
+
+
+def _packets_from(container: Any, segment: Segment) -> Iterator[tuple[Any, bool]]:
+    """Packets up to the segment's last one, and whether they are its own."""
     stream = container.streams.video[0]
     rate, base = stream.average_rate, stream.time_base
     first = round(segment.start_s / base)
@@ -79,19 +84,27 @@ def _packets(container: Any, segment: Segment) -> Iterator[Any]:
     container.seek(first, stream=stream, backward=True)
     found = 0
     for packet in container.demux(stream):
-        if packet.pts is None or packet.pts < first - half or packet.pts >= after:
+        if packet.pts is None:
             continue
-        yield packet
-        found += 1
+        is_inside = first - half <= packet.pts < after
+        yield packet, is_inside
+        found += is_inside
         if found == segment.frames:
             return
 
 
 def can_be_copied(segment: Segment) -> bool:
-    """Whether it begins with a key frame, and shows nothing before it."""
+    """Whether it begins with a key frame, shows nothing before it, and is decoded without what comes after it."""
+    first = None
     with open_video(segment.path) as container:
-        packets = list(_packets(container, segment))
-        return bool(packets) and packets[0].is_keyframe and packets[0].pts == min(packet.pts for packet in packets)
+        for packet, is_inside in _packets_from(container, segment):
+            if first is None and is_inside:
+                first = packet.pts
+                if not packet.is_keyframe:
+                    return False
+            elif first is not None and (not is_inside or packet.pts < first):
+                return False
+    return first is not None
 
 
 def kind_of_video(path: Path) -> tuple[Any, ...]:

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.datasets.made import FPS, PLAIN, WITH_VIDEO, make_dataset
+from yardarm.datasets import DatasetInfo, DatasetLoader, DatasetWriter, Feature, LeRobotDataset, MultiLeRobotDataset
+from yardarm.errors import UsageError
+
+
+def test_several_datasets_are_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    make_dataset(tmp_path / "a", [4, 3], PLAIN)
+    make_dataset(tmp_path / "b", [5], WITH_VIDEO)
+    with caplog.at_level(logging.WARNING):
+        joined = MultiLeRobotDataset(["a", "b"], tmp_path, delta_timestamps={"action": [0.0, 0.1]})
+    assert "b: observation.images.top left out" in caplog.text
+    assert (len(joined), joined.num_episodes, joined.episode_bounds.tolist()) == (12, 3, [0, 4, 7, 12])
+    own = [LeRobotDataset(root=tmp_path / name, delta_timestamps={"action": [0.0, 0.1]}) for name in "ab"]
+    for row in range(12):
+        item, number = joined[row], int(row >= 7)
+        assert int(item["dataset_index"]) == number
+        expected = own[number][row - 7 * number]
+        assert set(item) == set(own[0][0]) | {"dataset_index"}
+        assert torch.equal(item["action"], expected["action"])
+        assert torch.equal(item["action_is_pad"], expected["action_is_pad"])
+        assert item["task"] == expected["task"]
+    assert int(joined[-1]["dataset_index"]) == 1
+    assert (
+        sorted(index for batch in DatasetLoader(joined, 5) for index in batch["dataset_index"].tolist())
+        == [0] * 7 + [1] * 5
+    )
+
+
+def test_statistics_are_those_of_all_frames(tmp_path: Path) -> None:
+    make_dataset(tmp_path / "a", [4, 3], PLAIN)
+    make_dataset(tmp_path / "b", [5], PLAIN)
+    joined = MultiLeRobotDataset(["a", "b"], tmp_path)
+    actions = np.stack([joined[row]["action"].double().numpy() for row in range(12)])
+    assert np.allclose(joined.stats["action"]["mean"], actions.mean(axis=0))
+    assert np.allclose(joined.stats["action"]["std"], actions.std(axis=0))
+    assert joined.stats["action"]["count"].tolist() == [12]
+
+
+def test_episodes_are_chosen_by_dataset(tmp_path: Path) -> None:
+    make_dataset(tmp_path / "a", [4, 3], PLAIN)
+    make_dataset(tmp_path / "b", [5], PLAIN)
+    assert len(MultiLeRobotDataset(["a", "b"], tmp_path, episodes={"a": [1]})) == 8
+    with pytest.raises(UsageError, match="chosen of 'c'"):
+        MultiLeRobotDataset(["a", "b"], tmp_path, episodes={"c": [1]})
+
+
+def test_what_cannot_stand_in_one_batch_is_named(tmp_path: Path) -> None:
+    make_dataset(tmp_path / "a", [2], PLAIN)
+    make_dataset(tmp_path / "b", [2], {**PLAIN, "action": Feature("float32", (3,))})
+    with pytest.raises(UsageError, match=r"'action' is float32 \(2,\) in a, but float32 \(3,\) in b"):
+        MultiLeRobotDataset(["a", "b"], tmp_path)
+    DatasetWriter.create(tmp_path / "c", DatasetInfo(FPS * 2, PLAIN)).finalize()
+    with pytest.raises(UsageError, match="c has 20 frames a second, a has 10"):
+        MultiLeRobotDataset(["a", "c"], tmp_path)
