@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-import fsspec
 import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from tests.datasets.made import GOLDEN, PLAIN, WITH_ALL, make_dataset
+from tests.datasets.made import GOLDEN, WITH_ALL, make_dataset
 from yardarm.datasets import LeRobotDataset, StreamingLeRobotDataset, streaming
 from yardarm.errors import UsageError
 
@@ -81,39 +80,6 @@ def test_a_stream_reads_one_episode_at_a_time(root: Path, monkeypatch: pytest.Mo
     assert [len(episodes) for episodes in read] == [1]
 
 
-class Elsewhere:
-    """A file system that is not this machine's, as the Hub's is, and that counts what is fetched."""
-
-    fetched: ClassVar[list[str]] = []
-
-    def open(self, path: str, mode: str, block_size: int) -> Any:
-        self.fetched.append(path)
-        return fsspec.filesystem("memory").open(path, mode)
-
-
-def test_frames_come_straight_from_the_hub(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The description is in the cache, the frames are not: they are read where they are."""
-    import shutil
-
-    home = tmp_path / "home"
-    commit = "a" * 40
-    snapshot = home / "hub/datasets--lab--toy/snapshots" / commit
-    shutil.copytree(root / "meta", snapshot / "meta")
-    (home / "hub/datasets--lab--toy/refs").mkdir()
-    (home / "hub/datasets--lab--toy/refs/v3.0").write_text(commit)
-    monkeypatch.setenv("HF_LEROBOT_HOME", str(home))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    memory = fsspec.filesystem("memory")
-    for path in [*root.glob("data/**/*.parquet"), *root.glob("videos/**/*.mp4")]:
-        memory.pipe(f"/datasets/lab/toy@{commit}/{path.relative_to(root).as_posix()}", path.read_bytes())
-    monkeypatch.setattr("huggingface_hub.HfFileSystem", Elsewhere)
-    stream = StreamingLeRobotDataset("lab/toy", delta_timestamps=WINDOWS, episodes=[1, 3], shuffle=False)
-    expected = LeRobotDataset(root=root, delta_timestamps=WINDOWS, episodes=[1, 3])
-    assert all(same(one, other) for one, other in zip(stream, expected, strict=True))
-    assert Elsewhere.fetched
-    assert not (snapshot / "data").exists()
-
-
 def test_lerobots_dataset_is_streamed() -> None:
     assert indices(StreamingLeRobotDataset(root=GOLDEN / "data", shuffle=False)) == list(range(35))
 
@@ -130,4 +96,3 @@ def test_lerobots_dataset_is_streamed() -> None:
 def test_bad_options_are_named(options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         StreamingLeRobotDataset(root=GOLDEN / "data", **options)
-    assert PLAIN

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.checkpoints import small_act
-from tests.policies.hub_server import ACCOUNT, EXPIRED, READER, WRITER, Files, Hub, running_hub
+from tests.hub_server import ACCOUNT, EXPIRED, READER, WRITER, Files, Hub, running_hub
 from yardarm import load_policy
 from yardarm.errors import UsageError
 

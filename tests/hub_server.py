@@ -1,4 +1,4 @@
-"""A Hugging Face Hub on this machine: the few endpoints that its client needs to load a model and to push one."""
+"""A Hugging Face Hub on this machine: what its client needs to load a model or a dataset, and to push one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 Files = dict[str, bytes]
 
@@ -141,12 +141,24 @@ class _Handler(BaseHTTPRequestHandler):
         siblings = [{"rfilename": name} for name in repository.commits[commit]]
         self.reply_json({"id": repo_id, "sha": commit, "siblings": siblings, "tags": [], "private": False})
 
-    def tree(self, repo_id: str, revision: str) -> None:
+    def tree(self, repo_id: str, revision: str, folder: str | None = None) -> None:
         repository = self.hub.find(repo_id)
         files = repository.commits[repository.find(revision)]
-        self.reply_json(
-            [{"type": "file", "path": name, "size": len(data), "oid": _oid(data)} for name, data in files.items()]
-        )
+        inside = f"{folder}/" if folder else ""
+        self.reply_json([_entry(name, data) for name, data in files.items() if name.startswith(inside)])
+
+    def refs(self, repo_id: str) -> None:
+        branches = [
+            {"name": name, "ref": f"refs/heads/{name}", "targetCommit": commit}
+            for name, commit in self.hub.find(repo_id).refs.items()
+        ]
+        self.reply_json({"branches": branches[:1], "tags": branches[1:], "converts": []})
+
+    def paths_info(self, repo_id: str, revision: str) -> None:
+        repository = self.hub.find(repo_id)
+        files = repository.commits[repository.find(revision)]
+        names = parse_qs(self.content.decode())["paths"]
+        self.reply_json([_entry(name, files[name]) for name in names if name in files])
 
     def resolve(self, repo_id: str, revision: str, name: str) -> None:
         repository = self.hub.find(repo_id)
@@ -156,7 +168,13 @@ class _Handler(BaseHTTPRequestHandler):
         if name not in repository.commits[commit]:
             raise Refused(404, "EntryNotFound", "Entry not found")
         content = repository.commits[commit][name]
-        self.reply(content, headers={"ETag": f'"{_oid(content)}"', "X-Repo-Commit": commit})
+        headers = {"ETag": f'"{_oid(content)}"', "X-Repo-Commit": commit}
+        if match := re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", "")):
+            first, last = int(match[1]), min(int(match[2]), len(content) - 1)
+            self.hub.asked[-1] += f" {first}-{last}"
+            self.reply(content[first : last + 1], 206, headers)
+        else:
+            self.reply(content, headers=headers)
 
     def create(self) -> None:
         self.check_may_write()
@@ -205,6 +223,10 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
 
+def _entry(name: str, content: bytes) -> dict[str, Any]:
+    return {"type": "file", "path": name, "size": len(content), "oid": _oid(content)}
+
+
 def _oid(content: bytes) -> str:
     """The name that git gives to a file's content."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
@@ -214,15 +236,18 @@ def _of(operations: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [operation for operation in operations if operation["key"] == kind]
 
 
+KIND = "(models|datasets)"
 REPO = "(?P<repo_id>[^/]+/[^/]+)"
 ROUTES: list[tuple[str, str, Callable[..., None]]] = [
-    ("GET", f"/api/models/{REPO}", _Handler.info),
-    ("GET", f"/api/models/{REPO}/revision/(?P<revision>.+)", _Handler.info),
-    ("GET", f"/api/models/{REPO}/tree/(?P<revision>.+)", _Handler.tree),
-    ("GET HEAD", f"/{REPO}/resolve/(?P<revision>[^/]+)/(?P<name>.+)", _Handler.resolve),
+    ("GET", f"/api/{KIND}/{REPO}", _Handler.info),
+    ("GET", f"/api/{KIND}/{REPO}/revision/(?P<revision>.+)", _Handler.info),
+    ("GET", f"/api/{KIND}/{REPO}/tree/(?P<revision>[^/]+)(/(?P<folder>.+))?", _Handler.tree),
+    ("GET", f"/api/{KIND}/{REPO}/refs", _Handler.refs),
+    ("POST", f"/api/{KIND}/{REPO}/paths-info/(?P<revision>.+)", _Handler.paths_info),
+    ("GET HEAD", f"/(datasets/)?{REPO}/resolve/(?P<revision>[^/]+)/(?P<name>.+)", _Handler.resolve),
     ("POST", "/api/repos/create", _Handler.create),
-    ("POST", f"/api/models/{REPO}/preupload/(?P<revision>.+)", _Handler.preupload),
-    ("POST", f"/{REPO}.git/info/lfs/objects/batch", _Handler.large_batch),
+    ("POST", f"/api/{KIND}/{REPO}/preupload/(?P<revision>.+)", _Handler.preupload),
+    ("POST", f"/(datasets/)?{REPO}.git/info/lfs/objects/batch", _Handler.large_batch),
     ("PUT", f"/large/{REPO}/(?P<oid>[0-9a-f]+)", _Handler.large_file),
-    ("POST", f"/api/models/{REPO}/commit/(?P<revision>.+)", _Handler.commit),
+    ("POST", f"/api/{KIND}/{REPO}/commit/(?P<revision>.+)", _Handler.commit),
 ]
