@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import multiprocessing
 import pickle
 import threading
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 from tests.datasets.made import FAST, FPS, GOLDEN, PLAIN, WITH_ALL, WITH_VIDEO, make_dataset, value_of, write_episodes
-from yardarm.datasets import DatasetInfo, DatasetWriter, Feature, LeRobotDataset, VideoEncoding
+from yardarm.datasets import INDEX_FEATURES, DatasetInfo, DatasetWriter, Feature, LeRobotDataset, VideoEncoding
 from yardarm.datasets.statistics import IMAGENET
 from yardarm.datasets.video.decoding import PyAVReader
 from yardarm.errors import SetupError, UsageError
@@ -271,6 +272,17 @@ def test_a_new_dataset_is_made_by_lerobots_call(tmp_path: Path, monkeypatch: pyt
     assert (dataset.num_frames, dataset.root.resolve()) == (5, tmp_path / "lab/toy")
     with pytest.raises(UsageError, match="make it 'image'"):
         LeRobotDataset.create("lab/other", FPS, features, use_videos=False)
+
+
+def test_what_cannot_be_read_is_left_out_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    root = make_dataset(tmp_path / "made", [3], WITH_VIDEO)
+    info = json.loads((root / "meta/info.json").read_text())
+    info["features"]["observation.images.top"]["info"]["is_depth_map"] = True
+    info["features"]["language_events"] = {"dtype": "language", "shape": [1], "names": None}
+    (root / "meta/info.json").write_text(json.dumps(info))
+    item = LeRobotDataset(root=root)[1]
+    assert set(item) == {*PLAIN, *INDEX_FEATURES, "task"}
+    assert "observation.images.top, language_events left out" in caplog.text
 
 
 def test_fps_must_be_a_number_above_zero() -> None:

@@ -62,7 +62,7 @@ class LeRobotDataset(torch.utils.data.Dataset):
         self.root = folder
         self.meta = read_metadata(folder)
         self.episodes = select_episodes(episodes, self.meta.total_episodes)
-        windows = Windows.of(delta_timestamps, self.meta.fps, tolerance_s, self.meta.info.features)
+        windows = Windows.of(delta_timestamps, self.meta.fps, tolerance_s, self.meta.readable)
         self._maker = ItemMaker(
             self.meta, windows, VideoReaders(video_backend), tolerance_s, image_transforms, return_uint8
         )

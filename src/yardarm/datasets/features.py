@@ -53,6 +53,11 @@ class Feature:
         return bool(self.info.get("is_depth_map") or self.info.get("video.is_depth_map"))
 
     @property
+    def is_readable(self) -> bool:
+        """Whether it can become part of an item: depth maps, and LeRobot's annotations, cannot yet."""
+        return self.dtype == "string" or self.is_numeric or (self.is_visual and not self.is_depth)
+
+    @property
     def is_scalar(self) -> bool:
         """Whether the table holds one plain value of it."""
         return self.shape == (1,)

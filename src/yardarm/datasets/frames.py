@@ -21,7 +21,7 @@ __all__ = ["numbers_of", "read_frames"]
 
 def numbers_of(meta: DatasetMetadata) -> list[str]:
     """The features that lie in the table and are no pictures."""
-    return [name for name, feature in meta.info.features.items() if not feature.is_visual]
+    return [name for name, feature in meta.info.features.items() if feature.is_readable and not feature.is_visual]
 
 
 def read_frames(

@@ -47,7 +47,7 @@ class ItemMaker:
         """The item of a row of the columns; a window's frames beyond the episode are marked as padding."""
         item: Item = {}
         padding: Item = {}
-        for name, feature in self.meta.info.features.items():
+        for name, feature in self.meta.readable.items():
             rows = None
             if name in self.windows.steps:
                 rows, beyond = self.windows.around(name, row, span.start, span.stop)
@@ -67,11 +67,12 @@ class ItemMaker:
         episode, is_video = span.episode, name in self.meta.info.video_keys
         if is_video:
             seconds = episode.videos[name].start_s + columns["timestamp"][wanted].double().numpy()
-            frames = self.videos.frames_at(self.meta.video_file(episode, name), seconds, self.tolerance_s)
+            planes = self.videos.planes_at(self.meta.video_file(episode, name), seconds, self.tolerance_s)
         else:
-            frames = columns[name].at(wanted)
-        tensor = torch.from_numpy(frames).permute(0, 3, 1, 2)
-        tensor = tensor.contiguous() if self.return_uint8 else tensor.to(torch.float32).div_(255)
+            planes = np.ascontiguousarray(columns[name].at(wanted).transpose(0, 3, 1, 2))
+        tensor = torch.from_numpy(planes)
+        if not self.return_uint8:
+            tensor = tensor.to(torch.float32).div_(255)
         # As in LeRobot, a window of one frame of a video has no axis of its own.
         if rows is None or (is_video and len(rows) == 1):
             tensor = tensor[0]

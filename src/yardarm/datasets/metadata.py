@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from yardarm.datasets.episodes import Episode, read_episode_stats, read_episodes
-from yardarm.datasets.features import schema_to_json
+from yardarm.datasets.features import Schema, schema_to_json
 from yardarm.datasets.info import VERSION, DatasetInfo, read_info
 from yardarm.datasets.layout import data_file, video_file
 from yardarm.datasets.statistics import IMAGENET, FeatureStats, aggregate, read_stats
@@ -15,6 +17,8 @@ from yardarm.datasets.tasks import read_tasks
 from yardarm.errors import UsageError
 
 __all__ = ["DatasetMetadata", "read_metadata"]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -36,6 +40,14 @@ class DatasetMetadata:
     def features(self) -> dict[str, Any]:
         """Features as LeRobot describes them: dtype, shape, names."""
         return schema_to_json(self.info.features)
+
+    @cached_property
+    def readable(self) -> Schema:
+        """The features that items have."""
+        features = self.info.features
+        if left_out := [name for name, feature in features.items() if not feature.is_readable]:
+            log.warning("%s: %s left out, as such features cannot be read yet", self.root, ", ".join(left_out))
+        return {name: feature for name, feature in features.items() if feature.is_readable}
 
     @property
     def robot_type(self) -> str | None:

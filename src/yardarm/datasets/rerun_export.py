@@ -48,7 +48,7 @@ def write_rerun(root: Path, path: Path, episodes: Sequence[int] | None = None) -
         recording.flush()
         recording.disconnect()
         temporary.replace(path)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # Rerun raises the latter where a folder is not there
         raise UsageError(
             f"{path} cannot be written: {one_line(error)}; choose another with --rerun=FILE.rrd"
         ) from error
@@ -91,8 +91,9 @@ class _Export:
                 continue
             values = columns[key].reshape(len(self._index), -1).astype(np.float64)
             for name, column in zip(dimension_names(features[key]), values.T, strict=True):
-                path = self._path(key, name) if name else self._path(key)
-                self._send(path, self._rerun.Scalars.columns(scalars=column))
+                # Places like [0, 1] would have to be escaped.
+                place = [name.strip("[]").replace(", ", "_")] if name else []
+                self._send(self._path(key, *place), self._rerun.Scalars.columns(scalars=column))
         for key in self._meta.camera_keys:
             for first, pictures in self._pictures(key):
                 encoded = [for_browser(picture) for picture in pictures]

@@ -87,7 +87,7 @@ class StreamingLeRobotDataset(IterableDataset):
         self.shuffle, self.buffer_size, self.seed, self.shard = shuffle, buffer_size, seed, shard
         self._epoch = 0
         self._open_file: OpenFile | None = HubFile(folder, repo_id, hub_revision) if hub_revision else None
-        windows = Windows.of(delta_timestamps, self.meta.fps, tolerance_s, self.meta.info.features)
+        windows = Windows.of(delta_timestamps, self.meta.fps, tolerance_s, self.meta.readable)
         self._maker = ItemMaker(
             *(self.meta, windows, VideoReaders(video_backend, self._open_file), tolerance_s),
             *(image_transforms, return_uint8),

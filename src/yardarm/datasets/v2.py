@@ -15,7 +15,7 @@ from yardarm.datasets.info import DatasetInfo, read_info
 from yardarm.datasets.layout import FileSlot
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.statistics import FeatureStats, Stats, aggregate, read_stats
-from yardarm.errors import DatasetFault
+from yardarm.errors import DatasetFault, one_line
 
 __all__ = ["V2EpisodeStats", "is_v2", "read_v2_metadata"]
 
@@ -81,9 +81,17 @@ def _stats(root: Path) -> dict[str, FeatureStats]:
     for _, stats in V2EpisodeStats(root):
         batch.append(stats)
         if len(batch) == BATCH:
-            whole, batch = aggregate([whole, *batch]), []
-    whole = aggregate([whole, *batch]) if batch else whole
+            whole, batch = _together(root, [whole, *batch]), []
+    whole = _together(root, [whole, *batch]) if batch else whole
     return whole or read_stats(root)
+
+
+def _together(root: Path, parts: Sequence[Stats]) -> dict[str, FeatureStats]:
+    try:
+        return aggregate(parts)
+    except (KeyError, ValueError) as error:
+        path = root / "meta" / "episodes_stats.jsonl"
+        raise DatasetFault(f"{path} is damaged: statistics do not fit together ({one_line(error)})") from error
 
 
 class V2EpisodeStats:

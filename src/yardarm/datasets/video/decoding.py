@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import av
 import numpy as np
+from av.video.reformatter import VideoReformatter
 
 from yardarm.datasets.arrow import OpenFile
 from yardarm.datasets.video.joining import open_video
@@ -27,8 +28,8 @@ MOST_OPEN = 32
 class VideoReader(Protocol):
     """An open video file."""
 
-    def frames_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
-        """The frames at these times, as (n, height, width, 3) bytes."""
+    def planes_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
+        """The frames at these times, as (n, 3, height, width) bytes."""
 
     def close(self) -> None:
         """Let go of the file."""
@@ -45,18 +46,33 @@ class PyAVReader:
         self._stream.codec_context.thread_count = 1
         self._base = self._stream.time_base
         self._keys = [entry.timestamp for entry in self._stream.index_entries if entry.is_keyframe]
+        self._reformatter = VideoReformatter()  # it keeps its tables from frame to frame
         self._decoded: Iterator[Any] | None = None
         self._last: Any = None
 
-    def frames_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
+    def planes_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
         """Decode each needed frame once, in the order of time, whatever order they are asked for in."""
-        found: dict[float, np.ndarray] = {}
+        codec = self._stream.codec_context
+        planes = np.empty((len(seconds), 3, codec.height, codec.width), np.uint8)
         slack = tolerance_s / float(self._base)
         wanted = [second / float(self._base) for second in seconds]
-        for pts in sorted(set(wanted)):
-            frame = self._reach(pts, slack)
-            found[pts] = frame.to_ndarray(format="rgb24")
-        return np.stack([found[pts] for pts in wanted])
+        first: dict[float, int] = {}
+        for place in sorted(range(len(wanted)), key=wanted.__getitem__):
+            pts = wanted[place]
+            if pts in first:
+                planes[place] = planes[first[pts]]
+            else:
+                self._fill(planes[place], self._reach(pts, slack))
+                first[pts] = place
+        return planes
+
+    def _fill(self, planes: np.ndarray, frame: Any) -> None:
+        """Convert to red, green and blue planes: that is how networks want them, and pixels need not be taken apart."""
+        converted = self._reformatter.reformat(frame, format="gbrp")
+        _, height, width = planes.shape
+        for colour, plane in zip((1, 2, 0), converted.planes, strict=True):
+            rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
+            planes[colour] = rows[:height, :width]
 
     def close(self) -> None:
         """Let go of the file."""
@@ -124,12 +140,12 @@ class TorchcodecReader:
         self._path = path
         source = open_file(path) if open_file else str(path)
         try:
-            self._decoder = VideoDecoder(source, dimension_order="NHWC", num_ffmpeg_threads=1, seek_mode="approximate")
+            self._decoder = VideoDecoder(source, num_ffmpeg_threads=1, seek_mode="approximate")
         except (RuntimeError, ValueError, OSError) as error:
             raise DatasetFault(f"{path} is missing, damaged or cut short: {one_line(error)}") from error
         self._rate = self._decoder.metadata.average_fps
 
-    def frames_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
+    def planes_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
         """The frames whose numbers follow from the times."""
         numbers = [round(second * self._rate) for second in seconds]
         try:
@@ -179,6 +195,10 @@ class VideoReaders:
 
     def frames_at(self, path: Path, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
         """The frames of a video at these times, as (n, height, width, 3) bytes."""
+        return self.planes_at(path, seconds, tolerance_s).transpose(0, 2, 3, 1)
+
+    def planes_at(self, path: Path, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
+        """The frames of a video at these times, as (n, 3, height, width) bytes."""
         if self._process != os.getpid():
             # A decoder that was forked shares its file's position and lacks its threads: it can only be left alone.
             self._inherited = self._open
@@ -186,14 +206,14 @@ class VideoReaders:
         with self._lock:
             reader = self._open.pop(path, None) or READERS[self.backend](path, self._open_file)
             try:
-                frames = reader.frames_at(seconds, tolerance_s)
+                planes = reader.planes_at(seconds, tolerance_s)
             except BaseException:
                 reader.close()
                 raise
             self._open[path] = reader
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)[1].close()
-        return frames
+        return planes
 
     def close(self) -> None:
         """Close all videos."""

@@ -76,6 +76,7 @@ class VideoEncoding:
 
     def describe(self, fps: int, height: int, width: int) -> dict[str, Any]:
         """What `info.json` says of a video feature, in LeRobot's words."""
+        preset = self.options["preset"]
         return {
             "video.height": height,
             "video.width": width,
@@ -86,7 +87,7 @@ class VideoEncoding:
             "has_audio": False,
             "video.g": self.g,
             "video.crf": self.crf,
-            "video.preset": self.options["preset"],
+            "video.preset": int(preset) if preset.isdecimal() else preset,
             "video.fast_decode": 0,
             "video.video_backend": "pyav",
             "video.extra_options": dict(self.extra_options),

@@ -59,11 +59,11 @@ def _copy(container: Any, segment: Segment, output: Any, stream: Any, at_s: Frac
             f"{segment.path} has {len(packets)} of the {segment.frames} frames from {segment.start_s:.3f} s on; "
             "it is damaged or cut short"
         )
-    base = packets[0].time_base
-    first = packets[0].pts
+    scale = packets[0].time_base / stream.time_base
+    first, start = packets[0].pts, round(at_s / stream.time_base)
     for packet in packets:
-        packet.pts = round(((packet.pts - first) * base + at_s) / stream.time_base)
-        packet.dts = round(((packet.dts - first) * base + at_s) / stream.time_base)
+        packet.pts = start + round((packet.pts - first) * scale)
+        packet.dts = start + round((packet.dts - first) * scale)
         packet.time_base = stream.time_base
         packet.stream = stream
         output.mux(packet)
@@ -81,16 +81,19 @@ def _packets_from(container: Any, segment: Segment) -> Iterator[tuple[Any, bool]
     first = round(segment.start_s / base)
     half = round(Fraction(1, 2) / rate / base)
     after = first + round(segment.frames / rate / base) - half
-    container.seek(first, stream=stream, backward=True)
     found = 0
-    for packet in container.demux(stream):
-        if packet.pts is None:
-            continue
-        is_inside = first - half <= packet.pts < after
-        yield packet, is_inside
-        found += is_inside
-        if found == segment.frames:
-            return
+    try:
+        container.seek(first, stream=stream, backward=True)
+        for packet in container.demux(stream):
+            if packet.pts is None:
+                continue
+            is_inside = first - half <= packet.pts < after
+            yield packet, is_inside
+            found += is_inside
+            if found == segment.frames:
+                return
+    except av.FFmpegError as error:
+        raise DatasetFault(f"{segment.path} is damaged or cut short: {one_line(error)}") from error
 
 
 def can_be_copied(segment: Segment) -> bool:
