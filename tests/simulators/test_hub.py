@@ -13,7 +13,7 @@ import pytest
 import yardarm
 from tests.helpers import courses, wait_until, yardarm_here
 from tests.helpers import yardarm as command
-from tests.policies.hub_server import running_hub
+from tests.hub_server import running_hub
 from yardarm.envs import find_tasks
 from yardarm.errors import UsageError
 from yardarm.evaluation import Listener

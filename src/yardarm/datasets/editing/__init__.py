@@ -9,14 +9,17 @@ from yardarm.datasets.editing.changing import (
     rename_task,
 )
 from yardarm.datasets.editing.choosing import delete_episodes, split_dataset
+from yardarm.datasets.editing.describing import DatasetSummary, describe_dataset
 from yardarm.datasets.editing.merging import merge_datasets
 from yardarm.datasets.editing.recipe import OnProgress
 
 __all__ = [
+    "DatasetSummary",
     "OnProgress",
     "add_feature",
     "convert_dataset",
     "delete_episodes",
+    "describe_dataset",
     "merge_datasets",
     "recompute_stats",
     "reencode_videos",

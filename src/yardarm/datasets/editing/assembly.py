@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from yardarm.datasets.arrow import arrow_schema, to_arrow, to_numpy
 from yardarm.datasets.editing.carrying import carry_video_files
-from yardarm.datasets.editing.counting import EpisodeCounter, exact_columns
+from yardarm.datasets.editing.counting import EpisodeCounter, exact, exact_columns
 from yardarm.datasets.editing.recipe import OnProgress, Recipe, Take
 from yardarm.datasets.editing.videos import PARTS, lay_videos
 from yardarm.datasets.editing.writing import DataFiles, RowFiles
 from yardarm.datasets.episodes import Episode, VideoPlace
 from yardarm.datasets.features import INDEX_FEATURES
 from yardarm.datasets.info import write_info
-from yardarm.datasets.statistics import write_stats
+from yardarm.datasets.statistics import FeatureStats, write_stats
 from yardarm.datasets.tasks import write_tasks
 from yardarm.errors import DatasetFault
 
@@ -45,19 +45,21 @@ def assemble(recipe: Recipe, root: Path, on_progress: OnProgress | None = None, 
     rows.flush()
     info = info.grown(len(recipe.takes), start, len(tasks.numbers))
     write_tasks(root, list(tasks.numbers))
-    exact = (
-        {**exact_columns(root, info, rows.episodes, on_progress), **counted} if recipe.count_every else _kept(recipe)
-    )
-    write_stats(root, {**rows.stats, **exact})
+    if recipe.count_every:
+        better = {**exact_columns(root, info, rows.episodes, on_progress), **counted}
+    else:
+        better = _kept(recipe)
+    write_stats(root, {name: {**own, **better.get(name, {})} for name, own in rows.stats.items()})
     write_info(root, info)
 
 
-def _kept(recipe: Recipe) -> dict[str, dict[str, np.ndarray]]:
-    """Statistics of a whole dataset that stay true: better than what follows from those of its episodes."""
+def _kept(recipe: Recipe) -> dict[str, FeatureStats]:
+    """Statistics of a whole dataset that stay true, and of what is new: better than what follows from its episodes'."""
     if recipe.whole is None:
         return {}
-    unchanged = {*recipe.info.features} - {*INDEX_FEATURES, *recipe.added}
-    return {name: own for name, own in recipe.whole.stats.items() if name in unchanged}
+    unchanged = {*recipe.info.features} - {*INDEX_FEATURES}
+    known = {name: own for name, own in recipe.whole.stats.items() if name in unchanged}
+    return {**known, **{name: exact(values) for name, values in recipe.added.items() if values.dtype.kind in "biuf"}}
 
 
 def _write_videos(recipe: Recipe, key: str, root: Path, link: bool, on_progress: OnProgress) -> list[VideoPlace]:

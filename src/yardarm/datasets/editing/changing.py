@@ -46,10 +46,11 @@ def _column(name: str, feature: Feature, values: Any, frames: int) -> np.ndarray
     elif not np.can_cast(array.dtype, np.dtype(feature.dtype), casting="same_kind"):
         raise UsageError(f"'{name}' must be {feature.dtype}, got {array.dtype}")
     single = ((), (1,)) if feature.is_scalar else (feature.shape,)
+    shape = () if feature.is_scalar else feature.shape
     if array.shape in single:
-        return np.broadcast_to(array.reshape(feature.shape), (frames, *feature.shape))
+        return np.broadcast_to(array.reshape(shape), (frames, *shape))
     if array.shape[1:] in single and len(array) == frames:
-        return array.reshape(frames, *feature.shape)
+        return array.reshape(frames, *shape)
     raise UsageError(
         f"'{name}' must have a row of the shape {feature.shape} for each of {frames} frames, got {array.shape}"
     )
@@ -103,14 +104,13 @@ def reencode_videos(
 ) -> DatasetMetadata:
     """Encode all videos anew, on all cores; depth maps stay as they are."""
     meta = open_dataset(root, output)
-    features = {
-        name: feature.with_info(encoding.describe(meta.fps, *feature.size))
-        if feature.is_video and not feature.is_depth
-        else feature
-        for name, feature in meta.info.features.items()
-    }
-    if features == meta.info.features and not meta.video_keys:
+    features = dict(meta.info.features)
+    encoded = [name for name in meta.video_keys if not features[name].is_depth]
+    if not encoded:
         raise UsageError(f"{root} has no videos to encode")
+    for name in encoded:
+        encoding.check_size(name, *features[name].size)
+        features[name] = features[name].with_info(encoding.describe(meta.fps, *features[name].size))
     return write_edited(
         meta, Recipe(new_info(meta.info, features), takes_of(meta), encoding=encoding), output, on_progress
     )

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from yardarm.datasets.editing.assembly import assemble
 from yardarm.datasets.editing.carrying import carry_other_files
-from yardarm.datasets.editing.edit import in_words, open_dataset, write_edited
+from yardarm.datasets.editing.edit import open_dataset, write_edited
 from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, takes_of
 from yardarm.datasets.editing.transaction import building, check_output
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+from yardarm.datasets.selection import select_episodes
 from yardarm.errors import UsageError
 
 __all__ = ["delete_episodes", "episodes_of_splits", "split_dataset"]
 
 Splits = Mapping[str, float | Sequence[int]]
+# What adding and multiplying shares like 0.1 can be off by.
+TINY = 1e-9
 
 
 def delete_episodes(
@@ -24,8 +28,8 @@ def delete_episodes(
 ) -> DatasetMetadata:
     """Write a dataset without these episodes; `output` None: in the dataset's own place. The others move up."""
     meta = open_dataset(root, output)
-    check_numbers(meta, episodes, "--episodes")
-    kept = [number for number in range(meta.total_episodes) if number not in set(episodes)]
+    deleted = set(select_episodes(episodes, meta.total_episodes, "--episodes"))
+    kept = [number for number in range(meta.total_episodes) if number not in deleted]
     if not kept:
         raise UsageError(f"--episodes names all {meta.total_episodes} episodes of {root}; nothing would be left")
     return write_edited(meta, Recipe(new_info(meta.info), takes_of(meta, kept)), output, on_progress)
@@ -66,46 +70,33 @@ def episodes_of_splits(meta: DatasetMetadata, splits: Splits) -> dict[str, Seque
 
 
 def _checked_lists(meta: DatasetMetadata, lists: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+    chosen: dict[str, Sequence[int]] = {}
     taken: dict[int, str] = {}
     for name, numbers in lists.items():
-        check_numbers(meta, numbers, f"--splits: {name}")
+        chosen[name] = select_episodes(numbers, meta.total_episodes, f"--splits: {name}")
         for number in numbers:
             if number in taken:
                 raise UsageError(f"--splits: episode {number} is in '{taken[number]}' and in '{name}'")
             taken[number] = name
-    return dict(lists)
+    return chosen
 
 
 def _by_share(meta: DatasetMetadata, shares: Mapping[str, float]) -> dict[str, Sequence[int]]:
-    """Whole episodes, each part as near to its share as it can be."""
+    """Whole episodes, rounded down; where all are dealt out, the last part gets what is over, as in LeRobot."""
     for name, share in shares.items():
         if isinstance(share, bool) or not 0 < share <= 1:
             raise UsageError(f"--splits: the share of '{name}' must lie between 0 and 1, got {share}")
     together = sum(shares.values())
-    if together > 1 + 1e-9:
+    if together > 1 + TINY:
         raise UsageError(f"--splits: the shares add up to {together:g}; at most 1")
-    total, before, start = meta.total_episodes, 0.0, 0
+    total, start, last = meta.total_episodes, 0, list(shares)[-1]
     chosen: dict[str, Sequence[int]] = {}
     for name, share in shares.items():
-        before += share
-        stop = round(before * total + 1e-9)
+        stop = start + math.floor(share * total + TINY)
+        if name == last and together > 1 - TINY:
+            stop = total
         if stop == start:
             raise UsageError(f"--splits: '{name}' would be empty: {share:g} of {total} episodes is none")
         chosen[name] = range(start, stop)
         start = stop
     return chosen
-
-
-def check_numbers(meta: DatasetMetadata, numbers: Sequence[int], where: str) -> None:
-    """Refuse numbers that no episode has, or that are named twice."""
-    if not numbers:
-        raise UsageError(f"{where} names no episodes")
-    unknown = [number for number in numbers if not 0 <= number < meta.total_episodes]
-    if unknown:
-        raise UsageError(
-            f"{where}: {meta.root} has no episode {in_words(unknown)}; it has {meta.total_episodes}, numbered from 0"
-        )
-    seen: set[int] = set()
-    repeated = [number for number in numbers if number in seen or seen.add(number)]  # type: ignore[func-returns-value]
-    if repeated:
-        raise UsageError(f"{where} names episode {in_words(repeated)} more than once")

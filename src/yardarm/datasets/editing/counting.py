@@ -24,7 +24,7 @@ from yardarm.datasets.statistics import QUANTILES, FeatureStats, PixelCounts, St
 from yardarm.datasets.video import Segment
 from yardarm.errors import DatasetFault
 
-__all__ = ["EpisodeCounter", "Known", "exact_columns"]
+__all__ = ["EpisodeCounter", "Known", "exact", "exact_columns"]
 
 KINDS = ("min", "max", "mean", "std", "count")
 # Where pictures' statistics are missing and nobody asked for exact ones, about so many of an episode are counted.
@@ -138,13 +138,13 @@ def exact_columns(
     for number, name in enumerate(names, 1):
         feature = info.features[name]
         values = np.concatenate([to_numpy(feature, read_table(path, [name])[name]) for path in paths])
-        stats[name] = _exact(values)
+        stats[name] = exact(values)
         on_progress("statistics", number, len(names))
     return stats
 
 
-def _exact(values: np.ndarray) -> FeatureStats:
-    """Number by number: quantiles take several copies of what they are computed from."""
+def exact(values: np.ndarray) -> FeatureStats:
+    """Statistics of a whole column, number by number: quantiles take several copies of what they are computed from."""
     shape = values.shape[1:] or (1,)
     columns = values.reshape(len(values), -1)
     parts = [number_stats(columns[:, place]) for place in range(columns.shape[1])]

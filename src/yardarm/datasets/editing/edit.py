@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from yardarm.datasets.editing.assembly import assemble
@@ -11,9 +10,7 @@ from yardarm.datasets.editing.recipe import OnProgress, Recipe
 from yardarm.datasets.editing.transaction import building, check_output, put_back
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 
-__all__ = ["in_words", "open_dataset", "write_edited"]
-
-MOST_NAMED = 10
+__all__ = ["open_dataset", "write_edited"]
 
 
 def open_dataset(root: Path, output: Path | None, *others: Path) -> DatasetMetadata:
@@ -28,13 +25,10 @@ def write_edited(
 ) -> DatasetMetadata:
     """Write the result of an edit to its place; `output` None is the dataset's own."""
     target, in_place = output or meta.root, output is None
+    place = target.resolve()
     with building(target, in_place) as folder:
         carry_other_files(meta.root, folder, in_place)
         assemble(recipe, folder, on_progress, link=in_place)
-    return read_metadata(target)
-
-
-def in_words(numbers: Sequence[int]) -> str:
-    """Some numbers, and how many more there are."""
-    text = ", ".join(map(str, numbers[:MOST_NAMED]))
-    return text if len(numbers) <= MOST_NAMED else f"{text} and {len(numbers) - MOST_NAMED} more"
+        # Whoever stands in the folder stands in the old one afterwards.
+        is_inside = Path.cwd().is_relative_to(place)
+    return read_metadata(place if is_inside else target)

@@ -62,7 +62,8 @@ def _facts(path: Path, changed: int) -> _Facts:
     with open_video(path) as container:
         stream = container.streams.video[0]
         entries = stream.index_entries
-        times = np.array([entry.timestamp for entry in entries], np.int64)
+        # The index knows when frames are decoded, which can be before the time that the first is shown at, 0.
+        times = np.array([entry.timestamp - entries[0].timestamp for entry in entries], np.int64)
         sizes = np.array([entry.size for entry in entries], np.int64)
         return _Facts(kind_of_video(path), stream.time_base, stream.average_rate, times, sizes)
 

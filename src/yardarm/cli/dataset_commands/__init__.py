@@ -1,0 +1,1 @@
+"""The commands of ``yardarm dataset``, one in each file."""

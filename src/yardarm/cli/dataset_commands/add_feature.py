@@ -1,0 +1,96 @@
+"""``yardarm dataset add-feature``: another value for every frame."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from yardarm.cli.dataset_commands import common
+from yardarm.cli.flags import Flags
+from yardarm.datasets import Feature
+from yardarm.datasets.editing import add_feature
+from yardarm.errors import UsageError, one_line
+
+__all__ = ["run"]
+
+FLAGS = [
+    ("--name", "", "the feature's name, like next.reward"),
+    ("--values", "", "a NumPy file with a row for each frame of the dataset"),
+    ("--value", "", "one value for all frames, instead: 0.0, [0, 1], true, or words for --dtype=string"),
+    ("--dtype", "", "float32, int64, bool, string, … [that of the values; of plain numbers float32]"),
+    ("--shape", "", "of one frame's value, like 7 or 2,3 [that of the values]"),
+    common.OUTPUT,
+    common.IN_PLACE,
+]
+HELP = common.help_text(
+    "Add a feature, with its statistics. Rows are in the order of the dataset's frames.",
+    "add-feature DIR --name=NAME --values=FILE.npy --output=DIR",
+    FLAGS,
+)
+
+
+def run(words: Sequence[str]) -> int:
+    """Add it, and say what there is."""
+    command = common.read_command(words, "add-feature", FLAGS, HELP)
+    if command is None:
+        return 0
+    (root,), flags = command
+    name = common.required(flags, "name", "next.reward")
+    output = common.destination(flags)
+    values = _values(flags)
+    rows = 1 if "values" in flags else 0
+    feature = Feature(flags.get("dtype") or _dtype(values), _shape(flags) or values.shape[rows:] or (1,))
+    with common.progress() as show:
+        result = add_feature(root, name, feature, values, output, show)
+    common.say_result(result)
+    return 0
+
+
+def _values(flags: Flags) -> np.ndarray:
+    if ("values" in flags) == ("value" in flags):
+        raise UsageError("give --values=FILE.npy with a row for each frame, or --value=0.0 for all of them")
+    if "value" in flags:
+        return np.asarray(_constant(flags["value"], flags.get("dtype")))
+    path = Path(common.required(flags, "values", "FILE.npy"))
+    try:
+        # Mapped, not read: it may be large.
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise UsageError(f"there is no {path}") from None
+    except (ValueError, OSError, EOFError) as error:
+        raise UsageError(f"{path} is no NumPy file of plain values: {one_line(error)}") from error
+
+
+def _constant(text: str, dtype: str | None) -> Any:
+    if dtype == "string":
+        return text
+    try:
+        value = np.asarray(json.loads(text))
+        # A whole number is one in any type.
+        return value.astype(dtype) if dtype and value.dtype.kind == "i" and _is_number(dtype) else value
+    except ValueError:
+        raise UsageError(f"--value must be a number, a list of numbers, true or false, got '{text}'") from None
+
+
+def _is_number(dtype: str) -> bool:
+    return re.fullmatch(r"(u?int|float)\d+", dtype) is not None
+
+
+def _dtype(values: np.ndarray) -> str:
+    if values.dtype.kind in "US":
+        return "string"
+    # What came as JSON is as long as it gets, and nobody asked for that.
+    return "float32" if values.dtype == np.float64 and not isinstance(values, np.memmap) else str(values.dtype)
+
+
+def _shape(flags: Flags) -> tuple[int, ...]:
+    text = flags.get("shape", "")
+    words = [word for word in re.split(r"[\s,()\[\]]+", text) if word]
+    if not all(word.isdecimal() for word in words) or ("shape" in flags and not words):
+        raise UsageError(f"--shape looks like 7 or 2,3, got '{text}'")
+    return tuple(map(int, words))

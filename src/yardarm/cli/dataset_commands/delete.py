@@ -1,0 +1,31 @@
+"""``yardarm dataset delete``: a dataset without some of its episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from yardarm.cli.dataset_commands import common
+from yardarm.datasets.editing import delete_episodes
+
+__all__ = ["run"]
+
+FLAGS = [("--episodes", "", "the episodes to delete, like 1,3,5-8"), common.OUTPUT, common.IN_PLACE]
+HELP = common.help_text(
+    "Delete episodes. Those after them move up; instructions that no episode has any more go, too.",
+    "delete DIR --episodes=1,3,5-8 --output=DIR",
+    FLAGS,
+)
+
+
+def run(words: Sequence[str]) -> int:
+    """Delete, and say what is left."""
+    command = common.read_command(words, "delete", FLAGS, HELP)
+    if command is None:
+        return 0
+    (root,), flags = command
+    episodes = common.episode_numbers(common.required(flags, "episodes", "1,3,5-8"), "--episodes")
+    output = common.destination(flags)
+    with common.progress() as show:
+        result = delete_episodes(root, episodes, output, show)
+    common.say_result(result)
+    return 0

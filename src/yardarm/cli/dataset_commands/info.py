@@ -1,0 +1,90 @@
+"""``yardarm dataset info``: what is in a dataset."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Column, Table
+
+from yardarm.cli.dataset_commands import common
+from yardarm.cli.flags import switch
+from yardarm.datasets.editing import DatasetSummary, describe_dataset
+
+__all__ = ["run"]
+
+FLAGS = [("--json", "", "print everything as JSON")]
+HELP = common.help_text(
+    "Show a dataset's features, totals, tasks, sizes, and files that are missing or left over. Frames are not read.",
+    "info DIR [--json]",
+    FLAGS,
+)
+MOST_TASKS = 20
+# Where nobody looks at a terminal, nothing is cut off.
+WIDE = 240
+
+
+def run(words: Sequence[str]) -> int:
+    """Print it."""
+    command = common.read_command(words, "info", FLAGS, HELP)
+    if command is None:
+        return 0
+    (root,), flags = command
+    summary = describe_dataset(root)
+    if switch(flags, "json"):
+        print(json.dumps(summary.to_json(), indent=1, ensure_ascii=False))
+    else:
+        console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+        _show(summary, console if console.is_terminal else Console(file=console.file, width=WIDE, soft_wrap=True))
+    return 0
+
+
+def _show(summary: DatasetSummary, console: Console) -> None:
+    robot = f", {summary.robot_type}" if summary.robot_type else ""
+    console.print(f"{summary.root} ({summary.version}{robot})")
+    lasts = duration(summary.frames / summary.fps)
+    console.print(f"{summary.episodes} episode(s), {summary.frames} frames: {lasts} at {summary.fps} frames a second")
+    if summary.lengths:
+        own = summary.lengths
+        console.print(f"an episode has {own['min']} to {own['max']} frames, the median is {own['median']:g}")
+    parts = ", ".join(f"{name} {readable(size)}" for name, size in summary.sizes.items() if size)
+    console.print(f"{readable(sum(summary.sizes.values()))} on disk: {parts}\n")
+    _show_features(summary, console)
+    console.print(f"\n{len(summary.tasks)} task(s)")
+    for task, episodes in list(summary.tasks.items())[:MOST_TASKS]:
+        console.print(f"  {task} ({episodes} episode(s))")
+    if len(summary.tasks) > MOST_TASKS:
+        console.print(f"  and {len(summary.tasks) - MOST_TASKS} more; --json lists all")
+    for path in summary.missing:
+        console.print(f"missing: {path}")
+    for path in summary.leftovers:
+        console.print(f"left over: {path}")
+
+
+def _show_features(summary: DatasetSummary, console: Console) -> None:
+    first = Column("feature", no_wrap=True)
+    table = Table(first, "dtype", "shape", "names", "codec", box=None, header_style="bold", pad_edge=False)
+    for name, feature in summary.features.items():
+        shape = "×".join(map(str, feature["shape"]))
+        # That pictures have a height, a width and channels goes without saying.
+        names = None if feature["dtype"] in ("image", "video") else feature["names"]
+        shown = ", ".join(map(str, names)) if isinstance(names, list) else str(names or "")
+        table.add_row(name, feature["dtype"], shape, shown, ", ".join(summary.codecs.get(name, ())))
+    console.print(table)
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    if seconds < 60:
+        return f"{seconds:.1f} seconds"
+    return f"{seconds / 60:.1f} minutes" if seconds < 3600 else f"{seconds / 3600:.1f} hours"
+
+
+def readable(size: float) -> str:
+    """A size in the unit that suits it."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TB"

@@ -1,0 +1,118 @@
+"""What there is to know of a dataset's folder before one edits it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from yardarm.datasets.editing.transaction import leftovers_beside, put_back
+from yardarm.datasets.layout import episodes_file
+from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+from yardarm.datasets.v2 import is_v2
+from yardarm.datasets.video import video_info
+
+__all__ = ["DatasetSummary", "describe_dataset"]
+
+# A dataset of version 2 can have many thousands of videos; so many tell how they are encoded.
+MOST_OPENED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSummary:
+    """A dataset in numbers. Sizes are in bytes."""
+
+    root: Path
+    version: str
+    robot_type: str | None
+    fps: float
+    episodes: int
+    frames: int
+    tasks: dict[str, int]
+    """How many episodes each instruction has."""
+    lengths: dict[str, float]
+    """Of episodes, in frames: shortest, median, longest."""
+    features: dict[str, dict[str, Any]]
+    codecs: dict[str, list[str]]
+    """Of each camera, how its videos are encoded."""
+    sizes: dict[str, int]
+    missing: list[Path]
+    """Files that the dataset needs and has not."""
+    leftovers: list[Path]
+    """Files of recordings and edits that were killed; nobody reads them."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        paths = {name: [str(path) for path in getattr(self, name)] for name in ("missing", "leftovers")}
+        return {**asdict(self), "root": str(self.root), **paths}
+
+
+def describe_dataset(root: Path) -> DatasetSummary:
+    """Read a dataset's description and look at its files; frames are not read."""
+    put_back(root)
+    meta = read_metadata(root)
+    needed = _needed(meta)
+    found = [path for path in root.rglob("*") if path.is_file()]
+    lengths = [episode.length for episode in meta.episodes]
+    return DatasetSummary(
+        root=root,
+        version=meta.info.codebase_version,
+        robot_type=meta.robot_type,
+        fps=meta.fps,
+        episodes=meta.total_episodes,
+        frames=meta.total_frames,
+        tasks=_tasks(meta),
+        lengths=_spread(lengths) if lengths else {},
+        features=meta.features,
+        codecs={key: _codecs(meta, key) for key in meta.video_keys} if meta.episodes else {},
+        sizes=_sizes(root, found),
+        missing=sorted(needed - set(found)),
+        leftovers=[
+            *sorted(path for path in found if _is_left_over(root, path, needed)),
+            *leftovers_beside(root.resolve()),
+        ],
+    )
+
+
+def _needed(meta: DatasetMetadata) -> set[Path]:
+    needed = {meta.data_file(episode) for episode in meta.episodes}
+    needed |= {meta.video_file(episode, key) for key in meta.video_keys for episode in meta.episodes}
+    if not is_v2(meta.info):
+        needed |= {episodes_file(meta.root, episode.row) for episode in meta.episodes}
+    return needed
+
+
+def _is_left_over(root: Path, path: Path, needed: set[Path]) -> bool:
+    place = path.relative_to(root)
+    if place.name.startswith(".draft-") or ".tmp" in place.suffixes:
+        return True
+    is_own = place.parts[0] in ("data", "videos") or place.parts[:2] == ("meta", "episodes")
+    return is_own and path.suffix in (".parquet", ".mp4") and path not in needed
+
+
+def _tasks(meta: DatasetMetadata) -> dict[str, int]:
+    counts = Counter(task for episode in meta.episodes for task in episode.tasks)
+    return {task: counts[task] for task in meta.tasks}
+
+
+def _spread(lengths: Sequence[int]) -> dict[str, float]:
+    return {"min": min(lengths), "median": float(np.median(lengths)), "max": max(lengths)}
+
+
+def _codecs(meta: DatasetMetadata, key: str) -> list[str]:
+    paths = list(dict.fromkeys(meta.video_file(episode, key) for episode in meta.episodes))
+    step = -(-len(paths) // MOST_OPENED)
+    facts = [video_info(path) for path in paths[::step] if path.exists()]
+    return list(dict.fromkeys(f"{fact['video.codec']} {fact['video.pix_fmt']}" for fact in facts))
+
+
+def _sizes(root: Path, found: Sequence[Path]) -> dict[str, int]:
+    sizes = {"data": 0, "videos": 0, "meta": 0, "other": 0}
+    for path in found:
+        first = path.relative_to(root).parts[0]
+        sizes[first if first in sizes else "other"] += path.stat().st_size
+    return sizes
