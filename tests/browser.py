@@ -40,3 +40,27 @@ def open_page(browser: Browser, width: int = 1200, scheme: str = "light", refuse
         assert not [text for text in complaints if not (refused and ("404" in text or "ERR_CONN" in text))], complaints
     finally:
         context.close()
+
+
+# The contrast of each piece of text with what is behind it, as WCAG computes it.
+CONTRASTS = """() => {
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => {
+    const linear = [r, g, b].map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  };
+  const behind = (element) => {
+    for (let own = element; own; own = own.parentElement) {
+      const colour = channels(getComputedStyle(own).backgroundColor);
+      if ((colour[3] ?? 1) > 0.5) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const all = [...document.querySelectorAll("main *")];
+  const texts = all.filter((element) => element.checkVisibility() && hasText(element));
+  return texts.map((element) => {
+    const [a, b] = [luminance(channels(getComputedStyle(element).color)), luminance(behind(element))];
+    return { text: element.textContent.slice(0, 40), ratio: (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) };
+  });
+}"""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import needs_browser, open_browser, open_page
+from tests.browser import CONTRASTS, needs_browser, open_browser, open_page
 from tests.pages.runs import SLOWLY, toy_run
 from tests.report.runs import MadeTask, tasks_of, written
 from yardarm.comparison import compare, read_runs
@@ -217,27 +217,3 @@ def test_every_picture_and_field_has_a_name(browser: Browser, run: Path) -> None
         expect(page.locator(unnamed)).to_have_count(0)
         names = page.locator("#episodes select").evaluate_all("(all) => all.map((one) => one.labels.length)")
         assert names == [1, 1]
-
-
-# The contrast of each piece of text with what is behind it, as WCAG computes it.
-CONTRASTS = """() => {
-  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const luminance = ([r, g, b]) => {
-    const linear = [r, g, b].map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
-  };
-  const behind = (element) => {
-    for (let own = element; own; own = own.parentElement) {
-      const colour = channels(getComputedStyle(own).backgroundColor);
-      if ((colour[3] ?? 1) > 0.5) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-  const all = [...document.querySelectorAll("main *")];
-  const texts = all.filter((element) => element.checkVisibility() && hasText(element));
-  return texts.map((element) => {
-    const [a, b] = [luminance(channels(getComputedStyle(element).color)), luminance(behind(element))];
-    return { text: element.textContent.slice(0, 40), ratio: (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) };
-  });
-}"""

@@ -5,30 +5,48 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from tests.helpers import start_yardarm
 
 Answer = tuple[int, Any]
 
 
+def viewing(folder: Path, *words: str) -> contextlib.AbstractContextManager[str]:
+    """Serve a folder of runs, and give the address."""
+    return serving("view", folder, *words)
+
+
+def viewing_datasets(*words: object) -> contextlib.AbstractContextManager[str]:
+    """Serve datasets, and give the address without the page that would be opened first."""
+    return serving("dataset", "view", *words)
+
+
 @contextlib.contextmanager
-def viewing(folder: Path, *words: str) -> Iterator[str]:
-    """Serve a folder, and give the address."""
-    process = start_yardarm("view", folder, "--open=false", *words)
+def serving(*words: object) -> Iterator[str]:
+    process = start_yardarm(*words, "--open=false")
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert " at http" in line, (line, process.stderr and process.stderr.read())
-        yield line.split(" at ")[1].split()[0]
+        url = urlsplit(line.split(" at ")[1].split()[0])
+        yield f"{url.scheme}://{url.netloc}"
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
+
+
+def unlikely_port() -> int:
+    """A free port that no viewer takes by itself, for one that must be found there again."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
 
 
 def ask(address: str, path: str, headers: dict[str, str] | None = None, **values: Any) -> Answer:

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser import needs_browser, open_browser, open_page
 from tests.pages.runs import SLOWLY, toy_run
 from tests.report.runs import tasks_of, written
-from tests.viewer.served import viewing
+from tests.viewer.served import unlikely_port, viewing
 from yardarm.policies import PolicySpec
 
 pytestmark = needs_browser
@@ -191,13 +191,14 @@ def test_a_page_says_when_the_viewer_has_gone_and_goes_on_when_it_is_back(
     browser: Browser, folder: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(folder / "mover", tmp_path / "mover")
+    port = f"--port={unlikely_port()}"
     with open_page(browser, refused=True) as page:
-        with viewing(tmp_path) as address:
+        with viewing(tmp_path, port) as address:
             page.goto(address)
             expect(page.locator("tbody tr")).to_have_count(1)
         expect(page.locator(".lost")).to_contain_text("does not answer")
         shutil.copytree(folder / "slowly", tmp_path / "slowly")
-        with viewing(tmp_path, f"--port={address.rpartition(':')[2]}"):
+        with viewing(tmp_path, port):
             expect(page.locator("tbody tr")).to_have_count(2)
             expect(page.locator(".lost")).to_have_count(0)
 

@@ -78,21 +78,17 @@ def _read(path: Path, episodes: Sequence[Episode], names: list[str], open_file: 
 
 def _groups(file: pq.ParquetFile, episodes: Sequence[Episode]) -> list[int]:
     """Row groups that may hold frames of these episodes, by the range of `index` that each says it has."""
+    # Nested columns come apart in the file, so a column's place is found by its path.
+    place = next((at for at in range(len(file.schema)) if file.schema.column(at).path == "index"), None)
+    if place is None:
+        return list(range(file.num_row_groups))
     found = []
     for number in range(file.num_row_groups):
-        known = _statistics(file.metadata.row_group(number), "index")
-        if known is None or any(known.min < episode.stop and known.max >= episode.start for episode in episodes):
+        known = file.metadata.row_group(number).column(place).statistics
+        is_known = known is not None and known.has_min_max
+        if not is_known or any(known.min < own.stop and known.max >= own.start for own in episodes):
             found.append(number)
     return found
-
-
-def _statistics(group: pq.RowGroupMetaData, name: str) -> pq.Statistics | None:
-    """Nested columns come apart in the file, so a column's place is found by its path."""
-    for number in range(group.num_columns):
-        column = group.column(number)
-        if column.path_in_schema == name:
-            return column.statistics if column.is_stats_set and column.statistics.has_min_max else None
-    return None
 
 
 def _rows(path: Path, index: np.ndarray, episode: Episode) -> np.ndarray:

@@ -30,10 +30,11 @@ from yardarm.errors import UsageError
 __all__ = ["DatasetWriter"]
 
 # A file that grows is written anew with each episode, so that it is complete at any moment. Files grow to these sizes
-# only, or to the limits that `info.json` names if those are smaller, so that this stays cheap.
+# only, or to the limits that `info.json` names if those are smaller, so that this stays cheap: each row group of a
+# table costs about a millisecond, however small it is.
 GROWING_DATA = 8 * MB
 GROWING_VIDEO = 32 * MB
-GROWING_ROWS = 64
+GROWING_EPISODES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,8 @@ class DatasetWriter:
     def _write_data(self, table: pa.Table) -> _GrowingData:
         info, growing = self.meta.info, self._data
         limit = min(info.data_files_size_in_mb * MB, GROWING_DATA)
-        if growing.tables and growing.size + _stored_size(table) > limit:
+        is_full = len(growing.tables) >= GROWING_EPISODES
+        if growing.tables and (is_full or growing.size + _stored_size(table) > limit):
             growing = _GrowingData(growing.slot.next(info.chunks_size))
         tables = (*growing.tables, table)
         path = data_file(self.root, info, growing.slot)
@@ -238,7 +240,7 @@ class DatasetWriter:
 
     def _write_row(self, episode: Episode, stats: Stats) -> _GrowingRows:
         growing = self._rows
-        if len(growing.rows) >= GROWING_ROWS:
+        if len(growing.rows) >= GROWING_EPISODES:
             growing = _GrowingRows(growing.slot.next(self.meta.info.chunks_size))
         rows = (*growing.rows, (replace(episode, row=growing.slot), stats))
         write_episodes(self.root, growing.slot, rows)
@@ -274,7 +276,7 @@ class DatasetWriter:
 
     def _growing_rows(self, last: Episode) -> _GrowingRows:
         known = {episode.index: episode for episode in self.meta.episodes if episode.row == last.row}
-        if len(known) >= GROWING_ROWS:
+        if len(known) >= GROWING_EPISODES:
             return _GrowingRows(last.row.next(self.meta.info.chunks_size))
         stats = dict(read_episode_stats(self.root, self.meta.info))
         return _GrowingRows(last.row, tuple((episode, stats[index]) for index, episode in sorted(known.items())))

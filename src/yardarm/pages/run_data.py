@@ -13,7 +13,7 @@ from yardarm.errors import UsageError, one_line
 from yardarm.report import about_unfinished, below_results
 from yardarm.results import EpisodeKey, EpisodeRecord, Rate, RunFolder, StoredResult, TaskResult, Uncertainty
 
-__all__ = ["downsampled", "run_data"]
+__all__ = ["downsampled", "rounded", "run_data"]
 
 # Enough to see how a task goes, few enough for a page that opens at once.
 MOST_CURVES = 240
@@ -123,7 +123,7 @@ def _columns(tasks: Sequence[TaskResult], folder: RunFolder) -> dict[str, Any]:
         "seed": [record.key.seed for _, record in rows],
         "outcome": "".join(OUTCOMES[record.status] for _, record in rows),
         "steps": [record.steps for _, record in rows],
-        "reward": [_rounded(record.sum_reward) for _, record in rows],
+        "reward": [rounded(record.sum_reward) for _, record in rows],
         "seconds": [round(record.timing.wall_s, 2) for _, record in rows],
         "errors": {row: (record.error or "")[-LONGEST_ERROR:] for row, (_, record) in enumerate(rows) if record.error},
         "videos": {
@@ -163,7 +163,7 @@ def _rewards(folder: RunFolder, key: EpisodeKey) -> dict[str, Any] | None:
 def downsampled(values: np.ndarray, points: int = CURVE_POINTS) -> dict[str, Any]:
     """At most so many means over equal stretches of steps."""
     every = max(1, -(-len(values) // points))
-    means = [_rounded(float(values[start : start + every].mean())) for start in range(0, len(values), every)]
+    means = [rounded(float(values[start : start + every].mean())) for start in range(0, len(values), every)]
     return {"every": every, "values": means}
 
 
@@ -199,11 +199,11 @@ def _means(records: Sequence[EpisodeRecord]) -> dict[str, float | None]:
     ended = [record for record in records if record.status != "error"]
     count = len(ended)
     return {
-        "mean_steps": _rounded(sum(record.steps for record in ended) / count) if count else None,
-        "mean_return": _rounded(sum(record.sum_reward for record in ended) / count) if count else None,
+        "mean_steps": rounded(sum(record.steps for record in ended) / count) if count else None,
+        "mean_return": rounded(sum(record.sum_reward for record in ended) / count) if count else None,
     }
 
 
-def _rounded(value: float) -> float | None:
+def rounded(value: float) -> float | None:
     """Six digits, which is more than a page can show; nothing of what is no number."""
     return float(f"{value:.6g}") if math.isfinite(value) else None

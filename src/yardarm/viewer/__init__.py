@@ -1,5 +1,6 @@
-"""The viewer: runs in the browser, live, with videos that are rendered when they are asked for."""
+"""The viewer: runs in the browser, live, with videos that are rendered when they are asked for; and datasets."""
 
-from yardarm.viewer.server import FIRST_PORT, ViewOptions, serve_viewer
+from yardarm.viewer.dataset_catalogue import DatasetCatalogue
+from yardarm.viewer.server import FIRST_PORT, Listening, ViewOptions, serve_datasets, serve_viewer
 
-__all__ = ["FIRST_PORT", "ViewOptions", "serve_viewer"]
+__all__ = ["FIRST_PORT", "DatasetCatalogue", "Listening", "ViewOptions", "serve_datasets", "serve_viewer"]

@@ -12,19 +12,17 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
 
 from yardarm.comparison import compare, read_runs
-from yardarm.errors import UsageError, one_line
+from yardarm.errors import UsageError
 from yardarm.evaluation import Replay
-from yardarm.pages import WEB, comparison_data, opponent_data, run_data, served_page
+from yardarm.pages import comparison_data, opponent_data, run_data
+from yardarm.viewer.answers import application, page, telling, wanted, whole_number
 from yardarm.viewer.catalogue import Catalogue
 from yardarm.viewer.episode_data import episode_data
-from yardarm.viewer.guard import OwnPagesOnly
 from yardarm.viewer.rendering import Rendering, RenderingJob
 
 __all__ = ["ViewerApp"]
@@ -46,22 +44,17 @@ class ViewerApp:
         self.rendering = Rendering()
         self._trust_remote_code = trust_remote_code
         self._closing = closing
-        self.asgi = Starlette(
-            routes=[
-                *(Route(path, _page(kind)) for path, kind in PAGES.items()),
-                Route("/api/runs", _telling(self._runs)),
-                Route("/api/run", _telling(self._run)),
-                Route("/api/episode", _telling(self._episode)),
-                Route("/api/compare", _telling(self._compare)),
-                Route("/api/video", _telling(self._video)),
-                Route("/api/rendering", _telling(self._rendering)),
-                Route("/api/events", self._events),
-                Mount("/web", StaticFiles(directory=str(WEB))),
-            ],
-            middleware=[Middleware(OwnPagesOnly, hosts=hosts)],
-            exception_handlers={404: _nowhere},
-            lifespan=self._lifespan,
-        )
+        routes = [
+            *(Route(path, page(kind)) for path, kind in PAGES.items()),
+            Route("/api/runs", telling(self._runs)),
+            Route("/api/run", telling(self._run)),
+            Route("/api/episode", telling(self._episode)),
+            Route("/api/compare", telling(self._compare)),
+            Route("/api/video", telling(self._video)),
+            Route("/api/rendering", telling(self._rendering)),
+            Route("/api/events", self._events),
+        ]
+        self.asgi = application(routes, hosts, self._lifespan)
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -74,14 +67,14 @@ class ViewerApp:
         return JSONResponse({"folder": str(self.catalogue.root), "runs": self.catalogue.lines()})
 
     def _run(self, request: Request) -> Response:
-        name = _wanted(request, "run")
+        name = wanted(request, "run")
         stored = self.catalogue.result(name)
         comparison = opponent_data(stored, self.catalogue.contains)
         return JSONResponse({"run": run_data(stored, name), "comparison": comparison})
 
     def _episode(self, request: Request) -> Response:
-        stored = self.catalogue.stored_run(_wanted(request, "run"), self._trust_remote_code)
-        return JSONResponse(episode_data(stored, _wanted(request, "task"), _index(request)))
+        stored = self.catalogue.stored_run(wanted(request, "run"), self._trust_remote_code)
+        return JSONResponse(episode_data(stored, wanted(request, "task"), whole_number(request, "index")))
 
     def _compare(self, request: Request) -> Response:
         names = request.query_params.getlist("run")
@@ -93,9 +86,9 @@ class ViewerApp:
         return JSONResponse({**data, "places": names})
 
     def _video(self, request: Request) -> Response:
-        stored = self.catalogue.stored_run(_wanted(request, "run"), self._trust_remote_code)
-        record = stored.find(_wanted(request, "task"), _index(request))
-        path = stored.folder.video(record.key, _wanted(request, "camera"))
+        stored = self.catalogue.stored_run(wanted(request, "run"), self._trust_remote_code)
+        record = stored.find(wanted(request, "task"), whole_number(request, "index"))
+        path = stored.folder.video(record.key, wanted(request, "camera"))
         if not path.is_file() or not self.catalogue.contains(path):
             raise UsageError("there is no such video yet")
         return FileResponse(path, media_type="video/mp4")
@@ -136,8 +129,8 @@ class ViewerApp:
 
     def _rendering(self, request: Request) -> Response:
         """Make an episode's video, if there is none, and tell how far that is."""
-        stored = self.catalogue.stored_run(_wanted(request, "run"), self._trust_remote_code)
-        record = stored.find(_wanted(request, "task"), _index(request))
+        stored = self.catalogue.stored_run(wanted(request, "run"), self._trust_remote_code)
+        record = stored.find(wanted(request, "task"), whole_number(request, "index"))
         return _stream(self._progress(stored.replay(record, request.query_params.get("camera", ""))))
 
     async def _progress(self, replay: Replay) -> AsyncIterator[Mapping[str, Any]]:
@@ -150,13 +143,6 @@ class ViewerApp:
             yield _said(job, camera)
             await asyncio.sleep(PROGRESS_EVERY_S)
         yield _said(job, camera)
-
-
-def _page(kind: str) -> Callable[[Request], Response]:
-    def page(request: Request) -> Response:
-        return HTMLResponse(served_page("Yardarm", kind))
-
-    return page
 
 
 def _said(job: RenderingJob, camera: str) -> dict[str, Any]:
@@ -177,35 +163,3 @@ def _stream(events: AsyncIterator[Mapping[str, Any]]) -> Response:
             yield f"data: {json.dumps(event, ensure_ascii=False)}\n\n" if event else ": nothing new\n\n"
 
     return StreamingResponse(lines(), media_type="text/event-stream")
-
-
-def _wanted(request: Request, name: str) -> str:
-    value = request.query_params.get(name)
-    if not value:
-        raise UsageError(f"'{name}' is missing in the address")
-    return value
-
-
-def _index(request: Request) -> int:
-    text = _wanted(request, "index")
-    if not text.isdecimal():
-        raise UsageError(f"the episode's index must be a number, got '{text}'")
-    return int(text)
-
-
-def _telling(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
-    """What cannot be answered is told on the page; what nobody thought of, too, and breaks nothing else."""
-
-    def told(request: Request) -> Response:
-        try:
-            return answer(request)
-        except UsageError as error:
-            return JSONResponse({"problem": str(error)}, 404)
-        except Exception as error:
-            return JSONResponse({"problem": f"This cannot be shown: {one_line(error)}"}, 500)
-
-    return told
-
-
-async def _nowhere(request: Request, error: Exception) -> Response:
-    return HTMLResponse(served_page("Yardarm", "nowhere"), 404)

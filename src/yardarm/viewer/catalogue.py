@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from yardarm.errors import UsageError, one_line
 from yardarm.evaluation import StoredRun
 from yardarm.results import RunFolder, StoredResult, is_going_on, read_result
+from yardarm.viewer.memory import Memory, Stamp, stamp_of
 from yardarm.viewer.run_line import run_line
 
 __all__ = ["Catalogue"]
@@ -22,33 +22,6 @@ SIGNS = ("manifest.json", "config.yaml", "episodes.jsonl")
 LEROBOTS = "eval_info.json"
 # What lies inside of a run, and is no run.
 INSIDE = ("actions", "videos", "wandb")
-# Runs that are kept in memory as a whole; of the others only a line.
-KEPT = 8
-
-T = TypeVar("T")
-Stamp = tuple[tuple[int, int] | None, ...]
-
-
-class Memory(Generic[T]):
-    """The last few of something that is dear to read, as long as what it was read from does not change."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[str, tuple[Stamp, T]] = OrderedDict()
-
-    def get(self, name: str, stamp: Stamp, read: Callable[[], T]) -> T:
-        """What is known by this name, or what is read now."""
-        with self._lock:
-            known = self._known.get(name)
-        if known is not None and known[0] == stamp:
-            return known[1]
-        value = read()
-        with self._lock:
-            self._known[name] = (stamp, value)
-            self._known.move_to_end(name)
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
-        return value
 
 
 class Catalogue:
@@ -154,12 +127,4 @@ def _is_run(files: Collection[str]) -> bool:
 
 def _stamp(folder: RunFolder) -> Stamp:
     """What changes when a run does."""
-    return tuple(_stamp_of(path) for path in (folder.manifest, folder.journal, folder.config, folder.eval_info))
-
-
-def _stamp_of(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
+    return tuple(stamp_of(path) for path in (folder.manifest, folder.journal, folder.config, folder.eval_info))

@@ -5,30 +5,38 @@ from __future__ import annotations
 import ipaddress
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import uvicorn
+from starlette.applications import Starlette
 
 from yardarm.errors import UsageError
 from yardarm.viewer.app import ViewerApp
+from yardarm.viewer.dataset_catalogue import DatasetCatalogue
+from yardarm.viewer.dataset_routes import DatasetApp
 
-__all__ = ["FIRST_PORT", "ViewOptions", "serve_viewer"]
+__all__ = ["FIRST_PORT", "Listening", "ViewOptions", "serve_datasets", "serve_viewer"]
 
 FIRST_PORT = 7780
 TRIED_PORTS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class ViewOptions:
-    """Where the viewer listens, and what it may do."""
+class App(Protocol):
+    """What can be served."""
 
-    folder: Path
+    asgi: Starlette
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where the viewer listens."""
+
     host: str = "127.0.0.1"
     port: int | None = None
     """None: the first free one."""
-    trust_remote_code: bool = False
 
     @property
     def is_open_to_others(self) -> bool:
@@ -39,23 +47,45 @@ class ViewOptions:
             return self.host != "localhost"
 
 
+@dataclass(frozen=True, slots=True)
+class ViewOptions:
+    """A folder of runs, and what the viewer may do with them."""
+
+    folder: Path
+    listening: Listening = Listening()
+    trust_remote_code: bool = False
+
+
 def serve_viewer(options: ViewOptions, ready: Callable[[str], None], until: Callable[[], object] | None = None) -> None:
-    """Serve until Ctrl-C, or until `until` returns; `ready` is told the address as soon as it answers."""
-    hosts = {"localhost", options.host, *((socket.gethostname().lower(),) if options.is_open_to_others else ())}
-    with _bound(options) as listening:
-        host = f"[{options.host}]" if ":" in options.host else options.host
-        address = f"http://{host}:{listening.getsockname()[1]}"
-        app = ViewerApp(
-            options.folder,
-            hosts=hosts,
-            trust_remote_code=options.trust_remote_code,
-            closing=lambda: server.should_exit,
-        )
+    """Serve runs until Ctrl-C, or until `until` returns; `ready` is told the address as soon as it answers."""
+
+    def make(hosts: Collection[str], closing: Callable[[], bool]) -> App:
+        return ViewerApp(options.folder, hosts=hosts, trust_remote_code=options.trust_remote_code, closing=closing)
+
+    _serve(make, options.listening, ready, until)
+
+
+def serve_datasets(catalogue: DatasetCatalogue, listening: Listening, ready: Callable[[str], None]) -> None:
+    """Serve datasets until Ctrl-C; `ready` is told the address as soon as it answers."""
+    _serve(lambda hosts, closing: DatasetApp(catalogue, hosts=hosts), listening, ready)
+
+
+def _serve(
+    make: Callable[[Collection[str], Callable[[], bool]], App],
+    listening: Listening,
+    ready: Callable[[str], None],
+    until: Callable[[], object] | None = None,
+) -> None:
+    hosts = {"localhost", listening.host, *((socket.gethostname().lower(),) if listening.is_open_to_others else ())}
+    with _bound(listening) as bound:
+        host = f"[{listening.host}]" if ":" in listening.host else listening.host
+        address = f"http://{host}:{bound.getsockname()[1]}"
+        app = make(hosts, lambda: server.should_exit)
         config = uvicorn.Config(app.asgi, log_level="warning", timeout_graceful_shutdown=2, lifespan="on")
         server = _Server(config, lambda: ready(address))
         if until is not None:
             threading.Thread(target=_stop_after, args=(until, server), daemon=True).start()
-        server.run(sockets=[listening])
+        server.run(sockets=[bound])
 
 
 def _stop_after(until: Callable[[], object], server: uvicorn.Server) -> None:
@@ -77,15 +107,15 @@ class _Server(uvicorn.Server):
             self._ready()
 
 
-def _bound(options: ViewOptions) -> socket.socket:
+def _bound(listening: Listening) -> socket.socket:
     """Listen on the wanted port, or on the first that is free."""
-    ports = [options.port] if options.port is not None else range(FIRST_PORT, FIRST_PORT + TRIED_PORTS)
+    ports = [listening.port] if listening.port is not None else range(FIRST_PORT, FIRST_PORT + TRIED_PORTS)
     problem: OSError | None = None
     for port in ports:
         try:
-            family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-            return socket.create_server((options.host, port), family=family, backlog=128)
+            family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
+            return socket.create_server((listening.host, port), family=family, backlog=128)
         except OSError as error:
             problem = error
-    wanted = f"port {options.port}" if options.port is not None else f"any port from {FIRST_PORT} on"
-    raise UsageError(f"cannot listen on {wanted} of {options.host}: {problem}; choose another with --port or --host")
+    wanted = f"port {listening.port}" if listening.port is not None else f"any port from {FIRST_PORT} on"
+    raise UsageError(f"cannot listen on {wanted} of {listening.host}: {problem}; choose another with --port or --host")

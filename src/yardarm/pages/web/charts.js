@@ -106,31 +106,35 @@ function moveFocus(event, map) {
   goal.focus();
 }
 
-/** The ends of an axis that has zero on it; there may be more values than a call takes arguments. */
-function reach(values) {
-  const low = values.reduce((least, value) => Math.min(least, value ?? 0), 0);
-  const high = values.reduce((most, value) => Math.max(most, value ?? 0), 0);
+/** The ends of an axis, which has zero on it unless it is `free`; there may be more values than a call takes. */
+function reach(values, free) {
+  const known = values.filter((value) => value !== null);
+  const start = free && known.length ? known[0] : 0;
+  const low = known.reduce((least, value) => Math.min(least, value), start);
+  const high = known.reduce((most, value) => Math.max(most, value), start);
   return high > low ? [low, high] : [low, low + 1];
 }
 
 /**
  * Lines over steps: `lines` have a class, and values that are `every` steps apart; the first is at step `first`, or in the
- * middle of the steps that it is the mean of. `also` are values that the axis must reach, too.
+ * middle of the steps that it is the mean of. `also` are values that the axis must reach, too; one that is `free` may leave
+ * out zero. A value that is none leaves a gap.
  */
-export function curves(lines, { steps, label, width = 320, height = 90, cursor = false, also = [] }) {
-  const [low, high] = reach([...lines.flatMap((line) => line.values), ...also]);
+export function curves(lines, { steps, label, width = 320, height = 90, cursor = false, also = [], free = false }) {
+  const [low, high] = reach([...lines.flatMap((line) => line.values), ...also], free);
   const x = (step) => (width * step) / Math.max(1, steps);
   const y = (value) => height - 3 - ((height - 6) * (value - low)) / (high - low);
   const point = (line) => (value, place) => {
     const step = place * line.every + (line.first ?? line.every / 2);
-    return `${x(step).toFixed(1)} ${y(value ?? 0).toFixed(1)}`;
+    const before = place ? line.values[place - 1] : null;
+    return value === null ? "" : `${before === null ? "M" : "L"}${x(step).toFixed(1)} ${y(value).toFixed(1)}`;
   };
   // One value alone is a short dash.
-  const path = (line) => `M${line.values.map(point(line)).join("L")}${line.values.length === 1 ? "h2" : ""}`;
+  const path = (line) => `${line.values.map(point(line)).join("")}${line.values.length === 1 ? "h2" : ""}`;
   const picture = s(
     "svg.curves",
     { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, preserveAspectRatio: "none" },
-    s("line.grid", { x1: 0, x2: width, y1: y(0), y2: y(0) }),
+    low <= 0 && high >= 0 ? s("line.grid", { x1: 0, x2: width, y1: y(0), y2: y(0) }) : null,
     lines.map((line) => s(`path.line.${line.kind}`, { d: path(line) }, line.title ? s("title", {}, line.title) : null)),
     cursor ? s("line.cursor", { x1: 0, x2: 0, y1: 0, y2: height }) : null,
   );
@@ -138,11 +142,12 @@ export function curves(lines, { steps, label, width = 320, height = 90, cursor =
   return h("div.plot", {}, ends, picture);
 }
 
-/** How many episodes ended after so many steps; `series` are lists of steps with a class, stacked. */
-export function histogram(series, { steps, label, width = 320, height = 46, bins = 32 }) {
+/** How many episodes ended after so many steps, `first` or more; `series` are lists of steps with a class, stacked. */
+export function histogram(series, { steps, label, first = 1, width = 320, height = 46, bins = 32 }) {
+  const place = (value) => Math.floor((bins * Math.max(0, value - first)) / Math.max(1, steps - first + 1));
   const counts = series.map(({ values }) => {
     const own = new Array(bins).fill(0);
-    for (const value of values) own[Math.min(bins - 1, Math.floor((bins * Math.max(0, value - 1)) / steps))]++;
+    for (const value of values) own[Math.min(bins - 1, place(value))]++;
     return own;
   });
   const totals = counts[0].map((_, bin) => counts.reduce((sum, own) => sum + own[bin], 0));
@@ -153,13 +158,33 @@ export function histogram(series, { steps, label, width = 320, height = 46, bins
     series.forEach(({ kind }, which) => {
       const tall = counts[which][bin] * scale;
       top -= tall;
-      const place = { x: (bin * width) / bins + 0.5, y: top, width: width / bins - 1, height: tall };
-      if (tall) bars.push(s(`rect.bar.${kind}`, place));
+      const box = { x: (bin * width) / bins + 0.5, y: top, width: width / bins - 1, height: tall };
+      if (tall) bars.push(s(`rect.bar.${kind}`, box));
     });
   }
   const box = { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, preserveAspectRatio: "none" };
   const ends = h("div.ends", { "aria-hidden": "true" }, h("span", {}, String(Math.max(...totals))), h("span", {}, "0"));
   return h("div.plot", {}, ends, s("svg.histogram", box, bars));
+}
+
+/**
+ * How numbers lie between their least and their greatest: a thin line for all, a bar from the first to the last
+ * hundredth, a thicker one from the first to the last tenth, and a mark at the median.
+ */
+export function rangeBar({ min, q01, q10, q50, q90, q99, max, mean }, label) {
+  const width = 200;
+  const x = (value) => 2 + (max > min ? ((width - 4) * (value - min)) / (max - min) : (width - 4) / 2);
+  const box = (from, to, half, kind) =>
+    s(`rect.${kind}`, { x: x(from), y: 10 - half, width: Math.max(1, x(to) - x(from)), height: 2 * half });
+  const known = [q01, q10, q50, q90, q99].every((value) => value !== null && value !== undefined);
+  return s(
+    "svg.range",
+    { viewBox: `0 0 ${width} 20`, role: "img", "aria-label": label, preserveAspectRatio: "none" },
+    s("line.interval", { x1: x(min), x2: x(max), y1: 10, y2: 10 }),
+    [min, max].map((value) => s("line.interval", { x1: x(value), x2: x(value), y1: 5, y2: 15 })),
+    known ? [box(q01, q99, 3, "most"), box(q10, q90, 6, "middle")] : null,
+    s("line.median", { x1: x(known ? q50 : mean), x2: x(known ? q50 : mean), y1: 2, y2: 18 }),
+  );
 }
 
 /** Parts of a whole, side by side. */

@@ -7,9 +7,13 @@ const WORTH_SEEING_S = 3;
 
 /** The step that all sides show: moved by the scrub bar, by the keys, by a plot, or by time while it plays. */
 export class Clock {
-  /** `sides` have a video, `data`, `seconds`, and know how to `seek` and `move`; more may be added until `begin`. */
-  constructor(sides) {
+  /**
+   * `sides` have `players`, a `last` step, `fps`, `seconds`, and know how to `move`; more may be added until `begin`.
+   * `unit` is what steps are called.
+   */
+  constructor(sides, unit = "step") {
     this.sides = sides;
+    this.unit = unit;
     this.step = 0;
     this.playing = false;
     this.scrub = h("input.scrub", {
@@ -18,46 +22,56 @@ export class Clock {
       max: 1,
       value: 0,
       step: 1,
-      "aria-label": "Step",
+      "aria-label": unit[0].toUpperCase() + unit.slice(1),
       oninput: () => this.seek(Number(this.scrub.value)),
     });
     this.button = h("button.play", { type: "button", onclick: () => this.toggle() }, "▶ Play");
-    this.label = h("output", {}, "step 0");
-    const setPace = () => this.sides.forEach((side) => (side.video.playbackRate = Number(this.speed.value)));
+    this.label = h("output", {}, `${unit} 0`);
     this.speed = h(
       "select",
-      { "aria-label": "Speed", onchange: setPace },
+      { "aria-label": "Speed", onchange: () => this.players.forEach((player) => player.setPace(this.pace)) },
       SPEEDS.map((rate) => h("option", { value: rate }, rate === 1 ? "real time" : `${rate}×`)),
     );
     this.element = h("div.player", {}, this.button, this.scrub, this.label, this.speed);
   }
 
   begin() {
-    this.last = Math.max(1, ...this.sides.map((side) => side.data.steps));
+    this.last = Math.max(1, ...this.sides.map((side) => side.last));
     this.scrub.max = this.last;
     // Real time, but no episode shall be over before one has seen it.
     const longest = Math.max(...this.sides.map((side) => side.seconds));
     this.speed.value =
       SPEEDS.filter((rate) => rate <= 1).findLast((rate) => longest / rate >= WORTH_SEEING_S) ?? SPEEDS[0];
     this.seek(0);
+    addEventListener("keydown", (event) => this.hear(event));
+  }
+
+  get players() {
+    return this.sides.flatMap((side) => side.players);
+  }
+
+  /** How fast it plays; 1 is real time. */
+  get pace() {
+    return Number(this.speed.value);
   }
 
   /** Where time is read from: the longest video that there is. */
   get leader() {
-    return this.sides.filter((side) => !side.video.hidden).sort((a, b) => b.seconds - a.seconds)[0];
+    const longest = [...this.sides].sort((a, b) => b.seconds - a.seconds);
+    return longest.flatMap((side) => side.players).find((player) => player.visible);
   }
 
   show(step) {
     this.step = step;
     this.scrub.value = Math.round(step);
-    this.label.textContent = `step ${Math.round(step)} of ${this.last}`;
+    this.label.textContent = `${this.unit} ${Math.round(step)} of ${this.last}`;
     for (const side of this.sides) side.move(step);
   }
 
   seek(step) {
     this.show(Math.max(0, Math.min(step, this.last)));
     this.began = { at: performance.now(), step: this.step };
-    for (const side of this.sides) side.seek(this.step);
+    for (const player of this.players) player.seek(this.step);
   }
 
   toggle() {
@@ -71,8 +85,10 @@ export class Clock {
     this.began = { at: performance.now(), step: this.step };
     this.button.textContent = "❚❚ Pause";
     for (const side of this.sides) {
-      side.video.playbackRate = Number(this.speed.value);
-      if (!side.video.hidden && this.step < side.data.steps) side.video.play();
+      for (const player of side.players) {
+        player.setPace(this.pace);
+        if (this.step < side.last) player.play(this.pace);
+      }
     }
     requestAnimationFrame(() => this.tick());
   }
@@ -80,25 +96,32 @@ export class Clock {
   pause() {
     this.playing = false;
     this.button.textContent = "▶ Play";
-    for (const side of this.sides) side.video.pause();
+    for (const player of this.players) player.pause();
   }
 
   tick() {
     if (!this.playing) return;
     this.show(Math.min(this.last, this.now()));
-    if (this.step >= this.last || this.leader?.video.ended) return this.pause();
+    for (const player of this.players) player.follow(this.step);
+    if (this.step >= this.last || this.leader?.ended) return this.end();
     requestAnimationFrame(() => this.tick());
+  }
+
+  /** Stand still on the last step, wherever videos were when they were paused. */
+  end() {
+    this.pause();
+    this.seek(this.last);
   }
 
   /** The step that it is: as the video has it, or by the clock where there is none. */
   now() {
     const { leader } = this;
-    if (leader && !leader.video.paused) {
-      this.began = { at: performance.now(), step: leader.video.currentTime * leader.data.fps };
+    if (leader?.running) {
+      this.began = { at: performance.now(), step: leader.step };
       return this.began.step;
     }
     const seconds = (performance.now() - this.began.at) / 1000;
-    return this.began.step + seconds * this.sides[0].data.fps * Number(this.speed.value);
+    return this.began.step + seconds * this.sides[0].fps * this.pace;
   }
 
   /** Follow a pointer over a plot. */
@@ -111,5 +134,20 @@ export class Clock {
     picture.setPointerCapture(event.pointerId);
     picture.onpointermove = follow;
     picture.onpointerup = picture.onpointercancel = () => (picture.onpointermove = null);
+  }
+
+  /** The space bar plays and pauses, the arrow keys go one step, with shift ten. */
+  hear(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.target.matches("input:not(.scrub), select, button, a, textarea")) return;
+    const by = event.shiftKey ? 10 : 1;
+    const actions = {
+      " ": () => this.toggle(),
+      ArrowRight: () => this.seek(Math.round(this.step) + by),
+      ArrowLeft: () => this.seek(Math.round(this.step) - by),
+    };
+    if (!actions[event.key]) return;
+    event.preventDefault();
+    actions[event.key]();
   }
 }

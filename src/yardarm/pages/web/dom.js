@@ -50,6 +50,20 @@ export function number(value) {
   return value.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 0 : size >= 1 ? 1 : 3 });
 }
 
+/** A measured value, with as many digits as tell something beside others of this size. */
+export function measured(value, scale = value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.floor(Math.log10(Math.abs(scale) || 1) + 0.001); // 0.9999 is as good as 1
+  if (value !== 0 && (size < -4 || size > 6)) return value.toExponential(2);
+  return value.toLocaleString("en", { maximumFractionDigits: Math.max(0, 3 - size) });
+}
+
+export function bytes(amount) {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const place = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, amount)) / 3));
+  return `${number(amount / 1000 ** place)} ${units[place]}`;
+}
+
 export function pValue(value) {
   if (value === null || value === undefined) return "–";
   return value < 1e-4 ? "< 0.0001" : value < 0.01 ? value.toPrecision(2) : value.toFixed(3);

@@ -26,20 +26,6 @@ function neighbours(data) {
   );
 }
 
-function keys(event) {
-  if (event.altKey || event.ctrlKey || event.metaKey) return;
-  if (event.target.matches("input:not(.scrub), select, button, a, textarea")) return;
-  const by = event.shiftKey ? 10 : 1;
-  const actions = {
-    " ": () => clock.toggle(),
-    ArrowRight: () => clock.seek(Math.round(clock.step) + by),
-    ArrowLeft: () => clock.seek(Math.round(clock.step) - by),
-  };
-  if (!actions[event.key]) return;
-  event.preventDefault();
-  actions[event.key]();
-}
-
 async function start() {
   const short = task.slice(task.indexOf("/") + 1);
   document.title = `${short}, episode ${index} · Yardarm`;
@@ -66,7 +52,6 @@ async function start() {
       ),
     );
     clock.begin();
-    addEventListener("keydown", keys);
     for (const side of sides) side.watch();
   } catch (error) {
     main.append(problem(error));

@@ -15,7 +15,7 @@ export async function load(path, values = {}) {
   try {
     response = await fetch(address(path, values));
   } catch {
-    throw new Error("The viewer does not answer any more. Start it again: yardarm view");
+    throw new Error("The viewer does not answer any more. Start it again.");
   }
   const data = await response.json().catch(() => ({ problem: `The viewer answered with ${response.status}.` }));
   if (!response.ok) throw new Error(data.problem ?? `The viewer answered with ${response.status}.`);

@@ -7,6 +7,6 @@ document.title = "Nothing here · Yardarm";
 document
   .getElementById("main")
   .replaceChildren(
-    header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs")),
+    header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "To the list")),
     h("h1", {}, "There is nothing here"),
   );

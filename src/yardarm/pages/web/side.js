@@ -1,14 +1,11 @@
 // One run's part of an episode's page: a video, and what was done and felt at each step.
 
-import { curves } from "yardarm/charts";
 import { breakable, factList, h, number, outcome } from "yardarm/dom";
 import { address, listen, load } from "yardarm/live";
+import { Player } from "yardarm/player";
+import { linesOf, Timelines } from "yardarm/timelines";
 
-const WIDTH = 600;
 const LETTERS = { success: "s", failure: "f", error: "e" };
-
-/** Eight colours, and then the same ones dashed. */
-const kindOf = (place) => `d${place % 8}${place >= 8 ? ".dashed" : ""}`;
 
 /** One run's part: a video with its plots, on a clock that all sides share. */
 export class Side {
@@ -19,16 +16,23 @@ export class Side {
     this.clock = clock;
     this.camera = data.ready[0] ?? data.cameras[0];
     const label = `Video of ${where.task}, episode ${where.index}, of ${where.run}`;
-    this.video = h("video", { "aria-label": label, muted: true, playsinline: true, preload: "auto", hidden: true });
-    this.video.muted = true;
+    this.player = new Player(label, { fps: data.fps });
+    this.players = [this.player];
     this.bar = h("progress", { max: 1, value: 0, "aria-label": "Rendering" });
     this.state = h("p.note", { role: "status" });
-    this.cursors = [];
-    this.readings = [];
     this.facts = h("div");
-    this.plots = h("div");
-    const stage = h("div.stage", {}, this.video, this.bar, this.state);
-    this.element = h("div.side", {}, h("div", {}, this.title(), stage, this.cameraChoice(), this.facts), this.plots);
+    this.timelines = new Timelines(clock);
+    const stage = h("div.stage", {}, this.player.element, this.bar, this.state);
+    const left = h("div", {}, this.title(), stage, this.cameraChoice(), this.facts);
+    this.element = h("div.side", {}, left, this.timelines.element);
+  }
+
+  get last() {
+    return this.data.steps;
+  }
+
+  get fps() {
+    return this.data.fps;
   }
 
   get seconds() {
@@ -78,8 +82,7 @@ export class Side {
   watch() {
     const { data } = this;
     this.stopListening?.();
-    this.video.pause();
-    this.video.hidden = true;
+    this.player.hide();
     this.bar.hidden = true;
     if (!this.camera) {
       this.state.textContent =
@@ -106,13 +109,7 @@ export class Side {
 
   show() {
     this.state.textContent = "";
-    this.video.src = address("/api/video", { ...this.where, camera: this.camera });
-    this.video.hidden = false;
-    const join = () => {
-      this.seek(this.clock.step);
-      if (this.clock.playing) this.video.play();
-    };
-    this.video.addEventListener("loadeddata", join, { once: true });
+    this.player.show(address("/api/video", { ...this.where, camera: this.camera }), this.clock);
   }
 
   async loadStates() {
@@ -122,58 +119,30 @@ export class Side {
   }
 
   drawPlots() {
-    const { data, clock } = this;
-    const { sides } = clock;
-    const steps = Math.max(1, ...sides.map((side) => side.data.steps));
-    const dimensions = (columns, more) =>
-      columns.map((values, place) => ({ values, kind: kindOf(place), title: `[${place}]`, ...more }));
+    const { data } = this;
+    const { sides } = this.clock;
+    const reach = Math.max(1, ...sides.map((side) => side.data.steps));
     const plots = [
-      ["Reward", data.rewards.length ? [{ values: data.rewards, every: 1, kind: "d0" }] : []],
-      ["Actions", dimensions(data.actions, { every: 1 })],
-      ["State of the robot", data.states ? dimensions(data.states.values, { every: data.states.every, first: 0 }) : []],
-    ].filter(([, lines]) => lines.length);
-    this.readings = [];
-    const drawn = plots.map(([name, lines]) => {
-      const also = name === "Reward" ? sides.flatMap((side) => side.data.rewards) : []; // one axis for all sides
-      const size = { width: WIDTH, height: 110 };
-      const plot = curves(lines, { steps, label: `${name} over ${data.steps} steps`, cursor: true, also, ...size });
-      const picture = plot.querySelector("svg");
-      picture.addEventListener("pointerdown", (event) => clock.drag(event, picture, steps));
-      const legend = lines.map((line) => {
-        const value = h("span");
-        this.readings.push({ line, value });
-        return h(`span.key.${line.kind}`, {}, line.title ?? "", " ", value);
-      });
-      return h("figure.timeline", {}, h("figcaption", {}, h("span", {}, name), legend), plot);
-    });
-    this.cursors = drawn.map((figure) => figure.querySelector(".cursor"));
-    this.reach = steps;
-    this.plots.replaceChildren(
-      ...drawn,
-      data.states || !data.cameras.length
-        ? ""
-        : h("p.small", {}, "The state is known once the episode has been replayed."),
-    );
-    this.move(clock.step);
+      {
+        name: "Reward",
+        lines: data.rewards.length ? [{ values: data.rewards, every: 1, kind: "d0" }] : [],
+        also: sides.flatMap((side) => side.data.rewards), // one axis for all sides
+      },
+      { name: "Actions", lines: linesOf(data.actions, null, { every: 1 }) },
+      {
+        name: "State of the robot",
+        lines: data.states ? linesOf(data.states.values, null, { every: data.states.every, first: 0 }) : [],
+      },
+    ];
+    const unknown = data.states || !data.cameras.length;
+    const note = h("p.small", {}, "The state is known once the episode has been replayed.");
+    this.timelines.draw(plots, reach, ...(unknown ? [] : [note]));
+    this.move(this.clock.step);
   }
 
   /** Put the cursor at a step, and say the values there. */
   move(step) {
-    for (const cursor of this.cursors) {
-      const x = (WIDTH * Math.min(step, this.data.steps)) / this.reach;
-      cursor.setAttribute("x1", x);
-      cursor.setAttribute("x2", x);
-    }
-    for (const { line, value } of this.readings) {
-      const place = Math.min(line.values.length - 1, Math.floor(step / line.every));
-      value.textContent = number(line.values[place]);
-    }
-  }
-
-  seek(step) {
-    if (this.video.readyState < 1) return;
-    // A little into the frame, so that rounding shows no neighbour.
-    this.video.currentTime = Math.min(step / this.data.fps + 0.001, Math.max(0, this.video.duration - 0.001));
+    this.timelines.move(step, this.data.steps);
   }
 }
 

@@ -1,0 +1,232 @@
+"""What the pages of a dataset show, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from yardarm.datasets import INDEX_FEATURES, DatasetInfo, DatasetMetadata, Episode, Feature
+from yardarm.datasets.browsing import (
+    damaged_files,
+    dimension_names,
+    per_episode,
+    read_frames,
+    size_on_disk,
+    video_facts,
+)
+from yardarm.errors import UsageError
+from yardarm.pages.run_data import rounded
+
+__all__ = ["dataset_data", "dataset_episode_data", "dataset_facts"]
+
+STATISTICS = ("min", "q01", "q10", "q50", "q90", "q99", "max", "mean", "std")
+SUCCESS, REWARD = "next.success", "next.reward"
+# More than a page can tell apart.
+MOST_LINES = 64
+MOST_DIMENSIONS = 256
+# A plot is some 600 points wide; an episode of two minutes is drawn whole.
+MOST_POINTS = 4000
+# Outcomes that no statistics tell are counted frame by frame, if that is soon done.
+MOST_COUNTED_FRAMES = 300_000
+
+
+def dataset_facts(name: str, info: DatasetInfo) -> dict[str, Any]:
+    """What `info.json` alone tells."""
+    return {
+        "name": name,
+        "robot": info.robot_type,
+        "version": info.codebase_version,
+        "fps": info.fps,
+        "episodes": info.total_episodes,
+        "frames": info.total_frames,
+        "tasks": info.total_tasks,
+        "seconds": rounded(info.total_frames / info.fps),
+        "cameras": [_short(key) for key in info.camera_keys],
+    }
+
+
+def dataset_data(meta: DatasetMetadata, name: str) -> dict[str, Any]:
+    """Everything that there is to show of a dataset as a whole."""
+    sizes = size_on_disk(meta.root)
+    tasks = _tasks(meta)
+    return {
+        **dataset_facts(name, meta.info),
+        "path": str(meta.root),
+        "bytes": {"all": sum(sizes.values()), **sizes},
+        "tasks": tasks,
+        "lists": _episode_columns(meta, tasks),
+        "features": [_feature(key, feature) for key, feature in meta.info.features.items()],
+        "pictures": [_camera(key, feature) for key, feature in meta.info.features.items() if feature.is_visual],
+        "statistics": _statistics(meta),
+        "damage": damaged_files(meta),
+    }
+
+
+def _tasks(meta: DatasetMetadata) -> list[str]:
+    """The instructions by number, and after them any that episodes name and the list does not."""
+    return list(dict.fromkeys([*meta.tasks, *(task for episode in meta.episodes for task in episode.tasks)]))
+
+
+def _episode_columns(meta: DatasetMetadata, tasks: Sequence[str]) -> dict[str, Any]:
+    """Episodes by column, because there may be many thousands; they are numbered from 0 on."""
+    number = {task: place for place, task in enumerate(tasks)}
+    success = _success(meta)
+    means = per_episode(meta, REWARD, "mean") if REWARD in meta.info.features else None
+    lengths = [episode.length for episode in meta.episodes]
+    return {
+        "tasks": [[number[task] for task in episode.tasks] for episode in meta.episodes],
+        "length": lengths,
+        "outcome": None if success is None else "".join("s" if good else "f" for good in success),
+        "reward": None if means is None else [rounded(total) for total in means * lengths],
+    }
+
+
+def _success(meta: DatasetMetadata) -> np.ndarray | None:
+    """Whether each episode has a frame that says success, where the dataset knows."""
+    if SUCCESS not in meta.info.features or not meta.episodes:
+        return None
+    most = per_episode(meta, SUCCESS, "max")
+    if most is not None:
+        return most > 0
+    if meta.total_frames > MOST_COUNTED_FRAMES:
+        return None
+    try:
+        frames = read_frames(meta, meta.episodes, [SUCCESS])[SUCCESS]
+    except UsageError:
+        return None  # the file is named among the damaged ones
+    return np.maximum.reduceat(frames, [episode.start for episode in meta.episodes]) > 0
+
+
+def _feature(key: str, feature: Feature) -> dict[str, Any]:
+    return {
+        "name": key,
+        "dtype": feature.dtype,
+        "shape": list(feature.shape),
+        "names": None if feature.is_visual or feature.names is None else dimension_names(feature),
+        "filled_in": key in INDEX_FEATURES,
+    }
+
+
+def _camera(key: str, feature: Feature) -> dict[str, Any]:
+    """A camera's pictures, as `info.json` describes them; older datasets prefix what they say of videos."""
+    height, width = feature.size if len(feature.shape) == 3 else (None, None)
+    return {
+        "key": key,
+        "name": _short(key),
+        "kind": feature.dtype,
+        "height": height,
+        "width": width,
+        "codec": feature.info.get("video.codec") or feature.info.get("codec"),
+        "pix_fmt": feature.info.get("video.pix_fmt") or feature.info.get("pix_fmt"),
+        "depth": feature.is_depth,
+    }
+
+
+def _short(key: str) -> str:
+    return key.removeprefix("observation.").removeprefix("images.")
+
+
+def _statistics(meta: DatasetMetadata) -> list[dict[str, Any]]:
+    """The statistics of each feature, number by number; quantiles are left out where a dataset has none."""
+    rows = []
+    for key, feature in meta.info.features.items():
+        own = meta.stats.get(key)
+        if own is None or key in INDEX_FEATURES:
+            continue
+        known = {kind: np.ravel(own[kind]) for kind in STATISTICS if kind in own}
+        size = max((len(values) for values in known.values()), default=0)
+        if size == 0 or any(len(values) != size or values.dtype.kind not in "biuf" for values in known.values()):
+            continue
+        names = dimension_names(feature)
+        rows.append(
+            {
+                "feature": key,
+                "names": (names if len(names) == size else [f"[{place}]" for place in range(size)])[:MOST_DIMENSIONS],
+                "dimensions": size,
+                **{kind: [rounded(value) for value in values[:MOST_DIMENSIONS]] for kind, values in known.items()},
+            }
+        )
+    return rows
+
+
+def dataset_episode_data(meta: DatasetMetadata, episode: Episode) -> dict[str, Any]:
+    """An episode frame by frame, and where its pictures are; what cannot be read is told instead."""
+    content: dict[str, Any] = {
+        "index": episode.index,
+        "steps": episode.length,
+        "fps": meta.fps,
+        "robot": meta.robot_type,
+        "tasks": list(episode.tasks),
+        "file": str(meta.data_file(episode).relative_to(meta.root)),
+        "cameras": [_place(meta, episode, key) for key in meta.camera_keys],
+        "neighbours": {
+            "previous": episode.index - 1 if episode.index else None,
+            "next": episode.index + 1 if episode.index + 1 < meta.total_episodes else None,
+        },
+    }
+    try:
+        return content | _frames(meta, episode)
+    except UsageError as error:
+        return content | {"numbers": [], "texts": [], "outcome": None, "reward": None, "problem": str(error)}
+
+
+def _place(meta: DatasetMetadata, episode: Episode, key: str) -> dict[str, Any]:
+    """Where a camera's pictures of an episode are: the seconds of a file, or in the table."""
+    camera = _camera(key, meta.info.features[key])
+    if camera["kind"] == "image":
+        return camera
+    place, path = episode.videos[key], meta.video_file(episode, key)
+    camera |= {"from": place.start_s, "to": place.end_s, "file": str(path.relative_to(meta.root))}
+    try:
+        facts = video_facts(path)
+    except UsageError as error:
+        return camera | {"problem": str(error)}
+    camera |= {"codec": facts.codec, "width": facts.width, "height": facts.height}
+    if facts.seconds is not None and facts.seconds < place.end_s - 1.5 / meta.fps:
+        camera["cut_short"] = (
+            f"{path} ends at {facts.seconds:.2f} s, and this episode's part at {place.end_s:.2f} s: it is cut short"
+        )
+    return camera
+
+
+def _frames(meta: DatasetMetadata, episode: Episode) -> dict[str, Any]:
+    features = meta.info.features
+    numbers = [key for key, feature in features.items() if feature.is_numeric and key not in INDEX_FEATURES]
+    texts = [key for key, feature in features.items() if feature.dtype == "string"]
+    known = [key for key in ("task_index",) if key in features]
+    columns = read_frames(meta, [episode], [*numbers, *texts, *known])
+    changing = len(episode.tasks) > 1 and "task_index" in columns
+    said = {"task": _task_words(meta, columns["task_index"])} if changing else {}
+    said |= {key: [str(text) for text in columns[key]] for key in texts}
+    outcome = ("s" if columns[SUCCESS].any() else "f") if SUCCESS in columns else None
+    return {
+        "numbers": [_lines(key, features[key], columns[key]) for key in numbers],
+        "texts": [{"name": key, "runs": _runs(words)} for key, words in said.items()],
+        "outcome": outcome,
+        "reward": rounded(columns[REWARD].sum()) if REWARD in columns else None,
+    }
+
+
+def _task_words(meta: DatasetMetadata, numbers: np.ndarray) -> list[str]:
+    return [meta.tasks[number] if 0 <= number < len(meta.tasks) else f"task {number}" for number in numbers]
+
+
+def _runs(words: Sequence[str]) -> list[tuple[int, str]]:
+    """The frames at which a text changes, and what it is from then on."""
+    return [(step, word) for step, word in enumerate(words) if step == 0 or word != words[step - 1]]
+
+
+def _lines(key: str, feature: Feature, values: np.ndarray) -> dict[str, Any]:
+    """A feature's numbers over time: a list for each, of every so many frames."""
+    every = max(1, -(-len(values) // MOST_POINTS))
+    columns = values.reshape(len(values), -1)[::every].astype(np.float64).T
+    return {
+        "name": key,
+        "names": dimension_names(feature)[:MOST_LINES],
+        "dimensions": len(columns),
+        "every": every,
+        "values": [[rounded(value) for value in column] for column in islice(columns, MOST_LINES)],
+    }

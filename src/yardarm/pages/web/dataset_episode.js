@@ -1,0 +1,182 @@
+// An episode of a dataset: its cameras side by side, and its numbers over time, on one clock.
+
+import { Clock } from "yardarm/clock";
+import { breakable, duration, factList, h, number, outcome } from "yardarm/dom";
+import { address, load, parameters, problem } from "yardarm/live";
+import { header } from "yardarm/page";
+import { Player, Stills } from "yardarm/player";
+import { linesOf, Timelines } from "yardarm/timelines";
+
+const dataset = parameters().get("dataset") ?? "";
+const index = Number(parameters().get("index"));
+const main = document.getElementById("main");
+// What browsers call the codecs that datasets have.
+const CODECS = {
+  av1: "av01.0.05M.08",
+  h264: "avc1.640028",
+  hevc: "hvc1.1.6.L93.B0",
+  h265: "hvc1.1.6.L93.B0",
+  vp9: "vp09.00.10.08",
+};
+
+/** The episode on its clock. */
+class Side {
+  constructor(data, clock) {
+    this.data = data;
+    this.clock = clock;
+    this.last = data.steps - 1;
+    this.fps = data.fps;
+    this.seconds = data.steps / data.fps;
+    this.texts = data.texts.map((text) => ({ ...text, value: h("span") }));
+    this.timelines = new Timelines(clock);
+    this.timelines.element.classList.add("timelines");
+    this.cameras = data.cameras.map((camera) => new Camera(camera, data, clock));
+    this.players = this.cameras.flatMap((camera) => camera.player ?? []);
+  }
+
+  draw() {
+    const { data } = this;
+    const plots = data.numbers.map((feature) => {
+      const scalar = feature.dimensions === 1;
+      const left = feature.dimensions - feature.values.length;
+      return {
+        name: feature.name,
+        lines: linesOf(feature.values, scalar ? [""] : feature.names, { every: feature.every, first: 0 }),
+        note: left ? `the first ${feature.values.length} of ${feature.dimensions}` : null,
+        free: !scalar,
+      };
+    });
+    this.timelines.draw(plots, Math.max(1, this.last));
+    const beside = this.cameras.length === 1 ? ".one-camera" : "";
+    return h(
+      `div.recorded${beside}`,
+      {},
+      h(
+        "div.cameras",
+        { style: `--count:${Math.max(1, this.cameras.length)}` },
+        this.cameras.map((camera) => camera.element),
+        this.facts(),
+      ),
+      this.timelines.element,
+    );
+  }
+
+  facts() {
+    const { data } = this;
+    const facts = [
+      ...(data.outcome ? [["outcome", outcome(data.outcome)]] : []),
+      ...(data.reward === null ? [] : [["return", number(data.reward)]]),
+      ["frames", `${data.steps} at ${number(data.fps)} a second`],
+      ["time", duration(this.seconds)],
+      ["file", breakable(data.file)],
+      ...this.texts.map(({ name, value }) => [name, value]),
+    ];
+    return factList(facts);
+  }
+
+  move(step) {
+    this.timelines.move(step);
+    for (const { runs, value } of this.texts) {
+      value.textContent = runs.findLast(([from]) => from <= step + 0.001)?.[1] ?? "";
+    }
+  }
+
+  watch() {
+    for (const camera of this.cameras) camera.watch();
+  }
+}
+
+/** A camera's picture: a part of a video file, or pictures from the table. */
+class Camera {
+  constructor(camera, data, clock) {
+    this.camera = camera;
+    this.clock = clock;
+    this.where = { dataset, index, camera: camera.key };
+    this.state = h("p.note", { role: "status" });
+    const label = `${camera.name}, episode ${index}`;
+    if (camera.kind === "image") {
+      const source = (frame) => address("/api/dataset/picture", { ...this.where, frame });
+      this.player = new Stills(label, { frames: data.steps, source, failed: (frame) => this.missing(frame) });
+    } else if (!camera.problem) {
+      this.player = new Player(label, { fps: data.fps, from: camera.from, to: camera.to });
+      this.player.video.addEventListener("error", () => this.unplayable());
+    }
+    const shape = camera.width ? `--ratio:${camera.width / camera.height}` : "";
+    const stage = h("div.stage", {}, this.player?.element, this.state);
+    this.element = h("figure.camera", { style: shape }, stage, h("figcaption.small", {}, this.caption()));
+  }
+
+  caption() {
+    const { name, width, height, codec, kind } = this.camera;
+    return [name, width ? `${width} × ${height}` : null, kind === "image" ? "pictures" : codec]
+      .filter(Boolean)
+      .join(" · ");
+  }
+
+  watch() {
+    const { camera } = this;
+    if (camera.problem) return this.say(camera.problem);
+    if (camera.kind === "image") return this.player.seek(this.clock.step);
+    const known = CODECS[camera.codec];
+    const able = !known || this.player.video.canPlayType(`video/mp4; codecs="${known}"`);
+    if (!able) return this.say(`This browser cannot play ${camera.codec}, the codec of ${camera.file}.`);
+    if (camera.cut_short) this.say(camera.cut_short);
+    this.player.show(address("/api/dataset/video", this.where), this.clock);
+  }
+
+  unplayable() {
+    const { codec, file } = this.camera;
+    this.player.hide();
+    this.say(
+      CODECS[codec]
+        ? `This browser cannot play ${file}: the file is damaged, or its ${codec} is of a kind that it does not know.`
+        : `This browser cannot play ${codec}, the codec of ${file}.`,
+    );
+  }
+
+  /** Say why there is no picture of a frame. */
+  async missing(frame) {
+    this.player.element.hidden = frame !== null;
+    if (frame === null) return this.say("");
+    const said = await load("/api/dataset/picture", { ...this.where, frame }).catch((error) => error.message);
+    this.say(typeof said === "string" ? said : `The picture of frame ${frame} cannot be shown.`);
+  }
+
+  say(text) {
+    this.state.textContent = text;
+  }
+}
+
+function neighbours({ previous, next }) {
+  const to = (place, text) =>
+    place === null ? null : h("a", { href: address("/dataset/episode", { dataset, index: place }) }, text);
+  return h("nav.choices", { "aria-label": "Other episodes" }, to(previous, "← Previous"), to(next, "Next →"));
+}
+
+async function start() {
+  document.title = `${dataset}, episode ${index} · Yardarm`;
+  main.classList.add("long");
+  const back = h("a", { href: address("/dataset", { dataset }) }, breakable(dataset));
+  const top = header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All datasets"), back);
+  main.replaceChildren(top, h("h1", {}, `Episode ${index}`));
+  try {
+    const data = await load("/api/dataset/episode", { dataset, index });
+    const sides = [];
+    const clock = new Clock(sides, "frame");
+    const side = new Side(data, clock);
+    sides.push(side);
+    main.append(
+      h("p.under-title", {}, data.tasks.join(" → ") || "without an instruction"),
+      neighbours(data.neighbours),
+      data.problem ? h("p.warning", { role: "alert" }, data.problem) : "",
+      clock.element,
+      side.draw(),
+    );
+    clock.begin();
+    side.watch();
+  } catch (error) {
+    main.append(problem(error));
+  }
+}
+
+start();

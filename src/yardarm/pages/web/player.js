@@ -1,0 +1,133 @@
+// What moves with an episode's clock: a video, or pictures one by one.
+
+import { h } from "yardarm/dom";
+
+// How far one video may be from another before it is put right, at real time.
+const DRIFT_S = 0.2;
+// A browser shows a little more after it was told to pause, and that would be the next episode's.
+const PAUSES_AFTER_S = 0.06;
+
+/** A video: all of a file, or the seconds of it `from` … `to`, for a file may hold many episodes. */
+export class Player {
+  constructor(label, { fps, from = 0, to = Infinity }) {
+    Object.assign(this, { fps, from, to });
+    this.video = h("video", { "aria-label": label, muted: true, playsinline: true, preload: "auto", hidden: true });
+    this.video.muted = true;
+    this.element = this.video;
+  }
+
+  get visible() {
+    return !this.video.hidden;
+  }
+
+  get running() {
+    return this.visible && !this.video.paused;
+  }
+
+  get ended() {
+    return this.video.ended;
+  }
+
+  /** The step that it shows. */
+  get step() {
+    return (this.video.currentTime - this.from) * this.fps;
+  }
+
+  /** Show a file, and join the clock as soon as it is there. */
+  show(source, clock) {
+    // The fragment lets the browser fetch the wanted part first.
+    this.video.src = Number.isFinite(this.to) ? `${source}#t=${this.from},${this.to}` : source;
+    this.video.hidden = false;
+    const join = () => {
+      this.seek(clock.step);
+      if (clock.playing) this.play(clock.pace);
+    };
+    this.video.addEventListener("loadeddata", join, { once: true });
+  }
+
+  hide() {
+    this.video.pause();
+    this.video.hidden = true;
+  }
+
+  play(pace) {
+    this.video.playbackRate = pace;
+    if (!this.visible) return;
+    // A video that cannot be played says so by its own event.
+    this.video.play().catch(() => {});
+  }
+
+  pause() {
+    this.video.pause();
+  }
+
+  setPace(pace) {
+    this.video.playbackRate = pace;
+  }
+
+  /** Show a step, or the last that there is. */
+  seek(step) {
+    if (this.video.readyState < 1) return;
+    // A little into the frame, so that rounding shows no neighbour.
+    const last = Math.min(this.to - 0.5 / this.fps, Math.max(0, this.video.duration - 0.001));
+    this.video.currentTime = Math.min(this.from + step / this.fps + 0.001, last);
+  }
+
+  /** While it plays: stay inside of the part that is this episode's, and with the others. */
+  follow(step) {
+    if (!this.running || this.video.seeking) return;
+    const { currentTime, playbackRate } = this.video;
+    if (currentTime + PAUSES_AFTER_S * playbackRate >= this.to) {
+      this.video.pause();
+      this.seek(Infinity);
+    } else if (Math.abs(this.step - step) > DRIFT_S * Math.max(1, playbackRate) * this.fps) {
+      this.seek(step);
+    }
+  }
+}
+
+/** Pictures that are fetched one by one: `source(frame)` is the address of one of them. */
+export class Stills {
+  constructor(label, { frames, source, failed }) {
+    Object.assign(this, { frames, source, failed });
+    this.image = h("img", { alt: label });
+    this.element = this.image;
+    this.wanted = 0;
+    this.shown = null;
+    this.busy = false;
+  }
+
+  // It keeps no time of its own.
+  running = false;
+  ended = false;
+  visible = false;
+
+  play() {}
+  pause() {}
+  setPace() {}
+
+  seek(step) {
+    this.wanted = Math.max(0, Math.min(this.frames - 1, Math.floor(step + 0.001)));
+    this.fetch();
+  }
+
+  follow(step) {
+    this.seek(step);
+  }
+
+  /** Fetch what is wanted; while that takes its time, pictures in between are left out. */
+  async fetch() {
+    if (this.busy || this.shown === this.wanted) return;
+    this.busy = true;
+    const frame = (this.shown = this.wanted);
+    this.image.src = this.source(frame);
+    try {
+      await this.image.decode();
+      this.failed(null);
+    } catch {
+      this.failed(frame);
+    }
+    this.busy = false;
+    this.fetch();
+  }
+}

@@ -1,0 +1,83 @@
+"""The pages of datasets and what they fetch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from yardarm.datasets import DatasetMetadata, Episode
+from yardarm.datasets.browsing import for_browser
+from yardarm.errors import UsageError
+from yardarm.pages.dataset_data import dataset_data, dataset_episode_data
+from yardarm.viewer.answers import application, page, telling, wanted, whole_number
+from yardarm.viewer.dataset_catalogue import DatasetCatalogue
+
+__all__ = ["DatasetApp"]
+
+PAGES = {"/": "datasets", "/dataset": "dataset_page", "/dataset/episode": "dataset_episode"}
+
+
+class DatasetApp:
+    """An application over datasets, of which it changes nothing."""
+
+    def __init__(self, catalogue: DatasetCatalogue, *, hosts: Collection[str]) -> None:
+        self.catalogue = catalogue
+        routes = [
+            *(Route(path, page(kind)) for path, kind in PAGES.items()),
+            Route("/api/datasets", telling(self._datasets)),
+            Route("/api/dataset", telling(self._dataset)),
+            Route("/api/dataset/episode", telling(self._episode)),
+            Route("/api/dataset/video", telling(self._video)),
+            Route("/api/dataset/picture", telling(self._picture)),
+        ]
+        self.asgi = application(routes, hosts)
+
+    def _datasets(self, request: Request) -> Response:
+        folders = [str(folder) for folder in self.catalogue.folders.values()]
+        return JSONResponse({"folders": folders, "datasets": self.catalogue.lines()})
+
+    def _dataset(self, request: Request) -> Response:
+        name = wanted(request, "dataset")
+        meta = self.catalogue.metadata(name)
+        self.catalogue.check_files(meta, meta.episodes)
+        return JSONResponse(dataset_data(meta, name))
+
+    def _episode(self, request: Request) -> Response:
+        return JSONResponse(dataset_episode_data(*self._wanted_episode(request)))
+
+    def _video(self, request: Request) -> Response:
+        """The file that holds an episode's video, and perhaps others: a browser asks for the parts that it plays."""
+        meta, episode = self._wanted_episode(request)
+        key = _camera(request, episode.videos)
+        path = meta.video_file(episode, key)
+        if not path.is_file():
+            raise UsageError(f"{path} is missing; the dataset is incomplete")
+        return FileResponse(path, media_type="video/mp4")
+
+    def _picture(self, request: Request) -> Response:
+        meta, episode = self._wanted_episode(request)
+        pictures = self.catalogue.pictures(meta, episode, _camera(request, meta.image_keys))
+        frame = whole_number(request, "frame")
+        if frame >= len(pictures):
+            raise UsageError(f"episode {episode.index} has {len(pictures)} frames, and no frame {frame}")
+        picture = for_browser(pictures[frame])
+        return Response(picture.content, media_type=picture.media_type)
+
+    def _wanted_episode(self, request: Request) -> tuple[DatasetMetadata, Episode]:
+        meta = self.catalogue.metadata(wanted(request, "dataset"))
+        index = whole_number(request, "index")
+        if index >= len(meta.episodes):
+            raise UsageError(f"there is no episode {index}; the dataset has {len(meta.episodes)}")
+        episode = meta.episodes[index]
+        self.catalogue.check_files(meta, [episode])
+        return meta, episode
+
+
+def _camera(request: Request, known: Collection[str]) -> str:
+    key = wanted(request, "camera")
+    if key not in known:
+        raise UsageError(f"there is no camera '{key}'; there are: {', '.join(known) or 'none'}")
+    return key

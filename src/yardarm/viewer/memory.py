@@ -1,0 +1,49 @@
+"""Keeps what is dear to read until the files that it was read from change."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+__all__ = ["Memory", "Stamp", "stamp_of"]
+
+# Runs or datasets that are kept in memory as a whole; of the others only a line.
+KEPT = 8
+
+T = TypeVar("T")
+Stamp = tuple[tuple[int, int] | None, ...]
+
+
+class Memory(Generic[T]):
+    """The last few of something that is dear to read, as long as what it was read from does not change."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, tuple[Stamp, T]] = OrderedDict()
+
+    def get(self, name: str, stamp: Stamp, read: Callable[[], T]) -> T:
+        """What is known by this name, or what is read now."""
+        with self._lock:
+            known = self._known.get(name)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        value = read()
+        with self._lock:
+            self._known[name] = (stamp, value)
+            self._known.move_to_end(name)
+            while len(self._known) > self._kept:
+                self._known.popitem(last=False)
+        return value
+
+
+def stamp_of(path: Path) -> tuple[int, int] | None:
+    """What changes when a file does."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
