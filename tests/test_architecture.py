@@ -26,26 +26,38 @@ DOORS = {
     "tasks": {"errors", "hub", "registry"},
     "policies": {"errors", "hub", "registry", "tasks"},
     "envs": {"errors", "registry", "tasks", "policies"},
-    "datasets": {"errors", "files", "hub"},
+    "datasets": {"errors", "files", "hub", "machine"},
     "simulators": {"errors", "envs", "hub", "tasks"},
     "results": {"files", "errors", "machine", "stats", "tasks"},
     "comparison": {"errors", "results", "stats", "tasks"},
-    "pages": {"files", "comparison", "errors", "report", "results", "stats"},
+    "pages": {"files", "comparison", "datasets", "errors", "report", "results", "stats"},
     "tracking": {"errors", "results", "stats", "tasks"},
     "evaluation": {
         *("files", "comparison", "errors", "machine", "envs", "pages"),
         *("policies", "results", "stats", "tasks", "tracking"),
     },
-    "viewer": {"comparison", "envs", "errors", "evaluation", "machine", "pages", "results", "stats"},
+    "recording": {
+        *("files", "errors", "hub", "machine", "envs"),
+        *("datasets", "evaluation", "policies", "results", "tasks"),
+    },
+    "viewer": {"comparison", "datasets", "envs", "errors", "evaluation", "machine", "pages", "results", "stats"},
     "report": {"files", "comparison", "errors", "results", "stats"},
-    "api": {"comparison", "stats", "errors", "envs", "evaluation", "policies", "results", "tasks", "tracking"},
+    "api": {
+        *("comparison", "stats", "errors", "envs", "evaluation"),
+        *("policies", "recording", "results", "tasks", "tracking"),
+    },
     "serving": {"errors", "machine", "policies", "tasks"},
     "cli": {
-        *("comparison", "errors", "machine", "envs", "evaluation"),
-        *("pages", "policies", "report", "results", "serving", "stats", "tasks", "tracking", "viewer"),
+        *("comparison", "datasets", "errors", "machine", "envs", "evaluation"),
+        *("pages", "policies", "recording", "report", "results", "serving", "stats", "tasks", "tracking", "viewer"),
     },
 }
-PUBLIC_MODULES = {"yardarm.envs.messages", "yardarm.envs.vector"}
+# Doors of their own: what lies behind them is for few, and takes time to import.
+PUBLIC_MODULES = {
+    *("yardarm.datasets.browsing", "yardarm.datasets.editing", "yardarm.datasets.rerun_export"),
+    "yardarm.pages.dataset_data",
+    *("yardarm.envs.messages", "yardarm.envs.vector"),
+}
 
 
 def rooms_imported_by(room: str) -> set[str]:
@@ -108,7 +120,7 @@ def test_the_main_process_imports_no_simulator(tmp_path: Path) -> None:
     loaded = modules_after(
         "import yardarm\n"
         "yardarm.evaluate('expert', 'reach-v3', n_episodes=2, batch_size=1)\n"
-        "import yardarm.cli.eval, yardarm.cli.replay, yardarm.cli.info, yardarm.cli.tasks"
+        "import yardarm.cli.eval, yardarm.cli.record, yardarm.cli.replay, yardarm.cli.info, yardarm.cli.tasks"
     )
     assert not loaded & {"mujoco", "metaworld", "gymnasium", "OpenGL", "glfw", "torch"}
 

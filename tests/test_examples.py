@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import path_with, yardarm, yardarm_here
+from yardarm.cli.dataset import COMMANDS as DATASET_COMMANDS
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -50,7 +51,13 @@ def test_a_module_is_evaluated_while_it_learns() -> None:
 
 @pytest.mark.parametrize(
     ("name", "flag"),
-    [("engine.py", "--scale"), ("act.py", "--repetitions"), ("remote.py", "--only"), ("viewer.py", "--only")],
+    [
+        ("engine.py", "--scale"),
+        ("act.py", "--repetitions"),
+        ("remote.py", "--only"),
+        ("viewer.py", "--only"),
+        ("dataset_io.py", "--only"),
+    ],
 )
 def test_the_benchmarks_start(name: str, flag: str) -> None:
     script = ROOT / "benchmarks" / name
@@ -64,8 +71,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_flag_in_the_documentation_exists() -> None:
-    with_flags = ("eval", "replay", "serve", "compare", "plan", "report", "view")
+    with_flags = ("eval", "record", "replay", "serve", "compare", "plan", "report", "view")
     helps = [yardarm_here(command, "--help").stdout for command in with_flags]
+    helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
     known = set(re.findall(r"--[\w.-]*\w", "".join(helps)))
     pages = [page.read_text().replace("\\\n", " ") for page in PAGES]
     commands = [line.strip() for page in pages for line in page.splitlines() if line.startswith("    yardarm ")]

@@ -52,6 +52,8 @@ def evaluate(
 
     `wandb` has the run tracked with Weights & Biases: ``WandbOptions(enable=True, project="…")``.
 
+    With ``recording=True`` all episodes become a dataset, in the folder `recordings` inside of the run's.
+
     Workers are started by a process of their own, so a script that calls this needs no ``__main__`` guard.
     """
     envs = _benchmarks(tasks, benchmark)
@@ -72,7 +74,18 @@ def evaluate(
         resume=resume,
         wandb=wandb or WandbOptions(),
     )
-    return run_evaluation(config, listener)
+    return _evaluate_and_record(config, listener) if config.eval.recording else run_evaluation(config, listener)
+
+
+def _evaluate_and_record(config: EvalConfig, listener: Listener | None) -> RunResult:
+    from yardarm.recording import record_evaluation, recording_of  # it needs pyarrow, which takes a moment to import
+
+    recipe = recording_of(config)
+    result = run_evaluation(config, listener)
+    recording = record_evaluation(config, recipe, result)
+    skipped = recording.skipped if recording else 0
+    warnings = (f"{skipped} episodes could not be recorded",) if skipped else ()
+    return dataclasses.replace(result, warnings=(*result.warnings, *warnings))
 
 
 def compare(

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -20,7 +21,10 @@ from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import BENCHMARKS
 from yardarm.tracking import WandbOptions, tracked_text
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from yardarm.cli.recording import EvaluationRecorder
+
+__all__ = ["run", "shortened"]
 
 EXAMPLES = """\
   yardarm eval --policy.type=expert --env.type=metaworld --env.task=medium --eval.n_episodes=10
@@ -46,10 +50,13 @@ def run(words: Sequence[str]) -> int:
         print(f"yardarm: warning: {note}", file=sys.stderr)
     if isinstance(config.against, Path):
         console.print(f"To be compared with the run {config.against}", soft_wrap=True)
+    recorder = _recorder(config, console)
     with LiveView(lambda line: console.print(line, soft_wrap=True)) as view:
         result = _evaluate(config, words, console, view.open if watched else None)
         _show_all(result, config, console)
         code = _show_problems(result)
+        if recorder is not None:
+            code |= recorder.record(result, flags)
         if watched and console.is_terminal:
             view.stay()
     return code
@@ -64,12 +71,21 @@ def _evaluate(
             display.on_start = on_start
             return evaluate(config, display)
     except PolicyFault as fault:
-        raise _short(fault, display.path) from fault
+        raise shortened(fault, display.path) from fault
     except UsageError:
         raise  # nothing has started yet
     except BaseException:
         display.say_how_to_continue(words)
         raise
+
+
+def _recorder(config: EvalConfig, console: Console) -> EvaluationRecorder | None:
+    """What will record the episodes, if that is asked for; what cannot be recorded is refused now."""
+    if not config.eval.recording:
+        return None
+    from yardarm.cli.recording import EvaluationRecorder  # it needs pyarrow, which takes a moment to import
+
+    return EvaluationRecorder(config, console)
 
 
 def _show_all(result: RunResult, config: EvalConfig, console: Console) -> None:
@@ -143,7 +159,7 @@ def _show_how_to_watch(result: RunResult, console: Console) -> None:
             return
 
 
-def _short(fault: PolicyFault, path: Path | None) -> PolicyFault:
+def shortened(fault: PolicyFault, path: Path | None) -> PolicyFault:
     """One line for the terminal; a traceback goes to a file beside the results."""
     lines = str(fault).strip().splitlines()
     if len(lines) == 1:

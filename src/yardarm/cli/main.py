@@ -23,7 +23,9 @@ COMMANDS = {
     "view": "look at runs in the browser",
     "plan": "tell how many episodes a comparison needs",
     "tasks": "list what can be evaluated",
+    "dataset": "look into LeRobot datasets, and edit them: delete, split, merge, …",
     "serve": "serve a policy to the clients of others",
+    "record": "write demonstrations as a dataset",
     "replay": "render the video of a finished episode",
     "info": "show versions, cores, renderer, and what is missing",
 }

@@ -10,6 +10,7 @@ from yardarm.datasets.episodes import Episode, VideoPlace
 from yardarm.datasets.features import INDEX_FEATURES, Feature
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+from yardarm.datasets.source import default_root
 from yardarm.datasets.transforms import ImageTransformConfig, ImageTransformsConfig
 from yardarm.datasets.video import VideoEncoding
 from yardarm.datasets.writer import DatasetWriter
@@ -38,6 +39,7 @@ __all__ = [
     "StreamingLeRobotDataset",
     "VideoEncoding",
     "VideoPlace",
+    "default_root",
     "read_metadata",
 ]
 

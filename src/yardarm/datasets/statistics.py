@@ -36,18 +36,21 @@ IMAGENET = {
 PICTURE_SIDE = 150
 
 
+# Numbers beyond 1e150 have squares that are none: their deviation is infinite.
+_huge = np.errstate(over="ignore", invalid="ignore")
+
+
+@_huge
 def number_stats(values: np.ndarray) -> FeatureStats:
     """Of numbers with a row for each frame; quantiles are exact."""
     array = values.reshape(len(values), -1) if values.ndim == 1 else values
     array = array.astype(np.float64)
     quantiles = np.quantile(array, list(QUANTILES.values()), axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):  # of numbers beyond 1e150, whose deviation is infinite
-        mean, deviation = array.mean(axis=0), array.std(axis=0)
     return {
         "min": array.min(axis=0),
         "max": array.max(axis=0),
-        "mean": mean,
-        "std": deviation,
+        "mean": array.mean(axis=0),
+        "std": array.std(axis=0),
         "count": np.array([len(array)]),
         **dict(zip(QUANTILES, quantiles, strict=True)),
     }
@@ -107,14 +110,14 @@ def aggregate(parts: Sequence[Stats]) -> dict[str, FeatureStats]:
     return {name: _together([part[name] for part in parts if name in part]) for name in names}
 
 
+@_huge
 def _together(parts: Sequence[FeatureStats]) -> FeatureStats:
     counts = np.array([float(part["count"].reshape(-1)[0]) for part in parts])
     weights = (counts / counts.sum()).reshape(-1, *[1] * np.ndim(parts[0]["mean"]))
     means = np.stack([part["mean"] for part in parts])
     deviations = np.stack([part["std"] for part in parts])
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = (means * weights).sum(axis=0)
-        deviation = np.sqrt(((deviations**2 + (means - mean) ** 2) * weights).sum(axis=0))
+    mean = (means * weights).sum(axis=0)
+    deviation = np.sqrt(((deviations**2 + (means - mean) ** 2) * weights).sum(axis=0))
     found = {
         "min": np.min([part["min"] for part in parts], axis=0),
         "max": np.max([part["max"] for part in parts], axis=0),

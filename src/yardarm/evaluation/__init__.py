@@ -15,20 +15,25 @@ from yardarm.evaluation.filming import VIDEO_FPS, VIDEO_HEIGHT, film_of
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.pictures import first_pictures
 from yardarm.evaluation.plan import Plan
+from yardarm.evaluation.playback import Audience, Ending, Playback
 from yardarm.evaluation.preflight import check_policy_fits
 from yardarm.evaluation.replay import Replay, ReplayResult, replay_all
 from yardarm.evaluation.run import evaluate
 from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.stored_run import StoredRun
+from yardarm.evaluation.workers import open_process_pool
 
 __all__ = [
     "VIDEO_FPS",
     "VIDEO_HEIGHT",
+    "Audience",
+    "Ending",
     "EvalConfig",
     "EvalOptions",
     "FlagText",
     "Listener",
     "Plan",
+    "Playback",
     "Replay",
     "ReplayResult",
     "StoredRun",
@@ -41,6 +46,7 @@ __all__ = [
     "evaluate",
     "film_of",
     "first_pictures",
+    "open_process_pool",
     "policy_from_data",
     "read_config_file",
     "replay_all",

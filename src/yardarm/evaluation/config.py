@@ -32,6 +32,9 @@ class EvalOptions:
     use_async_envs: bool = option(True, "false: one simulator in this process, for debugging")
     exact: bool = option(True, "false: a policy's batches take any shape, and results depend on it in the last bits")
     videos: int = option(0, "videos of the first so many episodes of each task, rendered after the evaluation")
+    recording: bool = option(False, "true: afterwards, write all episodes as a dataset, OUTPUT_DIR/recordings")
+    recording_repo_id: str | None = option(None, "of --eval.recording: upload it to the Hub as owner/name")
+    recording_private: bool = option(False, "of --eval.recording_repo_id: only you can see it there")
     timeout_s: float = option(300.0, "a worker that says nothing for so long is replaced")
     max_retries: int = option(2, "how often an episode is run again after its worker failed")
     stop: str = option("", "stop early: decided (needs --against), or precision; n_episodes is then the most")
@@ -62,6 +65,10 @@ class EvalOptions:
             raise UsageError(f"--eval.half_width={self.half_width} is for --eval.stop=precision")
         if not 0 < self.half_width < 0.5:
             raise UsageError(f"--eval.half_width must lie between 0 and 0.5, got {self.half_width}")
+        if self.recording_repo_id and not self.recording:
+            raise UsageError(f"--eval.recording_repo_id={self.recording_repo_id} needs --eval.recording=true")
+        if self.recording_private and not self.recording_repo_id:
+            raise UsageError("--eval.recording_private is for uploads: add --eval.recording_repo_id=owner/name")
         positive("--eval.timeout_s", self.timeout_s)
         positive("--eval.n_episodes", self.n_episodes)
         if self.n_episodes > MOST_EPISODES:

@@ -180,7 +180,7 @@ class BackgroundEncoder:
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
                 if self._counts is not None:
                     self._counts.add(frame)
-            if container is not None and not self._dropped:
+            if container is not None:  # a dropped one, too: SVT-AV1 complains aloud of an end without an end
                 container.mux(stream.encode())
         finally:
             if container is not None:

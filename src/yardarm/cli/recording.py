@@ -1,0 +1,157 @@
+"""Shows a recording while it goes on, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from yardarm.cli.flags import Flags
+from yardarm.errors import YardarmError
+from yardarm.evaluation import EvalConfig
+from yardarm.recording import Recording, RecordingListener, Take, record_evaluation, recording_of
+from yardarm.results import RunResult
+
+__all__ = ["EvaluationRecorder", "RecordingDisplay", "open_recording_display", "say_how_to_continue", "show_recording"]
+
+PLAIN_LINE_EVERY_S = 10.0
+
+
+class RecordingDisplay(RecordingListener):
+    """A line now and then, for log files."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._total = self._before = self.saved_now = 0
+        self._last_line = time.monotonic()
+
+    @property
+    def kept(self) -> str:
+        """How much is on disk."""
+        return f"{self._before + self.saved_now} of {self._before + self._total} episodes are recorded"
+
+    def started(self, root: Path, missing: int, frames: int, before: int) -> None:
+        """Say what is going to be recorded."""
+        self._total, self._before = missing, before
+        known = f", {before} more were recorded before" if before else ""
+        self._console.print(f"recording {missing} episodes, {frames} frames{known}; {root}", soft_wrap=True)
+
+    def saved(self, take: Take) -> None:
+        """Count an episode."""
+        self.saved_now += 1
+        now = time.monotonic()
+        if self.saved_now == self._total or now - self._last_line > PLAIN_LINE_EVERY_S:
+            self._last_line = now
+            self._tell()
+
+    def skipped(self, take: Take, reason: str) -> None:
+        """Say which episode is not in the dataset."""
+        name = f"{take.episode.task.name} episode {take.episode.index}"
+        print(f"yardarm: warning: {name} is not in the dataset: {reason}", file=sys.stderr)
+
+    def _tell(self) -> None:
+        self._console.print(f"{self.saved_now}/{self._total} episodes recorded")
+
+
+class LiveRecordingDisplay(RecordingDisplay):
+    """A progress bar on a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[saved]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+        )
+
+    def started(self, root: Path, missing: int, frames: int, before: int) -> None:
+        """Draw the bar."""
+        super().started(root, missing, frames, before)
+        self._bar = self.progress.add_task("frames", total=frames, saved="")
+
+    def seen(self) -> None:
+        """Advance it."""
+        self.progress.advance(self._bar)
+
+    def saved(self, take: Take) -> None:
+        """Count an episode."""
+        super().saved(take)
+        self.progress.update(self._bar, saved=f"{self.saved_now}/{self._total} episodes")
+
+    def _tell(self) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def open_recording_display(console: Console) -> Iterator[RecordingDisplay]:
+    """A display that fits where the output goes."""
+    if not console.is_terminal:
+        yield RecordingDisplay(console)
+        return
+    display = LiveRecordingDisplay(console)
+    with display.progress:
+        yield display
+
+
+def say_how_to_continue(command: str, flags: Flags, kept: str) -> None:
+    """After an interruption: nothing is lost, and this is how to go on."""
+    # Keys are for servers, and not for a terminal's history.
+    shown = [f"--{name}={value}" for name, value in flags.items() if not name.endswith("api_key")]
+    print(
+        f"\nyardarm: stopped; {kept}; go on with\n  {shlex.join(['yardarm', command, *shown])}",
+        file=sys.stderr,
+    )
+
+
+def show_recording(recording: Recording, console: Console) -> int:
+    """Say what there is now, and what to do with it; returns the exit code."""
+    size = f"{recording.size / 1e6:.1f} MB" if recording.size >= 1e5 else f"{recording.size / 1e3:.0f} kB"
+    console.print(
+        f"Dataset: {recording.root} ({recording.episodes} episodes, {recording.frames} frames, "
+        f"{recording.tasks} task(s), {size})",
+        soft_wrap=True,
+    )
+    view = shlex.join(["yardarm", "dataset", "view", str(recording.root)])
+    console.print(f"Look at it: {view}", soft_wrap=True)
+    if recording.skipped:
+        print(
+            f"yardarm: {recording.skipped} episodes could not be recorded (see the warnings); the same command tries "
+            "them again",
+            file=sys.stderr,
+        )
+    return 1 if recording.skipped else 0
+
+
+class EvaluationRecorder:
+    """Records an evaluation's episodes when it is over."""
+
+    def __init__(self, config: EvalConfig, console: Console) -> None:
+        self._config = config
+        self._console = console
+        self._recipe = recording_of(config)
+
+    def record(self, result: RunResult, flags: Flags) -> int:
+        """Write them as a dataset, and show how far that is; returns the exit code."""
+        try:
+            with open_recording_display(self._console) as display:
+                recording = record_evaluation(self._config, self._recipe, result, display)
+        except YardarmError:
+            raise
+        except BaseException:
+            say_how_to_continue("eval", {**flags, "output_dir": str(result.path)}, display.kept)
+            raise
+        if recording is None:
+            print("yardarm: no episode came to an end, so none is recorded", file=sys.stderr)
+            return 1
+        return show_recording(recording, self._console)

@@ -1,0 +1,150 @@
+"""What to record, and how: the flags of ``yardarm record``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from yardarm.datasets import VideoEncoding, default_root
+from yardarm.errors import UsageError, nearest
+from yardarm.evaluation import EvalConfig, config_from_data, decode
+from yardarm.hub import HUB_ID
+from yardarm.tasks import option, positive
+
+__all__ = ["ALL", "PASSED_ON", "STATES", "DatasetOptions", "RecordConfig", "RecordOptions", "Target"]
+
+COMMAND = "record"
+# What means the same as for `yardarm eval`.
+PASSED_ON = ("policy", "env", "seed", "output_dir", "job_name", "rename_map", "trust_remote_code")
+MOST_EPISODES = 10_000
+MOST_WORKERS = 64
+ALL = "all"
+STATES = "states"
+SIZE = re.compile(r"(\d+)(?:x(\d+))?")
+SMALLEST, LARGEST = 16, 4096
+ENCODING = VideoEncoding()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a dataset goes: a folder, and the Hub if it has a name there and shall be pushed."""
+
+    root: Path
+    repo_id: str | None = None
+    push: bool = False
+    private: bool = False
+
+    def __post_init__(self) -> None:
+        if self.repo_id is not None and not HUB_ID.fullmatch(self.repo_id):
+            raise UsageError(f"'{self.repo_id}' is no name of a dataset: it must be owner/name")
+
+
+@dataclass
+class DatasetOptions:
+    """Flags below ``--dataset.``."""
+
+    root: Path | None = option(None, "the dataset's folder; one that this command has begun is gone on with")
+    repo_id: str | None = option(
+        None, "owner/name on the Hub; without --dataset.root its place here is $HF_LEROBOT_HOME/owner/name"
+    )
+    features: str = option(
+        ALL, "the observations: all, states (all that need no rendering), or names, separated by commas"
+    )
+    image_size: str = option("", "HEIGHTxWIDTH of the images, or one number for both [the environment's own]")
+    video: bool = option(True, "false: images are PNGs in the table, exact and large")
+    vcodec: str = option(ENCODING.vcodec, "of videos: libsvtav1, h264 or hevc")
+    crf: int = option(ENCODING.crf, "of videos: 0 is best and largest, 63 the opposite (51 for h264 and hevc)")
+    g: int = option(ENCODING.g, "of videos: frames from key frame to key frame; more: smaller, slower to reach")
+    push_to_hub: bool = option(False, "at the end, upload the dataset to --dataset.repo_id")
+    private: bool = option(False, "of a dataset that is uploaded: only you can see it")
+
+    def __post_init__(self) -> None:
+        if self.push_to_hub and self.repo_id is None:
+            raise UsageError("--dataset.push_to_hub needs to know where: add --dataset.repo_id=owner/name")
+        if self.private and not self.push_to_hub:
+            raise UsageError("--dataset.private is for a dataset that is uploaded: add --dataset.push_to_hub=true")
+        self.size  # noqa: B018  # what does not fit is said now
+        self.encoding  # noqa: B018
+
+    @property
+    def target(self) -> Target:
+        """Where the dataset goes."""
+        if self.root is None and self.repo_id is None:
+            raise UsageError("--dataset.root=FOLDER is missing (or --dataset.repo_id=owner/name)")
+        root = self.root.expanduser() if self.root else default_root(self.repo_id or "")
+        return Target(root.absolute(), self.repo_id, self.push_to_hub, self.private)
+
+    @property
+    def encoding(self) -> VideoEncoding:
+        """How videos are encoded."""
+        return VideoEncoding(vcodec=self.vcodec, crf=self.crf, g=self.g)
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Height and width of the images, if they shall have another size than the policy sees."""
+        if not self.image_size:
+            return None
+        match = SIZE.fullmatch(self.image_size)
+        sides = [int(side or match[1]) for side in match.groups()] if match else []
+        if not sides or not all(SMALLEST <= side <= LARGEST for side in sides):
+            raise UsageError(
+                f"--dataset.image_size must be HEIGHTxWIDTH or one number, each between {SMALLEST} and {LARGEST}, "
+                f"like 96 or 96x128; got '{self.image_size}'"
+            )
+        return sides[0], sides[1]
+
+
+@dataclass
+class RecordOptions:
+    """Flags of ``yardarm record`` that stand by themselves."""
+
+    n_episodes: int = option(50, "episodes of each task")
+    only_successes: bool = option(
+        False, "solved episodes only: n_episodes of each task; at most 10 times as many are played for that"
+    )
+    workers: int = option(0, "how many episodes run at once, at most 64; 0: fit to this machine")
+
+    def __post_init__(self) -> None:
+        positive("--n_episodes", self.n_episodes)
+        if self.n_episodes > MOST_EPISODES:
+            raise UsageError(f"--n_episodes must be at most {MOST_EPISODES:,} a task, got {self.n_episodes}")
+        if not 0 <= self.workers <= MOST_WORKERS:
+            raise UsageError(f"--workers must lie between 0 (fit to this machine) and {MOST_WORKERS}")
+
+
+@dataclass
+class RecordConfig:
+    """A recording: an evaluation whose episodes become a dataset."""
+
+    evaluation: EvalConfig
+    options: RecordOptions
+    dataset: DatasetOptions
+
+    def __post_init__(self) -> None:
+        run = self.evaluation.output_dir
+        if run is not None and run.absolute() == self.dataset.target.root:
+            raise UsageError(f"--dataset.root and --output_dir are both {run}; a run and a dataset need a folder each")
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> RecordConfig:
+        """Check names and types, and build the configuration."""
+        own = [entry.name for entry in fields(RecordOptions)]
+        known = (*own, *PASSED_ON, "dataset")
+        for name in data:
+            if name not in known:
+                raise UsageError(
+                    f"unknown option '--{name}'{nearest(name, known)} `yardarm {COMMAND} --help` lists all"
+                )
+        if not isinstance(data.get("dataset", {}), Mapping):
+            raise UsageError("'dataset' must be a section of its own: --dataset.root=…")
+        options = decode(RecordOptions, "", {name: data[name] for name in own if name in data}, COMMAND)
+        evaluation = {
+            **{name: data[name] for name in PASSED_ON if name in data},
+            "eval": {"n_episodes": options.n_episodes, "batch_size": options.workers},
+            "resume": True,  # the same command goes on with its own run
+        }
+        dataset = decode(DatasetOptions, "dataset", data.get("dataset", {}), COMMAND)
+        return cls(config_from_data(evaluation), options, dataset)

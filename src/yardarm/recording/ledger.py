@@ -1,0 +1,92 @@
+"""Which rollout each episode of a dataset is: ``meta/rollouts.jsonl``.
+
+Line k is the record of episode k as it stands in the run's own journal, but for what it cost. It is written before the
+episode is, so that a recording that was killed knows what it has.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from yardarm.datasets import DatasetMetadata, DatasetWriter, read_metadata
+from yardarm.errors import UsageError
+from yardarm.files import write_atomically
+from yardarm.recording.recipe import Recipe
+from yardarm.recording.takes import Take
+from yardarm.results import EpisodeRecord, EpisodeTiming, Journal, read_journal
+
+__all__ = ["begun", "check_root", "ledger_line", "missing", "open_dataset", "open_ledger"]
+
+
+def begun(root: Path, recipe: Recipe) -> DatasetMetadata | None:
+    """The dataset that is there already, if it can be gone on with; refuse what is something else."""
+    if not root.exists() or (root.is_dir() and not any(root.iterdir())):
+        return None
+    meta = read_metadata(root)
+    schema = recipe.schema()
+    differing = [name for name in {**meta.info.features, **schema} if meta.info.features.get(name) != schema.get(name)]
+    if meta.fps != recipe.info.fps or differing:
+        what = f"fps is {meta.fps}, not {recipe.info.fps}" if not differing else f"'{differing[0]}' differs"
+        raise UsageError(f"{root} holds a dataset of other features ({what}); choose another folder")
+    known = len(_records(meta))
+    if known < meta.total_episodes:
+        raise UsageError(
+            f"{root} holds a dataset with {meta.total_episodes} episodes, {known} of which were recorded by this "
+            "command; choose another folder"
+        )
+    return meta
+
+
+def check_root(root: Path, recipe: Recipe) -> None:
+    """Refuse a folder in which the dataset cannot be written, before anything is played."""
+    begun(root, recipe)
+    there = next(folder for folder in (root, *root.parents) if folder.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise UsageError(f"{root} cannot be written: {there} is no folder, or not yours; choose another folder")
+
+
+def open_dataset(root: Path, recipe: Recipe) -> DatasetWriter:
+    """Begin a dataset, or go on with it."""
+    if begun(root, recipe) is None:
+        return DatasetWriter.create(root, recipe.info, recipe.encoding)
+    return DatasetWriter.resume(root, recipe.encoding)
+
+
+def open_ledger(meta: DatasetMetadata) -> Journal:
+    """The ledger, without the line of an episode that was never finished."""
+    path, whole = _path(meta.root), meta.total_episodes
+    if path.exists():
+        lines = path.read_bytes().splitlines(keepends=True)
+        if len(lines) > whole:
+            write_atomically(path, lambda file: file.writelines(lines[:whole]))
+    return Journal(path)
+
+
+def ledger_line(take: Take) -> EpisodeRecord:
+    """An episode's record without what differs between two runs of it."""
+    return replace(take.record, place=None, attempts=1, timing=EpisodeTiming())
+
+
+def missing(takes: Sequence[Take], meta: DatasetMetadata) -> list[Take]:
+    """What is not in the dataset yet; refuse a dataset whose episodes are others."""
+    wanted = {take.record.key: take for take in takes}
+    for record, episode in zip(_records(meta), meta.episodes, strict=True):
+        take = wanted.pop(record.key, None)
+        name = f"episode {episode.index} of {meta.root} (seed {record.key.seed} of '{record.key.task}')"
+        if take is None:
+            raise UsageError(f"{name} is none of those that are to be recorded now; choose another folder")
+        fits = (episode.length, episode.tasks) == (record.steps, (take.instruction,))
+        if not fits or record.course() != take.record.course():
+            raise UsageError(f"{name} went another way than in {take.folder.path}; choose another folder")
+    return [take for take in takes if take.record.key in wanted]
+
+
+def _path(root: Path) -> Path:
+    return root / "meta" / "rollouts.jsonl"
+
+
+def _records(meta: DatasetMetadata) -> list[EpisodeRecord]:
+    return list(read_journal(_path(meta.root)))[: meta.total_episodes]
