@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from tests.datasets.frames_of import assert_same_episodes, episodes_of, snapshot
 from tests.datasets.made import GOLDEN, PLAIN, WITH_ALL, WITH_VIDEO, frame_of, make_dataset
-from yardarm.datasets import INDEX_FEATURES, DatasetInfo, DatasetMetadata, DatasetWriter, Feature, read_metadata
+from yardarm.datasets import (
+    INDEX_FEATURES,
+    DatasetInfo,
+    DatasetMetadata,
+    DatasetWriter,
+    Feature,
+    read_metadata,
+    rollouts_file,
+)
 from yardarm.datasets.editing import (
     add_feature,
     delete_episodes,
@@ -227,6 +235,18 @@ def test_what_others_keep_beside_a_dataset_is_kept(source: Path) -> None:
     delete_episodes(Path("own"), [0], None)
     assert Path("own/README.md").read_text() == "a card"
     assert read_metadata(Path("own")).total_episodes == 1
+
+
+def test_where_episodes_are_from_goes_with_them() -> None:
+    make_dataset(Path("a"), [2, 3, 2], PLAIN)
+    make_dataset(Path("b"), [2], PLAIN)
+    rollouts_file(Path("a")).write_text('{"seed": 0}\n{"seed": 1}\n{"seed": 2}\n')
+    delete_episodes(Path("a"), [1], Path("less"))
+    assert rollouts_file(Path("less")).read_text() == '{"seed": 0}\n{"seed": 2}\n'
+    merge_datasets([Path("less"), Path("a")], Path("both"))
+    assert rollouts_file(Path("both")).read_text().count("\n") == 5
+    merge_datasets([Path("less"), Path("b")], Path("unknown"))
+    assert not rollouts_file(Path("unknown")).exists()
 
 
 def test_data_files_grow_to_the_size_that_is_named() -> None:

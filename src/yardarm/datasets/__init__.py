@@ -9,6 +9,7 @@ from yardarm.datasets.draft import EpisodeDraft
 from yardarm.datasets.episodes import Episode, VideoPlace
 from yardarm.datasets.features import INDEX_FEATURES, Feature
 from yardarm.datasets.info import DatasetInfo
+from yardarm.datasets.layout import rollouts_file
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.source import default_root
 from yardarm.datasets.transforms import ImageTransformConfig, ImageTransformsConfig
@@ -41,6 +42,7 @@ __all__ = [
     "VideoPlace",
     "default_root",
     "read_metadata",
+    "rollouts_file",
 ]
 
 # Reading for training needs torch, which takes a second to import: recording and editing do without.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from yardarm.datasets.info import DatasetInfo
 
-__all__ = ["MB", "FileSlot", "data_file", "episodes_file", "tasks_file", "video_file"]
+__all__ = ["MB", "FileSlot", "data_file", "episodes_file", "rollouts_file", "tasks_file", "video_file"]
 
 MB = 2**20
 
@@ -40,6 +40,11 @@ def video_file(root: Path, info: DatasetInfo, key: str, slot: FileSlot) -> Path:
 def episodes_file(root: Path, slot: FileSlot) -> Path:
     """A file of rows about episodes."""
     return root / "meta" / "episodes" / f"chunk-{slot.chunk:03d}" / f"file-{slot.file:03d}.parquet"
+
+
+def rollouts_file(root: Path) -> Path:
+    """Where each episode is from, a line for each, if whoever recorded them wrote it down."""
+    return root / "meta" / "rollouts.jsonl"
 
 
 def tasks_file(root: Path) -> Path:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from yardarm.datasets import DatasetMetadata, DatasetWriter, read_metadata
+from yardarm.datasets import DatasetMetadata, DatasetWriter, read_metadata, rollouts_file
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.recording.recipe import Recipe
@@ -57,7 +57,7 @@ def open_dataset(root: Path, recipe: Recipe) -> DatasetWriter:
 
 def open_ledger(meta: DatasetMetadata) -> Journal:
     """The ledger, without the line of an episode that was never finished."""
-    path, whole = _path(meta.root), meta.total_episodes
+    path, whole = rollouts_file(meta.root), meta.total_episodes
     if path.exists():
         lines = path.read_bytes().splitlines(keepends=True)
         if len(lines) > whole:
@@ -84,9 +84,5 @@ def missing(takes: Sequence[Take], meta: DatasetMetadata) -> list[Take]:
     return [take for take in takes if take.record.key in wanted]
 
 
-def _path(root: Path) -> Path:
-    return root / "meta" / "rollouts.jsonl"
-
-
 def _records(meta: DatasetMetadata) -> list[EpisodeRecord]:
-    return list(read_journal(_path(meta.root)))[: meta.total_episodes]
+    return list(read_journal(rollouts_file(meta.root)))[: meta.total_episodes]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from yardarm.datasets.arrow import arrow_schema, to_arrow, to_numpy
-from yardarm.datasets.editing.carrying import carry_video_files
+from yardarm.datasets.editing.carrying import carry_rollouts, carry_video_files
 from yardarm.datasets.editing.counting import EpisodeCounter, exact, exact_columns
 from yardarm.datasets.editing.recipe import OnProgress, Recipe, Take
 from yardarm.datasets.editing.videos import PARTS, lay_videos
@@ -45,6 +45,7 @@ def assemble(recipe: Recipe, root: Path, on_progress: OnProgress | None = None, 
     rows.flush()
     info = info.grown(len(recipe.takes), start, len(tasks.numbers))
     write_tasks(root, list(tasks.numbers))
+    carry_rollouts(recipe.takes, root)
     if recipe.count_every:
         better = {**exact_columns(root, info, rows.episodes, on_progress), **counted}
     else:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from yardarm.datasets.editing.recipe import Take
 from yardarm.datasets.info import DatasetInfo
-from yardarm.datasets.layout import video_file
+from yardarm.datasets.layout import rollouts_file, video_file
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.errors import DatasetFault
+from yardarm.files import write_atomically
 
-__all__ = ["carry_other_files", "carry_video_files", "other_files"]
+__all__ = ["carry_other_files", "carry_rollouts", "carry_video_files", "other_files"]
 
 OWN_FOLDERS = ("data", "videos", "meta/episodes")
 OWN_FILES = (
     *("meta/info.json", "meta/stats.json", "meta/tasks.parquet"),
-    *("meta/tasks.jsonl", "meta/episodes.jsonl", "meta/episodes_stats.jsonl"),
+    *("meta/tasks.jsonl", "meta/episodes.jsonl", "meta/episodes_stats.jsonl", "meta/rollouts.jsonl"),
 )
 
 
@@ -43,6 +45,20 @@ def carry_video_files(meta: DatasetMetadata, key: str, root: Path, info: Dataset
     for slot in dict.fromkeys(slots):
         carry(video_file(meta.root, meta.info, key, slot), video_file(root, info, key, slot), link)
         yield slots.count(slot)
+
+
+def carry_rollouts(takes: Sequence[Take], root: Path) -> None:
+    """Keep what is written down of where episodes are from, with a line for each of the new ones, if all have one."""
+    known: dict[Path, list[bytes]] = {}
+    lines = []
+    for take in takes:
+        source = rollouts_file(take.reader.meta.root)
+        if source not in known:
+            known[source] = source.read_bytes().splitlines(keepends=True) if source.exists() else []
+        if take.episode.index >= len(known[source]):
+            return
+        lines.append(known[source][take.episode.index])
+    write_atomically(rollouts_file(root), lambda file: file.writelines(lines))
 
 
 def carry_other_files(source: Path, root: Path, in_place: bool) -> None:
