@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
                 {"X-Error-Code": refused.code, "X-Error-Message": refused.message, "Content-Type": "application/json"},
             )
 
-    do_GET = do_HEAD = do_POST = do_PUT = handle_any
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_any
 
     def log_message(self, *_: Any) -> None:
         """Stay silent."""
@@ -186,6 +186,26 @@ class _Handler(BaseHTTPRequestHandler):
         self.hub.repositories[repo_id] = Repository()
         self.reply_json(body)
 
+    def whoami(self) -> None:
+        if not self.headers.get("Authorization"):
+            raise Refused(401, "", "Invalid username or password.")
+        self.reply_json({"name": ACCOUNT, "type": "user", "auth": {}, "orgs": []})
+
+    def create_tag(self, repo_id: str, revision: str) -> None:
+        self.check_may_write()
+        repository, tag = self.hub.find(repo_id), json.loads(self.content)["tag"]
+        if tag in repository.refs:
+            raise Refused(409, "", f"Tag {tag} exists")
+        repository.refs[tag] = repository.find(revision)
+        self.reply_json({})
+
+    def delete_tag(self, repo_id: str, revision: str) -> None:
+        self.check_may_write()
+        repository = self.hub.find(repo_id)
+        repository.find(revision)
+        del repository.refs[revision]
+        self.reply_json({})
+
     def preupload(self, repo_id: str, revision: str) -> None:
         self.check_may_write()
         self.hub.find(repo_id)
@@ -245,7 +265,11 @@ ROUTES: list[tuple[str, str, Callable[..., None]]] = [
     ("GET", f"/api/{KIND}/{REPO}/refs", _Handler.refs),
     ("POST", f"/api/{KIND}/{REPO}/paths-info/(?P<revision>.+)", _Handler.paths_info),
     ("GET HEAD", f"/(datasets/)?{REPO}/resolve/(?P<revision>[^/]+)/(?P<name>.+)", _Handler.resolve),
+    ("GET", "/api/whoami-v2", _Handler.whoami),
+    ("POST", "/api/validate-yaml", lambda handler: handler.reply_json({})),
     ("POST", "/api/repos/create", _Handler.create),
+    ("POST", f"/api/{KIND}/{REPO}/tag/(?P<revision>.+)", _Handler.create_tag),
+    ("DELETE", f"/api/{KIND}/{REPO}/tag/(?P<revision>.+)", _Handler.delete_tag),
     ("POST", f"/api/{KIND}/{REPO}/preupload/(?P<revision>.+)", _Handler.preupload),
     ("POST", f"/(datasets/)?{REPO}.git/info/lfs/objects/batch", _Handler.large_batch),
     ("PUT", f"/large/{REPO}/(?P<oid>[0-9a-f]+)", _Handler.large_file),
