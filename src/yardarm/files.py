@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import threading
@@ -11,7 +12,9 @@ from typing import IO
 
 from yardarm.errors import UsageError
 
-__all__ = ["beside", "sync_folder", "write_atomically", "write_json", "write_output"]
+__all__ = ["TEMPORARY", "beside", "lock_folder", "sync", "write_atomically", "write_json", "write_output"]
+
+TEMPORARY = ".tmp"
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -27,7 +30,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 def write_output(path: Path, content: bytes, instead: str) -> None:
@@ -39,17 +42,31 @@ def write_output(path: Path, content: bytes, instead: str) -> None:
 
 
 def beside(path: Path) -> Path:
-    """A name for what is being written, its own: an evaluation and a viewer may write the same file."""
-    return path.with_name(f".{path.stem}.{os.getpid()}-{threading.get_ident():x}.tmp{path.suffix}")
+    """A name for what is being written, its own: an evaluation and a viewer may write the same file.
+
+    It ends in nothing that anybody looks for: whoever reads all files of a kind must not find half of one.
+    """
+    return path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident():x}{TEMPORARY}")
 
 
-def sync_folder(path: Path) -> None:
-    """Have the disk know the names in a folder, too: without it, a power cut can lose a file that was just made."""
+def sync(path: Path) -> None:
+    """Have the disk know a file's content, or the names in a folder: a power cut can lose a file that was just made."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def lock_folder(folder: Path) -> int:
+    """Take a folder for as long as the descriptor is open, at most as long as the process lives."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise UsageError(f"{folder} is being written by another process; wait for it") from None
+    return descriptor
 
 
 def write_json(path: Path, value: object) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 
@@ -43,6 +44,20 @@ def test_statistics_are_those_of_all_frames(tmp_path: Path) -> None:
     assert np.allclose(joined.stats["action"]["mean"], actions.mean(axis=0))
     assert np.allclose(joined.stats["action"]["std"], actions.std(axis=0))
     assert joined.stats["action"]["count"].tolist() == [12]
+
+
+def test_statistics_without_counts_are_those_of_all_frames(tmp_path: Path) -> None:
+    make_dataset(tmp_path / "a", [4, 3], PLAIN)
+    make_dataset(tmp_path / "b", [5], PLAIN)
+    expected = MultiLeRobotDataset(["a", "b"], tmp_path).stats["action"]["mean"]
+    path = tmp_path / "a/meta/stats.json"
+    stats = {
+        name: {"mean": own["mean"], "std": own["std"], "min": own["min"], "max": own["max"]}
+        for name, own in json.loads(path.read_text()).items()
+    }
+    path.write_text(json.dumps(stats))
+    assert np.allclose(MultiLeRobotDataset(["a", "b"], tmp_path).stats["action"]["mean"], expected)
+    assert np.allclose(MultiLeRobotDataset(["a", "b"], tmp_path).stats["action"]["count"], 12)
 
 
 def test_episodes_are_chosen_by_dataset(tmp_path: Path) -> None:

@@ -86,8 +86,7 @@ class EpisodeDraft:
             if feature.is_numeric
         }
         pictures = {key: counts.stats() for key, counts in self._counts.items()}
-        videos = {key: stats for key, stats in self._pixel_stats.items() if stats is not None}
-        return {**numbers, **pictures, **videos}
+        return {**numbers, **pictures, **self._pixel_stats}
 
     def close(self) -> None:
         """Stop encoding; what has not become part of a dataset is thrown away."""

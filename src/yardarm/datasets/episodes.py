@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,10 +87,15 @@ def _episode(path: Path, row: Mapping[str, Any], info: DatasetInfo) -> Episode:
             stop=row["dataset_to_index"],
             data=FileSlot(row["data/chunk_index"], row["data/file_index"]),
             videos={key: _video_place(row, f"videos/{key}/") for key in info.video_keys},
-            row=FileSlot(row.get("meta/episodes/chunk_index") or 0, row.get("meta/episodes/file_index") or 0),
+            row=_slot_of(path),  # whatever the row says: others have written it wrong
         )
     except KeyError as error:
         raise DatasetFault(f"{path} has no column {error}") from None
+
+
+def _slot_of(path: Path) -> FileSlot:
+    numbers = [re.search(r"\d+", name) for name in (path.parent.name, path.stem)]
+    return FileSlot(*(int(number[0]) if number else 0 for number in numbers))
 
 
 def _video_place(row: Mapping[str, Any], prefix: str) -> VideoPlace:

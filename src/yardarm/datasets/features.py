@@ -156,12 +156,21 @@ def as_array(name: str, feature: Feature, value: Any) -> np.ndarray:
     array = np.asarray(value)
     if feature.is_visual:
         return _as_picture(name, feature, array)
-    wanted = np.dtype(feature.dtype)
-    if not np.can_cast(array.dtype, wanted, casting="same_kind"):
-        raise UsageError(f"'{name}' must be {feature.dtype}, got {array.dtype}")
+    check_numbers(name, feature, array)
     if array.shape != feature.shape and not (feature.is_scalar and array.shape == ()):
         raise UsageError(f"'{name}' must have the shape {feature.shape}, got {array.shape}")
-    return array.astype(wanted).reshape(feature.shape)
+    return array.astype(feature.dtype).reshape(feature.shape)
+
+
+def check_numbers(name: str, feature: Feature, array: np.ndarray) -> None:
+    """Refuse numbers that would become others: fractions in whole numbers, or whole numbers that do not fit."""
+    wanted = np.dtype(feature.dtype)
+    if array.dtype.kind in "iu" and wanted.kind in "iu":
+        limits = np.iinfo(wanted)
+        if array.size and (array.min() < limits.min or array.max() > limits.max):
+            raise UsageError(f"'{name}' has {array.min()} to {array.max()}, which {feature.dtype} cannot hold")
+    elif not np.can_cast(array.dtype, wanted, casting="same_kind"):
+        raise UsageError(f"'{name}' must be {feature.dtype}, got {array.dtype}")
 
 
 def _as_picture(name: str, feature: Feature, array: np.ndarray) -> np.ndarray:
@@ -172,7 +181,7 @@ def _as_picture(name: str, feature: Feature, array: np.ndarray) -> np.ndarray:
     if array.shape != (height, width, 3):
         raise UsageError(f"the picture '{name}' must have the shape {(height, width, 3)}, got {array.shape}")
     if array.dtype == np.uint8:
-        return np.ascontiguousarray(array)
+        return array.copy(order="C")  # cameras and simulators write the next picture into the same memory
     if array.dtype.kind != "f" or array.min() < 0 or array.max() > 1:
         raise UsageError(f"the picture '{name}' must be uint8, or floats between 0 and 1; got {array.dtype}")
     return np.ascontiguousarray((array * 255).round().astype(np.uint8))

@@ -120,7 +120,7 @@ def read_metadata(root: Path) -> DatasetMetadata:
 
 def _stats(root: Path, info: DatasetInfo) -> dict[str, FeatureStats]:
     """The dataset's statistics. A writer that was killed may have counted an episode there that is not: then anew."""
-    stats = read_stats(root)
+    stats = read_stats(root, info.total_frames)
     if "index" in stats and int(stats["index"]["count"].reshape(-1)[0]) > info.total_frames:
         return aggregate([own for _, own in sorted(read_episode_stats(root, info), key=lambda pair: pair[0])])
     return stats

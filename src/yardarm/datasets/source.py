@@ -63,6 +63,8 @@ META = ("meta/*",)
 
 def _local(repo_id: str, root: str | Path | None, revision: str | None) -> Path | None:
     if root is not None:
+        if revision is not None:
+            raise UsageError(f"revision={revision} is for the Hub, but root={root} is a folder; leave one of them out")
         return Path(root).expanduser()
     if not repo_id:
         raise UsageError("which dataset? Give its name on the Hub (owner/name), or its folder as root")

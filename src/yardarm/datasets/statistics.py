@@ -159,13 +159,13 @@ def _shares_below(part: np.ndarray, shares: np.ndarray, places: np.ndarray) -> n
     return np.stack([left, right], axis=1)
 
 
-def read_stats(root: Path) -> dict[str, FeatureStats]:
-    """A dataset's `meta/stats.json`; empty if there is none."""
+def read_stats(root: Path, frames: int) -> dict[str, FeatureStats]:
+    """A dataset's `meta/stats.json`, or nothing. Where no count is kept, as in v2.0, they are of all frames."""
     path = root / "meta" / "stats.json"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return {
-            feature: {kind: np.atleast_1d(np.asarray(value)) for kind, value in own.items()}
+            feature: {kind: np.atleast_1d(np.asarray(value)) for kind, value in {"count": [frames], **own}.items()}
             for feature, own in content.items()
         }
     except FileNotFoundError:

@@ -37,7 +37,7 @@ def read_v2_metadata(root: Path) -> DatasetMetadata:
         data_path=_path_by_file(info.data_path),
         video_path=info.video_path and _path_by_file(info.video_path),
     )
-    return DatasetMetadata(root, info, _tasks(root), _episodes(root, info), _stats(root))
+    return DatasetMetadata(root, info, _tasks(root), _episodes(root, info), _stats(root, info))
 
 
 def _path_by_file(template: str) -> str:
@@ -74,7 +74,7 @@ def _episodes(root: Path, info: DatasetInfo) -> tuple[Episode, ...]:
     return tuple(episodes)
 
 
-def _stats(root: Path) -> dict[str, FeatureStats]:
+def _stats(root: Path, info: DatasetInfo) -> dict[str, FeatureStats]:
     """Over all episodes; version 2.0 has nothing else."""
     whole: dict[str, FeatureStats] = {}
     batch: list[Stats] = []
@@ -83,7 +83,7 @@ def _stats(root: Path) -> dict[str, FeatureStats]:
         if len(batch) == BATCH:
             whole, batch = _together(root, [whole, *batch]), []
     whole = _together(root, [whole, *batch]) if batch else whole
-    return whole or read_stats(root)
+    return whole or read_stats(root, info.total_frames)
 
 
 def _together(root: Path, parts: Sequence[Stats]) -> dict[str, FeatureStats]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,14 @@ from yardarm.datasets.arrow import arrow_schema, frames_table, read_table, write
 from yardarm.datasets.draft import EpisodeDraft
 from yardarm.datasets.episodes import Episode, VideoPlace, read_episode_stats, write_episodes
 from yardarm.datasets.features import INDEX_FEATURES, check_features
-from yardarm.datasets.info import DatasetInfo, write_info
+from yardarm.datasets.info import DatasetInfo, read_info, write_info
 from yardarm.datasets.layout import MB, FileSlot, data_file, episodes_file, video_file
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.statistics import Stats, aggregate, number_stats, write_stats
 from yardarm.datasets.tasks import write_tasks
 from yardarm.datasets.video import Segment, VideoEncoding, join_segments, kind_of_video
 from yardarm.errors import UsageError
+from yardarm.files import TEMPORARY, lock_folder
 
 __all__ = ["DatasetWriter"]
 
@@ -70,10 +70,11 @@ class DatasetWriter:
     that is killed at any moment leaves the episodes that it had saved, for any reader.
     """
 
-    def __init__(self, meta: DatasetMetadata, encoding: VideoEncoding | None = None) -> None:
+    def __init__(self, meta: DatasetMetadata, lock: int, encoding: VideoEncoding | None = None) -> None:
+        """Use `create` or `resume`; `lock` keeps other writers away."""
         self.meta = meta
         self._encoding = encoding or VideoEncoding()
-        self._lock = _locked(meta.root)
+        self._lock = lock
         self._draft: EpisodeDraft | None = None
         self._data = _GrowingData(FileSlot())
         self._videos = {key: _GrowingVideo(FileSlot()) for key in meta.info.video_keys}
@@ -87,32 +88,34 @@ class DatasetWriter:
         encoding = encoding or VideoEncoding()
         for name in info.video_keys:
             encoding.check_size(name, *info.features[name].size)
-        features = {
-            name: feature.with_info(encoding.describe(info.fps, *feature.size)) if feature.is_video else feature
-            for name, feature in info.features.items()
-        }
-        info = replace(info, features={**features, **INDEX_FEATURES})
+        info = replace(info, features={**encoding.described(info.features, info.fps), **INDEX_FEATURES})
         try:
             root.mkdir(parents=True)
         except FileExistsError:
-            if not root.is_dir() or any(root.iterdir()):
-                raise UsageError(
-                    f"{root} is there already; choose another folder, or go on with it by `resume`"
-                ) from None
+            if _holds_something(root):
+                raise UsageError(f"{root} is there already; choose another folder, or `resume` it") from None
+        lock = lock_folder(root)
         write_info(root, info)
-        return cls(DatasetMetadata(root, info), encoding)
+        return cls(DatasetMetadata(root, info), lock, encoding)
 
     @classmethod
     def resume(cls, root: Path | str, encoding: VideoEncoding | None = None) -> DatasetWriter:
         """Go on with a dataset, after its last complete episode."""
-        meta = read_metadata(Path(root))
-        if not meta.info.codebase_version.startswith("v3."):
-            raise UsageError(f"{root} is of version {meta.info.codebase_version}; `yardarm dataset convert` it first")
-        writer = cls(meta, encoding)
+        root = Path(root)
+        read_info(root)  # whether it is a dataset at all
+        lock = lock_folder(root)
         try:
+            meta = read_metadata(root)  # after the lock: another writer may just have ended
+            if not meta.info.codebase_version.startswith("v3."):
+                raise UsageError(
+                    f"{root} is of version {meta.info.codebase_version}; `yardarm dataset convert` it first"
+                )
+            if not os.path.samestat(os.fstat(lock), root.stat()):
+                raise UsageError(f"{root} was replaced in this very moment; try again")
+            writer = cls(meta, lock, encoding)
             writer._pick_up()
         except BaseException:
-            writer.finalize()
+            os.close(lock)
             raise
         return writer
 
@@ -139,9 +142,7 @@ class DatasetWriter:
 
     def save_episode(self) -> Episode:
         """Make the current episode part of the dataset."""
-        if self._draft is None or not len(self._draft):
-            raise UsageError("an episode without frames cannot be saved; add_frame comes first")
-        draft, self._draft = self._draft, None
+        draft, self._draft = self._draft or self.draft(), None
         return self.save(draft)
 
     def clear_episode_buffer(self) -> None:
@@ -165,16 +166,22 @@ class DatasetWriter:
 
     def draft(self) -> EpisodeDraft:
         """Begin an episode of its own, beside others; `save` makes it part of the dataset."""
-        if self._lock < 0:
-            raise UsageError(f"the writer of {self.root} is closed; `resume` opens another")
+        self._check_open()
         return EpisodeDraft(self.root, self.meta.info, self._encoding)
 
     def save(self, draft: EpisodeDraft) -> Episode:
         """Make an episode part of the dataset, as the next one."""
         try:
+            self._check_open()
+            if not len(draft):
+                raise UsageError("an episode without frames cannot be saved; add_frame comes first")
             return self._save(draft)
         finally:
             draft.close()
+
+    def _check_open(self) -> None:
+        if self._lock < 0:
+            raise UsageError(f"the writer of {self.root} is closed; `resume` opens another")
 
     def _save(self, draft: EpisodeDraft) -> Episode:
         meta, info, length = self.meta, self.meta.info, len(draft)
@@ -255,11 +262,7 @@ class DatasetWriter:
         last = meta.episodes[-1]
         self._data = self._growing_data(last)
         self._rows = self._growing_rows(last)
-        for key in info.video_keys:
-            slot = last.videos[key].slot
-            size = video_file(self.root, info, key, slot).stat().st_size
-            frames = sum(episode.length for episode in meta.episodes if episode.videos[key].slot == slot)
-            self._videos[key] = _GrowingVideo(slot, frames, size)
+        self._videos = {key: self._growing_video(key, last.videos[key].slot) for key in info.video_keys}
 
     def _growing_data(self, last: Episode) -> _GrowingData:
         path = self.meta.data_file(last)
@@ -274,6 +277,16 @@ class DatasetWriter:
                 tables.append(rows.select(arrow_schema(self.meta.info.features).names))
         return _GrowingData(slot, tuple(tables), size)
 
+    def _growing_video(self, key: str, slot: FileSlot) -> _GrowingVideo:
+        """The last file, if its frames are those of its episodes, one after the other: others' may have more in it."""
+        info, frames = self.meta.info, 0
+        for episode in self.meta.episodes:
+            if episode.videos[key].slot == slot:
+                if round(episode.videos[key].start_s * info.fps) != frames:
+                    return _GrowingVideo(slot.next(info.chunks_size))
+                frames += episode.length
+        return _GrowingVideo(slot, frames, video_file(self.root, info, key, slot).stat().st_size)
+
     def _growing_rows(self, last: Episode) -> _GrowingRows:
         known = {episode.index: episode for episode in self.meta.episodes if episode.row == last.row}
         if len(known) >= GROWING_EPISODES:
@@ -282,16 +295,27 @@ class DatasetWriter:
         return _GrowingRows(last.row, tuple((episode, stats[index]) for index, episode in sorted(known.items())))
 
     def _sweep(self) -> None:
-        meta, info = self.meta, self.meta.info
-        known = {episodes_file(self.root, episode.row) for episode in meta.episodes}
-        known |= {meta.data_file(episode) for episode in meta.episodes}
-        known |= {meta.video_file(episode, key) for key in info.video_keys for episode in meta.episodes}
-        folders = [self.root / "data", self.root / "meta" / "episodes", self.root / "videos"]
-        found = [path for folder in folders for path in folder.glob("**/*") if path.is_file()]
-        leftovers = [path for path in found if path not in known and path.suffix in (".parquet", ".mp4")]
-        drafts = self.root.glob(".draft-*.mp4")
-        for path in (*leftovers, *drafts):
+        """Remove what a writer that was killed left: half-written files, drafts, and the files after the last ones."""
+        root, info, episodes = self.root, self.meta.info, self.meta.episodes
+        for folder in ("meta", "data", "videos"):
+            for path in (root / folder).rglob(f".*{TEMPORARY}"):
+                path.unlink(missing_ok=True)
+        for path in root.glob(".draft-*.mp4"):
             path.unlink(missing_ok=True)
+
+        def next_of(slots: Iterable[FileSlot]) -> FileSlot:
+            return max(slots).next(info.chunks_size) if episodes else FileSlot()
+
+        data_file(root, info, next_of(episode.data for episode in episodes)).unlink(missing_ok=True)
+        episodes_file(root, next_of(episode.row for episode in episodes)).unlink(missing_ok=True)
+        for key in info.video_keys:
+            slot = next_of(episode.videos[key].slot for episode in episodes)
+            video_file(root, info, key, slot).unlink(missing_ok=True)
+
+
+def _holds_something(root: Path) -> bool:
+    """Whether a folder has files in it; what a writer that was killed at once left does not count."""
+    return not root.is_dir() or any(not path.is_dir() and not path.name.startswith(".") for path in root.rglob("*"))
 
 
 def _stored_size(table: pa.Table) -> int:
@@ -299,14 +323,3 @@ def _stored_size(table: pa.Table) -> int:
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="snappy", use_dictionary=True)
     return buffer.tell()
-
-
-def _locked(root: Path) -> int:
-    """Take the dataset for this writer, as long as the process lives."""
-    descriptor = os.open(root, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise UsageError(f"{root} is being written by another process; wait for it, or choose another folder") from None
-    return descriptor

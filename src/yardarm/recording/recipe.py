@@ -45,13 +45,7 @@ class Recipe:
 
     def schema(self) -> Mapping[str, Feature]:
         """All features, as the dataset's `info.json` will describe them."""
-        own = {
-            name: feature.with_info(self.encoding.describe(self.info.fps, *feature.size))
-            if feature.is_video
-            else feature
-            for name, feature in self.info.features.items()
-        }
-        return {**own, **INDEX_FEATURES}
+        return {**self.encoding.described(self.info.features, self.info.fps), **INDEX_FEATURES}
 
 
 def make_recipe(options: DatasetOptions, envs: Sequence[BenchmarkConfig], trust_remote_code: bool = False) -> Recipe:

@@ -55,7 +55,7 @@ class Scribe:
         for look in looks:
             self.draft.add_frame(
                 {
-                    **{name: value.copy() for name, value in look.values.items()},
+                    **look.values,
                     "action": self._played.actions[look.step],
                     "next.reward": self._played.rewards[look.step],
                     "next.success": np.bool_(look.step == last and self._take.record.success),

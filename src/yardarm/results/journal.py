@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from yardarm.errors import UsageError
-from yardarm.files import sync_folder
+from yardarm.files import sync
 from yardarm.results.record import EpisodeKey, EpisodeRecord
 
 __all__ = ["Journal", "read_journal"]
@@ -48,7 +48,7 @@ class Journal:
             raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --output_dir") from error
         self._lock()
         self._repair()
-        sync_folder(path.parent)
+        sync(path.parent)
         for record in read_journal(path):
             self.records[record.key] = record
 

@@ -50,7 +50,7 @@ class VideoWriter:
 
     def _open(self, height: int, width: int) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._container = av.open(str(self._temporary), "w")
+        self._container = av.open(str(self._temporary), "w", format="mp4")
         self._stream = self._container.add_stream("libx264", rate=self._fps)
         self._stream.height, self._stream.width = height + height % 2, width + width % 2
         self._stream.pix_fmt = "yuv420p"  # what browsers play

@@ -10,7 +10,7 @@ import numpy as np
 
 from yardarm.datasets.editing.edit import open_dataset, write_edited
 from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, takes_of
-from yardarm.datasets.features import INDEX_FEATURES, Feature, check_features
+from yardarm.datasets.features import INDEX_FEATURES, Feature, check_features, check_numbers
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.v2 import is_v2
 from yardarm.datasets.video import VideoEncoding, video_info
@@ -43,8 +43,8 @@ def _column(name: str, feature: Feature, values: Any, frames: int) -> np.ndarray
     if feature.dtype == "string":
         if array.dtype.kind not in "UOS":
             raise UsageError(f"'{name}' must be strings, got {array.dtype}")
-    elif not np.can_cast(array.dtype, np.dtype(feature.dtype), casting="same_kind"):
-        raise UsageError(f"'{name}' must be {feature.dtype}, got {array.dtype}")
+    else:
+        check_numbers(name, feature, array)
     single = ((), (1,)) if feature.is_scalar else (feature.shape,)
     shape = () if feature.is_scalar else feature.shape
     if array.shape in single:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from yardarm.errors import UsageError, YardarmError
-from yardarm.files import sync_folder
+from yardarm.files import lock_folder, sync
 
 __all__ = ["building", "check_output", "leftovers_beside", "put_back"]
 
@@ -42,9 +41,9 @@ def building(target: Path, in_place: bool = False) -> Iterator[Path]:
     locks: list[int] = []
     try:
         if in_place:
-            locks.append(_lock(target))
+            locks.append(lock_folder(target))
         folder = _new_folder(target)
-        locks.append(_lock(folder))
+        locks.append(lock_folder(folder))
         try:
             yield folder
             _sync(folder)
@@ -52,7 +51,7 @@ def building(target: Path, in_place: bool = False) -> Iterator[Path]:
                 _exchange(folder, target)
             else:
                 folder.rename(target)
-            sync_folder(target.parent)
+            sync(target.parent)
         finally:
             # By now the name is that of the original, or of a result that is not complete.
             shutil.rmtree(folder, ignore_errors=True)
@@ -93,29 +92,19 @@ def _new_folder(target: Path) -> Path:
 
 def _is_abandoned(folder: Path) -> bool:
     try:
-        os.close(_lock(folder))
+        os.close(lock_folder(folder))
     except (UsageError, OSError):
         return False
     return True
-
-
-def _lock(folder: Path) -> int:
-    """Take a folder for as long as the process lives; a recording takes its dataset in the same way."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise UsageError(f"{folder} is being written by another process; wait for it") from None
-    return descriptor
 
 
 def _sync(folder: Path) -> None:
     """Have the disk know all of it before it gets its name."""
     for parent, _, names in os.walk(folder):
         for name in names:
-            sync_folder(Path(parent, name))
-        sync_folder(Path(parent))
+            if not Path(parent, name).is_symlink():
+                sync(Path(parent, name))
+        sync(Path(parent))
 
 
 def _exchange(new: Path, old: Path) -> None:

@@ -56,13 +56,15 @@ class PyAVReader:
         planes = np.empty((len(seconds), 3, codec.height, codec.width), np.uint8)
         slack = tolerance_s / float(self._base)
         wanted = [second / float(self._base) for second in seconds]
+        # Whatever is tolerated, the nearest frame is meant: it lies within half a step.
+        near = 0.5 / float(self._stream.average_rate * self._base)
         first: dict[float, int] = {}
         for place in sorted(range(len(wanted)), key=wanted.__getitem__):
             pts = wanted[place]
             if pts in first:
                 planes[place] = planes[first[pts]]
             else:
-                self._fill(planes[place], self._reach(pts, slack))
+                self._fill(planes[place], self._reach(pts, slack, min(slack, near)))
                 first[pts] = place
         return planes
 
@@ -79,23 +81,20 @@ class PyAVReader:
         self._decoded = None
         self._container.close()
 
-    def _reach(self, pts: float, slack: float) -> Any:
+    def _reach(self, pts: float, slack: float, near: float) -> Any:
         """Decode forward to the frame that is shown at this time."""
-        before = self._last
         try:
-            if not self._is_ahead(pts, slack):
-                self._seek(pts, slack)
-            while self._last.pts < pts - slack:
-                before = self._last
+            if not self._is_ahead(pts, near):
+                self._seek(pts, near)
+            while self._last.pts < pts - near:
                 self._last = next(self._decoded)  # type: ignore[arg-type]
-        except StopIteration:
+        except StopIteration:  # the last one may still be near enough
             self._decoded = None
-            raise self._no_frame(pts, before) from None
         except (av.FFmpegError, OSError) as error:
             self._decoded = None
             where = float(pts * self._base)
             raise DatasetFault(f"{self._path} is damaged at {where:.3f} s: {one_line(error)}") from error
-        if self._last.pts > pts + slack:
+        if self._last is None or abs(self._last.pts - pts) > slack:
             raise self._no_frame(pts, self._last)
         return self._last
 
@@ -105,7 +104,7 @@ class PyAVReader:
         while True:
             target = self._keys[key] if key >= 0 else 0
             self._container.seek(target, stream=self._stream, backward=True)
-            self._decoded = self._container.decode(self._stream)
+            self._decoded, self._last = self._container.decode(self._stream), None
             self._last = next(self._decoded)
             # The index knows when a key frame is decoded; where frames are reordered, it is shown later than that.
             if self._last.pts <= pts + slack or key <= 0:

@@ -14,6 +14,7 @@ from typing import Any
 import av
 import numpy as np
 
+from yardarm.datasets.features import Feature, Schema
 from yardarm.datasets.statistics import FeatureStats, PixelCounts
 from yardarm.errors import DatasetFault, UsageError, nearest, one_line
 
@@ -64,7 +65,8 @@ class VideoEncoding:
     def options(self) -> dict[str, str]:
         """What the encoder is told."""
         preset = self.preset or ("12" if self.vcodec == "libsvtav1" else "veryfast")
-        quiet = {"x265-params": "log-level=error"} if self.vcodec == "hevc" else {}
+        # Alone in its thread: with threads of its own, x265 was once seen to wait for itself without end.
+        quiet = {"x265-params": "log-level=error:pools=none:frame-threads=1"} if self.vcodec == "hevc" else {}
         return {"g": str(self.g), "crf": str(self.crf), "preset": preset, **quiet, **self.extra_options}
 
     def open(self, path: Path, fps: Fraction, height: int, width: int) -> tuple[Any, Any]:
@@ -73,6 +75,13 @@ class VideoEncoding:
         stream: Any = container.add_stream(ENCODERS[self.vcodec], rate=fps, options=self.options)
         stream.width, stream.height, stream.pix_fmt = width, height, self.pix_fmt
         return container, stream
+
+    def described(self, features: Schema, fps: int) -> dict[str, Feature]:
+        """Features with what `info.json` says of their videos."""
+        return {
+            name: feature.with_info(self.describe(fps, *feature.size)) if feature.is_video else feature
+            for name, feature in features.items()
+        }
 
     def describe(self, fps: int, height: int, width: int) -> dict[str, Any]:
         """What `info.json` says of a video feature, in LeRobot's words."""
@@ -124,12 +133,12 @@ def _whole(rate: Fraction | None) -> int | float | None:
 class BackgroundEncoder:
     """One episode of one camera: a thread encodes and counts frames while the next are made."""
 
-    def __init__(self, path: Path, fps: int, encoding: VideoEncoding, count_pixels: bool = True) -> None:
+    def __init__(self, path: Path, fps: int, encoding: VideoEncoding) -> None:
         self.path = path
         self.frames = 0
         self._fps = Fraction(fps).limit_denominator(1001)
         self._encoding = encoding
-        self._counts = PixelCounts() if count_pixels else None
+        self._counts = PixelCounts()
         self._waiting: queue.Queue[np.ndarray | None] = queue.Queue(MOST_WAITING)
         self._error: BaseException | None = None
         self._dropped = False
@@ -142,12 +151,12 @@ class BackgroundEncoder:
         self._waiting.put(frame)
         self.frames += 1
 
-    def finish(self) -> FeatureStats | None:
+    def finish(self) -> FeatureStats:
         """Wait for the last frame; the file is complete then. Returns the pixels' statistics."""
         self._waiting.put(None)
         self._thread.join()
         self._raise()
-        return self._counts.stats() if self._counts else None
+        return self._counts.stats()
 
     def drop(self) -> None:
         """Stop, and leave no file."""
@@ -178,8 +187,7 @@ class BackgroundEncoder:
                 if container is None:
                     container, stream = self._encoding.open(self.path, self._fps, *frame.shape[:2])
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
-                if self._counts is not None:
-                    self._counts.add(frame)
+                self._counts.add(frame)
             if container is not None:  # a dropped one, too: SVT-AV1 complains aloud of an end without an end
                 container.mux(stream.encode())
         finally:

@@ -12,7 +12,7 @@ import av
 
 from yardarm.datasets.arrow import OpenFile
 from yardarm.errors import DatasetFault, one_line
-from yardarm.files import beside, sync_folder
+from yardarm.files import beside, sync
 
 __all__ = ["Segment", "can_be_copied", "join_segments", "kind_of_video"]
 
@@ -34,39 +34,45 @@ def join_segments(segments: Sequence[Segment], path: Path, fps: int) -> None:
     temporary = beside(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with av.open(str(temporary), "w") as output:
-            stream, before = None, 0
+        with av.open(str(temporary), "w", format="mp4") as output:
+            stream, before, last = None, 0, None
             for segment in segments:
                 with open_video(segment.path) as container:
                     if stream is None:
                         stream = output.add_stream_from_template(container.streams.video[0], opaque=True)
                         stream.time_base = container.streams.video[0].time_base
-                    _copy(container, segment, output, stream, Fraction(before) / Fraction(fps))
+                    at_s = Fraction(before) / Fraction(fps)
+                    for packet in _moved(container, segment, stream.time_base, at_s):
+                        # An encoder that holds frames back begins earlier than one that does not, as with one frame.
+                        packet.dts = packet.dts if last is None else max(packet.dts, last + 1)
+                        last = packet.dts
+                        packet.stream = stream
+                        output.mux(packet)
                 before += segment.frames
-        sync_file(temporary)
+        sync(temporary)
         temporary.replace(path)
     except av.FFmpegError as error:
         raise DatasetFault(f"{path} cannot be joined from {len(segments)} videos: {one_line(error)}") from error
     finally:
         temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
-def _copy(container: Any, segment: Segment, output: Any, stream: Any, at_s: Fraction) -> None:
+def _moved(container: Any, segment: Segment, base: Fraction, at_s: Fraction) -> Iterator[Any]:
+    """A segment's packets as they are when it begins at another time."""
     packets = list(_packets(container, segment))
     if len(packets) != segment.frames:
         raise DatasetFault(
             f"{segment.path} has {len(packets)} of the {segment.frames} frames from {segment.start_s:.3f} s on; "
             "it is damaged or cut short"
         )
-    scale = packets[0].time_base / stream.time_base
-    first, start = packets[0].pts, round(at_s / stream.time_base)
+    scale = packets[0].time_base / base
+    first, start = packets[0].pts, round(at_s / base)
     for packet in packets:
         packet.pts = start + round((packet.pts - first) * scale)
         packet.dts = start + round((packet.dts - first) * scale)
-        packet.time_base = stream.time_base
-        packet.stream = stream
-        output.mux(packet)
+        packet.time_base = base
+        yield packet
 
 
 def _packets(container: Any, segment: Segment) -> Iterator[Any]:
@@ -129,8 +135,3 @@ def open_video(path: Path, open_file: OpenFile | None = None) -> Any:
         container.close()
         raise DatasetFault(f"{path} has no video in it")
     return container
-
-
-def sync_file(path: Path) -> None:
-    """Have the disk know a file's content."""
-    sync_folder(path)
