@@ -1,4 +1,7 @@
-"""Writes the same dataset again and again, and dies a step later each time: at every file's flush and rename."""
+"""Writes the same dataset again and again, and dies a step later each time.
+
+A step is the beginning of a table, a file's flush, or its rename.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import pathlib
 import sys
 from collections.abc import Callable
 from typing import Any
+
+import pyarrow.parquet as pq
 
 from tests.datasets.made import FAST, FPS, WITH_VIDEO, write_episodes
 from yardarm.datasets import DatasetInfo, DatasetWriter
@@ -32,6 +37,7 @@ def write(root: pathlib.Path, step: int, pipe: int) -> None:
         write_episodes(writer, WITH_VIDEO, [4])
         steps = [0]
         os.fsync = dying_at(step, steps, os.fsync)
+        pq.ParquetWriter.write_table = dying_at(step, steps, pq.ParquetWriter.write_table)
         pathlib.Path.replace = dying_at(step, steps, pathlib.Path.replace)  # type: ignore[method-assign]
         for _ in range(EPISODES - 1):
             os.write(pipe, bytes([writer.num_episodes]))

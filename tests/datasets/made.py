@@ -23,7 +23,7 @@ WITH_ALL = {
     "matrix": Feature("float64", (2, 3)),
     "note": Feature("string", (1,)),
 }
-# Lossless, so that what is read can be compared with what was written.
+# Quick to encode, and near enough to tell any frame from any other.
 FAST = VideoEncoding("h264", crf=20)
 
 

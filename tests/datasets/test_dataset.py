@@ -13,8 +13,9 @@ import torch
 from tests.datasets.made import FAST, FPS, GOLDEN, PLAIN, WITH_ALL, WITH_VIDEO, make_dataset, value_of, write_episodes
 from yardarm.datasets import INDEX_FEATURES, DatasetInfo, DatasetWriter, Feature, LeRobotDataset, VideoEncoding
 from yardarm.datasets.statistics import IMAGENET
+from yardarm.datasets.tasks import write_tasks
 from yardarm.datasets.video.decoding import PyAVReader
-from yardarm.errors import SetupError, UsageError
+from yardarm.errors import DatasetFault, SetupError, UsageError
 
 WINDOWS = {"action": [0.0, 0.1, 0.2, 0.3], "observation.state": [-0.1, 0.0]}
 
@@ -274,6 +275,30 @@ def test_a_new_dataset_is_made_by_lerobots_call(tmp_path: Path, monkeypatch: pyt
         LeRobotDataset.create("lab/other", FPS, features, use_videos=False)
 
 
+@pytest.mark.parametrize("tolerance", [1e-4, 0.04, 0.11, 0.3])
+def test_whatever_is_tolerated_the_nearest_frame_is_shown(tmp_path: Path, tolerance: float) -> None:
+    root = make_dataset(tmp_path / "made", [8], WITH_VIDEO)
+    strict = LeRobotDataset(root=root)
+    for row, item in enumerate(LeRobotDataset(root=root, tolerance_s=tolerance)):
+        assert torch.equal(item["observation.images.top"], strict[row]["observation.images.top"])
+
+
+def test_times_of_long_episodes_are_exact(tmp_path: Path) -> None:
+    maker = LeRobotDataset(root=make_dataset(tmp_path / "made", [3], WITH_VIDEO))._maker
+    frames = torch.tensor([29_999, 30_001])  # after fifty minutes
+    columns = {"timestamp": (frames / FPS).float(), "frame_index": frames}
+    assert maker._seconds(columns, np.array([0, 1])).tolist() == [2999.9, 3000.1]
+
+
+def test_a_task_that_is_not_listed_is_a_fault(tmp_path: Path) -> None:
+    root = make_dataset(tmp_path / "made", [3], PLAIN)
+    write_tasks(root, [])
+    info = json.loads((root / "meta/info.json").read_text())
+    (root / "meta/info.json").write_text(json.dumps({**info, "total_tasks": 0}))
+    with pytest.raises(DatasetFault, match=r"has the task 0, but meta/tasks\.parquet has 0"):
+        LeRobotDataset(root=root)[0]
+
+
 def test_what_cannot_be_read_is_left_out_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     root = make_dataset(tmp_path / "made", [3], WITH_VIDEO)
     info = json.loads((root / "meta/info.json").read_text())
@@ -283,6 +308,8 @@ def test_what_cannot_be_read_is_left_out_and_said(tmp_path: Path, caplog: pytest
     item = LeRobotDataset(root=root)[1]
     assert set(item) == {*PLAIN, *INDEX_FEATURES, "task"}
     assert "observation.images.top, language_events left out" in caplog.text
+    with pytest.raises(UsageError, match=r"'language_events' has the dtype language.*remove-feature"):
+        DatasetWriter.resume(root)
 
 
 def test_fps_must_be_a_number_above_zero() -> None:

@@ -16,6 +16,7 @@ from yardarm.datasets.video import Segment, can_be_copied, video_info
 from yardarm.errors import DatasetFault, UsageError
 
 TOP = "observation.images.top"
+FPS = 10
 
 
 def video_files(root: Path) -> list[Path]:
@@ -58,7 +59,7 @@ def test_an_episode_that_begins_without_a_key_frame_is_encoded_anew() -> None:
     make_dataset(Path("own"), (5, 8, 6), encoding=one_key_frame)
     make_dataset(Path("long"), (19,), encoding=one_key_frame)
     shutil.copy(video_files(Path("long"))[0], video_files(Path("own"))[0])
-    assert not can_be_copied(Segment(video_files(Path("own"))[0], 0.5, 8))
+    assert not can_be_copied(Segment(video_files(Path("own"))[0], 0.5, 8, FPS))
     expected = episodes_of(Path("own"))
     delete_episodes(Path("own"), [0], Path("less"))
     for found, was in zip(episodes_of(Path("less")), expected[1:], strict=True):
@@ -68,10 +69,10 @@ def test_an_episode_that_begins_without_a_key_frame_is_encoded_anew() -> None:
 
 
 def test_an_end_that_needs_what_comes_after_is_not_copied() -> None:
-    make_dataset(Path("long"), (19,), encoding=VideoEncoding("h264", g=250, preset="slow"))
+    make_dataset(Path("long"), (19,), encoding=VideoEncoding("h264", g=250, preset="slow", extra_options={"bf": "3"}))
     path = video_files(Path("long"))[0]
-    assert can_be_copied(Segment(path, 0.0, 19))
-    assert not can_be_copied(Segment(path, 0.0, 2))
+    assert can_be_copied(Segment(path, 0.0, 19, FPS))
+    assert not can_be_copied(Segment(path, 0.0, 2, FPS))
 
 
 def test_all_videos_are_encoded_anew() -> None:

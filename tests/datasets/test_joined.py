@@ -60,6 +60,16 @@ def test_statistics_without_counts_are_those_of_all_frames(tmp_path: Path) -> No
     assert np.allclose(MultiLeRobotDataset(["a", "b"], tmp_path).stats["action"]["count"], 12)
 
 
+def test_imagenets_statistics_need_none_of_the_datasets(tmp_path: Path) -> None:
+    make_dataset(tmp_path / "a", [2], WITH_VIDEO)
+    path = tmp_path / "a/meta/stats.json"
+    stats = json.loads(path.read_text())
+    del stats["observation.images.top"]
+    path.write_text(json.dumps(stats))
+    joined = MultiLeRobotDataset(["a"], tmp_path, use_imagenet_stats=True)
+    assert joined.stats["observation.images.top"].keys() == {"mean", "std"}
+
+
 def test_episodes_are_chosen_by_dataset(tmp_path: Path) -> None:
     make_dataset(tmp_path / "a", [4, 3], PLAIN)
     make_dataset(tmp_path / "b", [5], PLAIN)

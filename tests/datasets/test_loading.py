@@ -102,6 +102,19 @@ def test_bad_options_are_named(plain: LeRobotDataset, options: dict[str, Any], c
         DatasetLoader(plain, **{"batch_size": 4, **options})
 
 
+def test_a_place_beyond_the_end_is_refused(plain: LeRobotDataset) -> None:
+    with pytest.raises(UsageError, match="batch 9 of an epoch, which has 7 now"):
+        DatasetLoader(plain, 4).load_state_dict({"epoch": 0, "batch": 9, "batch_size": 4})
+
+
+def test_the_generator_of_the_training_is_left_alone(plain: LeRobotDataset) -> None:
+    torch.manual_seed(0)
+    expected = torch.rand(3)
+    torch.manual_seed(0)
+    list(DatasetLoader(plain, 4))
+    assert torch.equal(torch.rand(3), expected)
+
+
 def test_a_place_of_another_batch_size_is_refused(plain: LeRobotDataset) -> None:
     with pytest.raises(UsageError, match="saved with batch_size=4, which is 5 now"):
         DatasetLoader(plain, 5).load_state_dict(DatasetLoader(plain, 4).state_dict())

@@ -75,6 +75,13 @@ def test_pictures_are_counted_exactly(frames: int, seed: int) -> None:
     assert stats["count"].tolist() == [frames]
 
 
+def test_a_matrix_is_counted_along_its_last_axis_as_lerobot_does() -> None:
+    stats = number_stats(np.arange(24.0).reshape(4, 2, 3))
+    assert stats["min"].tolist() == [0, 1, 2]
+    assert stats["max"].tolist() == [21, 22, 23]
+    assert stats["count"].tolist() == [4]
+
+
 def test_large_pictures_are_counted_on_a_grid() -> None:
     counts = PixelCounts()
     counts.add(np.tile(np.arange(480, dtype=np.uint8)[:, None, None] // 2, (1, 640, 3)))

@@ -59,6 +59,22 @@ def test_a_stream_is_the_same_for_the_same_seed_and_epoch(root: Path) -> None:
     assert indices(streams[1]) == again
 
 
+@pytest.mark.parametrize("persistent", [True, False])
+def test_passes_of_workers_differ_unless_they_are_told_which_one_it_is(root: Path, persistent: bool) -> None:
+    stream = StreamingLeRobotDataset(root=root, buffer_size=8)
+    loader = DataLoader(stream, batch_size=None, num_workers=2, persistent_workers=persistent)
+    first, second = indices(loader), indices(loader)
+    assert sorted(first) == sorted(second) == list(range(22))
+    assert first != second
+    stream.set_epoch(5)
+    told = indices(loader)
+    stream.set_epoch(6)
+    other = indices(loader)
+    stream.set_epoch(5)
+    assert sorted(told) == list(range(22))
+    assert indices(loader) == told != other
+
+
 def test_workers_and_shards_share_the_episodes(root: Path) -> None:
     shards = [
         indices(DataLoader(StreamingLeRobotDataset(root=root, shard=(shard, 2)), batch_size=None, num_workers=2))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from yardarm.datasets.features import Feature, Schema
-from yardarm.errors import DatasetFault
+from yardarm.errors import DatasetFault, UsageError
 from yardarm.files import write_atomically
 
 __all__ = [
@@ -34,6 +34,12 @@ PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 def arrow_schema(schema: Schema) -> pa.Schema:
     """The columns of a dataset's data files; videos have none."""
     stored = {name: feature for name, feature in schema.items() if not feature.is_video}
+    for name, feature in stored.items():
+        if feature.dtype not in ("image", "string") and not feature.is_numeric:
+            raise UsageError(
+                f"the feature '{name}' has the dtype {feature.dtype}, which can be read past, but not written; "
+                f"take it out first: yardarm dataset remove-feature DIR --names={name} --output=NEW"
+            )
     described = {name: _huggingface_type(feature) for name, feature in stored.items()}
     # The `datasets` library, and with it the Hub's own viewer, takes pictures and matrices from this description.
     metadata = {"huggingface": json.dumps({"info": {"features": described}})}

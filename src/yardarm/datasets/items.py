@@ -13,6 +13,7 @@ from yardarm.datasets.episodes import Episode
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.video import VideoReaders
 from yardarm.datasets.windows import Windows
+from yardarm.errors import DatasetFault
 
 __all__ = ["ImageTransform", "Item", "ItemMaker", "Span", "as_columns"]
 
@@ -58,7 +59,22 @@ class ItemMaker:
                 item[name] = columns[name][row if rows is None else torch.from_numpy(rows)]
             else:
                 item[name] = columns[name][row] if rows is None else [columns[name][at] for at in rows]
-        return {**item, **padding, "task": self.meta.tasks[int(columns["task_index"][row])]}
+        return {**item, **padding, "task": self._task(columns, row, span)}
+
+    def _task(self, columns: Mapping[str, Any], row: int, span: Span) -> str:
+        number = int(columns["task_index"][row])
+        if not 0 <= number < len(self.meta.tasks):
+            raise DatasetFault(
+                f"{self.meta.data_file(span.episode)}: a frame of episode {span.episode.index} has the task {number}, "
+                f"but meta/tasks.parquet has {len(self.meta.tasks)}"
+            )
+        return self.meta.tasks[number]
+
+    def _seconds(self, columns: Mapping[str, Any], rows: np.ndarray) -> np.ndarray:
+        """When frames are shown. Stored times have 24 bits, which after half an hour are too few for the tolerance."""
+        stored = columns["timestamp"][rows].numpy()
+        exact = columns["frame_index"][rows].numpy() / self.meta.fps
+        return np.where(exact.astype(stored.dtype) == stored, exact, stored)
 
     def _pictures(
         self, name: str, columns: Mapping[str, Any], row: int, rows: np.ndarray | None, span: Span
@@ -66,7 +82,7 @@ class ItemMaker:
         wanted = np.array([row]) if rows is None else rows
         episode, is_video = span.episode, name in self.meta.info.video_keys
         if is_video:
-            seconds = episode.videos[name].start_s + columns["timestamp"][wanted].double().numpy()
+            seconds = (episode.videos[name].start_s + self._seconds(columns, wanted)).tolist()
             planes = self.videos.planes_at(self.meta.video_file(episode, name), seconds, self.tolerance_s)
         else:
             planes = np.ascontiguousarray(columns[name].at(wanted).transpose(0, 3, 1, 2))

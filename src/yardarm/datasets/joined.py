@@ -12,7 +12,7 @@ import torch
 
 from yardarm.datasets.dataset import LeRobotDataset
 from yardarm.datasets.items import Item
-from yardarm.datasets.statistics import FeatureStats, aggregate
+from yardarm.datasets.statistics import FeatureStats, aggregate, with_imagenet
 from yardarm.errors import UsageError
 
 __all__ = ["MultiLeRobotDataset"]
@@ -51,6 +51,9 @@ class MultiLeRobotDataset(torch.utils.data.Dataset):
         self.stats: dict[str, FeatureStats] = aggregate(
             [{name: own for name, own in dataset.meta.stats.items() if name in self.keys} for dataset in self.datasets]
         )
+        if options.get("use_imagenet_stats"):
+            cameras = [name for name in self.datasets[0].meta.camera_keys if name in self.keys]
+            self.stats = with_imagenet(self.stats, cameras)
         self._ends = np.cumsum([len(dataset) for dataset in self.datasets])
 
     @property

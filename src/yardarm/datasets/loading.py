@@ -84,8 +84,8 @@ class DatasetLoader:
             _SeededItems(dataset),
             batch_sampler=self._batches,
             num_workers=num_workers,
-            persistent_workers=num_workers > 0,
-            **options,
+            generator=torch.Generator().manual_seed(seed),  # the training's own is not drawn from
+            **{"persistent_workers": num_workers > 0, **options},
         )
 
     def __len__(self) -> int:
@@ -113,6 +113,8 @@ class DatasetLoader:
                 f"this place was saved with batch_size={state['batch_size']}, which is {self._batches.batch_size} now; "
                 "only with the same one is it the same sample"
             )
+        if not 0 <= state["batch"] < len(self):
+            raise UsageError(f"this place is batch {state['batch']} of an epoch, which has {len(self)} now")
         self._batches.epoch, self._batches.batch = int(state["epoch"]), int(state["batch"])
 
 
@@ -168,5 +170,5 @@ class _SeededItems(torch.utils.data.Dataset):
     def __getitem__(self, draw: tuple[int, int]) -> Item:
         row, seed = draw
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)  # and not a GPU's, which belongs to the training
             return self._dataset[row]

@@ -12,7 +12,7 @@ from yardarm.datasets.episodes import Episode, read_episode_stats, read_episodes
 from yardarm.datasets.features import Schema, schema_to_json
 from yardarm.datasets.info import VERSION, DatasetInfo, read_info
 from yardarm.datasets.layout import data_file, video_file
-from yardarm.datasets.statistics import IMAGENET, FeatureStats, aggregate, read_stats
+from yardarm.datasets.statistics import FeatureStats, aggregate, read_stats, with_imagenet
 from yardarm.datasets.tasks import read_tasks
 from yardarm.errors import UsageError
 
@@ -86,8 +86,7 @@ class DatasetMetadata:
 
     def use_imagenet_stats(self) -> None:
         """Have pictures normalised as networks that were trained on ImageNet expect it."""
-        for name in self.info.camera_keys:
-            self.stats[name] = {**self.stats.get(name, {}), **IMAGENET}
+        self.stats = with_imagenet(self.stats, self.info.camera_keys)
 
     def get_task_index(self, task: str) -> int | None:
         """An instruction's number."""

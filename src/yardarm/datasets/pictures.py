@@ -92,6 +92,9 @@ def _unpacked(path: Path, key: str) -> tuple[pa.ChunkedArray, dict[int, int]]:
                     writer.write(batch)
 
         write_atomically(cached, write)
+        for older in cached.parent.glob(f"{cached.stem.split('-')[0]}-*.arrow"):
+            if older != cached:  # of the same file before it grew
+                older.unlink(missing_ok=True)
     table = pa.ipc.open_file(pa.memory_map(str(cached))).read_all()
     rows = {index: row for row, index in enumerate(table["index"].to_pylist())}
     return table["bytes"], rows
@@ -108,6 +111,7 @@ def _batches(path: Path, key: str) -> Iterator[pa.RecordBatch]:
 
 def _cache_file(path: Path, key: str) -> Path:
     state = path.stat()
-    name = f"{path.resolve()}\0{key}\0{state.st_size}\0{state.st_mtime_ns}\0{state.st_ino}"
+    names = [f"{path.resolve()}\0{key}", f"{state.st_size}\0{state.st_mtime_ns}\0{state.st_ino}"]
+    file, version = (hashlib.sha256(name.encode()).hexdigest()[:16] for name in names)
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "yardarm" / "pictures" / f"{hashlib.sha256(name.encode()).hexdigest()[:24]}.arrow"
+    return home / "yardarm" / "pictures" / f"{file}-{version}.arrow"

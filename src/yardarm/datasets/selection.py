@@ -25,7 +25,8 @@ def select_episodes(episodes: Sequence[int] | None, total: int, what: str = "epi
         raise UsageError(f"{what} must not be repeated, got {_listed(repeated)} more than once")
     beyond = [number for number in numbers if number >= total]
     if beyond:
-        raise UsageError(f"{what} {_listed(beyond)}: the dataset has {total} episodes, 0 to {total - 1}")
+        known = f"{total} episodes, 0 to {total - 1}" if total else "no episodes"
+        raise UsageError(f"{what} {_listed(beyond)}: the dataset has {known}")
     return sorted(numbers)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from yardarm.datasets.features import Feature, Schema
 from yardarm.errors import DatasetFault
 from yardarm.files import write_json
 
@@ -18,14 +17,15 @@ __all__ = [
     "PixelCounts",
     "Stats",
     "aggregate",
-    "episode_stats",
     "read_stats",
+    "with_imagenet",
     "write_stats",
 ]
 
 FeatureStats = dict[str, np.ndarray]
 Stats = Mapping[str, FeatureStats]
 
+KINDS = ("min", "max", "mean", "std", "count")
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 # What networks that were trained on ImageNet expect of their input.
 IMAGENET = {
@@ -42,16 +42,15 @@ _huge = np.errstate(over="ignore", invalid="ignore")
 
 @_huge
 def number_stats(values: np.ndarray) -> FeatureStats:
-    """Of numbers with a row for each frame; quantiles are exact."""
-    array = values.reshape(len(values), -1) if values.ndim == 1 else values
-    array = array.astype(np.float64)
+    """Of numbers with a row for each frame; quantiles are exact. Of a matrix, along its last axis, as LeRobot does."""
+    array = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1).astype(np.float64)
     quantiles = np.quantile(array, list(QUANTILES.values()), axis=0)
     return {
         "min": array.min(axis=0),
         "max": array.max(axis=0),
         "mean": array.mean(axis=0),
         "std": array.std(axis=0),
-        "count": np.array([len(array)]),
+        "count": np.array([len(values)]),
         **dict(zip(QUANTILES, quantiles, strict=True)),
     }
 
@@ -93,21 +92,14 @@ class PixelCounts:
         return {**{name: own.reshape(3, 1, 1) for name, own in found.items()}, "count": np.array([self._frames])}
 
 
-def episode_stats(
-    schema: Schema, columns: Mapping[str, np.ndarray], pictures: Mapping[str, PixelCounts]
-) -> dict[str, FeatureStats]:
-    """Statistics of an episode's frames."""
-    stats = {name: number_stats(columns[name]) for name, feature in schema.items() if feature.is_numeric}
-    return {**stats, **{name: counts.stats() for name, counts in pictures.items()}}
-
-
 def aggregate(parts: Sequence[Stats]) -> dict[str, FeatureStats]:
     """Statistics over several episodes or datasets, from theirs: exact but for the quantiles.
 
     Quantiles are those of the mixture, with each part's distribution taken as straight lines between its own.
     """
     names = dict.fromkeys(name for part in parts for name in part)
-    return {name: _together([part[name] for part in parts if name in part]) for name in names}
+    known = {name: [part[name] for part in parts if name in part] for name in names}
+    return {name: _together(own) for name, own in known.items() if all(set(KINDS) <= set(part) for part in own)}
 
 
 @_huge
@@ -159,6 +151,11 @@ def _shares_below(part: np.ndarray, shares: np.ndarray, places: np.ndarray) -> n
     return np.stack([left, right], axis=1)
 
 
+def with_imagenet(stats: Stats, cameras: Sequence[str]) -> dict[str, FeatureStats]:
+    """Statistics with ImageNet's mean and deviation for pictures."""
+    return {**stats, **{name: {**stats.get(name, {}), **IMAGENET} for name in cameras}}
+
+
 def read_stats(root: Path, frames: int) -> dict[str, FeatureStats]:
     """A dataset's `meta/stats.json`, or nothing. Where no count is kept, as in v2.0, they are of all frames."""
     path = root / "meta" / "stats.json"
@@ -180,13 +177,3 @@ def write_stats(root: Path, stats: Stats) -> None:
         feature: {kind: np.asarray(value).tolist() for kind, value in own.items()} for feature, own in stats.items()
     }
     write_json(root / "meta" / "stats.json", content)
-
-
-def pictures_of(schema: Mapping[str, Feature]) -> dict[str, PixelCounts]:
-    """A count for each camera."""
-    return {name: PixelCounts() for name, feature in schema.items() if feature.is_visual}
-
-
-def exact_stats(columns: Iterable[tuple[str, np.ndarray]]) -> dict[str, FeatureStats]:
-    """Statistics of whole columns."""
-    return {name: number_stats(values) for name, values in columns}

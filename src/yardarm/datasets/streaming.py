@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from yardarm.datasets.arrow import OpenFile
@@ -85,7 +86,8 @@ class StreamingLeRobotDataset(IterableDataset):
         self.meta = read_metadata(folder)
         self.episodes = select_episodes(episodes, self.meta.total_episodes)
         self.shuffle, self.buffer_size, self.seed, self.shard = shuffle, buffer_size, seed, shard
-        self._epoch = 0
+        self._passes = 0
+        self._told = torch.full((), -1).share_memory_()  # workers see it, those that are running as well
         self._open_file: OpenFile | None = HubFile(folder, repo_id, hub_revision) if hub_revision else None
         windows = Windows.of(delta_timestamps, self.meta.fps, tolerance_s, self.meta.readable)
         self._maker = ItemMaker(
@@ -116,20 +118,29 @@ class StreamingLeRobotDataset(IterableDataset):
         return len(self.episodes)
 
     def set_epoch(self, epoch: int) -> None:
-        """The next pass is this one; otherwise each pass is shuffled in its own way."""
-        self._epoch = epoch
+        """Shuffle by the seed and this number from the next pass on; otherwise each pass is shuffled in its own way."""
+        self._told.fill_(epoch)
 
     def __iter__(self) -> Iterator[Item]:
         worker = get_worker_info()
         part, parts = (worker.id, worker.num_workers) if worker else (0, 1)
-        generator = random.Random(f"{self.seed} {self._epoch} {self.shard} {part}")
+        epoch = self._epoch()
+        generator = random.Random(f"{self.seed} {epoch} {self.shard} {part}")
         order = list(self.episodes)
         if self.shuffle:  # by all in the same way: each takes its own of it
-            random.Random(f"{self.seed} {self._epoch}").shuffle(order)
-        self._epoch += 1
+            random.Random(f"{self.seed} {epoch}").shuffle(order)
         number, count = self.shard[0] * parts + part, self.shard[1] * parts
         frames = self._frames(order[number::count])
         return self._mixed(frames, generator) if self.shuffle else (self._item(frame) for frame in frames)
+
+    def _epoch(self) -> str:
+        """What tells this pass from others, and is the same for all workers."""
+        passes, self._passes = self._passes, self._passes + 1
+        if self._told >= 0:
+            return str(int(self._told))
+        worker = get_worker_info()
+        # New workers count from 0 again; torch gives those of each pass a seed in common.
+        return str(passes) if worker is None else f"{passes} {worker.seed - worker.id}"
 
     def _frames(self, episodes: Sequence[int]) -> Iterator[_Frame]:
         for number in episodes:

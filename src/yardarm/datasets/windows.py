@@ -37,7 +37,7 @@ class Windows:
             if not len(seconds):
                 raise UsageError(f"delta_timestamps of '{name}' is empty; leave it out, or give [0.0]")
             exact = np.asarray(seconds, float) * fps
-            off = np.abs(exact - exact.round()) / fps > tolerance_s
+            off = ~(np.abs(exact - exact.round()) / fps <= tolerance_s)  # what is no number is none, too
             if off.any():
                 listed = ", ".join(f"{second:g}" for second in np.asarray(seconds)[off][:5])
                 raise UsageError(f"delta_timestamps of '{name}' must be multiples of 1/{fps} s; {listed} is none")

@@ -241,8 +241,8 @@ class DatasetWriter:
         ):
             growing = _GrowingVideo(growing.slot.next(info.chunks_size))
             target = video_file(self.root, info, key, growing.slot)
-        before = [Segment(target, 0.0, growing.frames)] if growing.frames else []
-        join_segments([*before, Segment(path, 0.0, length)], target, info.fps)
+        before = [Segment(target, 0.0, growing.frames, info.fps)] if growing.frames else []
+        join_segments([*before, Segment(path, 0.0, length, info.fps)], target)
         return _GrowingVideo(growing.slot, growing.frames + length, target.stat().st_size)
 
     def _write_row(self, episode: Episode, stats: Stats) -> _GrowingRows:

@@ -45,7 +45,7 @@ def push(target: Target, api: Any = None) -> str:
     api, repo = api or _api(), {"repo_id": target.repo_id, "repo_type": "dataset"}
     try:
         api.create_repo(**repo, private=target.private, exist_ok=True)
-        api.upload_folder(**repo, folder_path=str(target.root), ignore_patterns=[".*"])
+        api.upload_folder(**repo, folder_path=str(target.root), ignore_patterns=[".*", "*/.*"])
         if not api.file_exists(**repo, filename="README.md"):
             card = CARD.format(tag=TAG).encode()
             api.upload_file(**repo, path_or_fileobj=card, path_in_repo="README.md")

@@ -59,11 +59,14 @@ def _values(flags: Flags) -> np.ndarray:
     path = Path(common.required(flags, "values", "FILE.npy"))
     try:
         # Mapped, not read: it may be large.
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise UsageError(f"there is no {path}") from None
     except (ValueError, OSError, EOFError) as error:
         raise UsageError(f"{path} is no NumPy file of plain values: {one_line(error)}") from error
+    if not isinstance(values, np.ndarray):
+        raise UsageError(f"{path} holds several arrays; save one of them by itself: numpy.save(FILE.npy, array)")
+    return values
 
 
 def _constant(text: str, dtype: str | None) -> Any:
@@ -71,14 +74,10 @@ def _constant(text: str, dtype: str | None) -> Any:
         return text
     try:
         value = np.asarray(json.loads(text))
-        # A whole number is one in any type.
-        return value.astype(dtype) if dtype and value.dtype.kind == "i" and _is_number(dtype) else value
+        # A whole number is a number with a point, too.
+        return value.astype(float) if value.dtype.kind == "i" and (dtype or "").startswith("float") else value
     except ValueError:
         raise UsageError(f"--value must be a number, a list of numbers, true or false, got '{text}'") from None
-
-
-def _is_number(dtype: str) -> bool:
-    return re.fullmatch(r"(u?int|float)\d+", dtype) is not None
 
 
 def _dtype(values: np.ndarray) -> str:

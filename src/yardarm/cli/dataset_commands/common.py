@@ -92,7 +92,7 @@ def progress() -> Iterator[OnProgress]:
         with bars:
             yield show
     except KeyboardInterrupt:
-        print("yardarm: stopped; nothing has changed", file=sys.stderr)
+        print("yardarm: stopped; the original is whole (in place: as it was, or already edited)", file=sys.stderr)
         raise
 
 

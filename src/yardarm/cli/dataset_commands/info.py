@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -35,8 +36,8 @@ def run(words: Sequence[str]) -> int:
     if switch(flags, "json"):
         print(json.dumps(summary.to_json(), indent=1, ensure_ascii=False))
     else:
-        console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-        _show(summary, console if console.is_terminal else Console(file=console.file, width=WIDE, soft_wrap=True))
+        width = None if sys.stdout.isatty() else WIDE
+        _show(summary, Console(width=width, highlight=False, markup=False, emoji=False, soft_wrap=True))
     return 0
 
 

@@ -27,6 +27,7 @@ __all__ = ["assemble"]
 def assemble(recipe: Recipe, root: Path, on_progress: OnProgress | None = None, link: bool = False) -> None:
     """Write a dataset into a folder that nobody looks at yet; `link`: the original goes away afterwards."""
     on_progress = on_progress or (lambda what, done, total: None)
+    arrow_schema(recipe.info.features)  # what cannot be written is refused before anything is
     info, tasks = recipe.info, _Tasks(recipe)
     places = {key: _write_videos(recipe, key, root, link, on_progress) for key in info.video_keys}
     shutil.rmtree(root / PARTS, ignore_errors=True)

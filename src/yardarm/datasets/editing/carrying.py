@@ -66,7 +66,11 @@ def carry_other_files(source: Path, root: Path, in_place: bool) -> None:
     for path in other_files(source):
         name = path.relative_to(source)
         # A copy needs no traces of where the original came from; in place, a `.git` folder must not get lost.
-        if in_place or not name.parts[0].startswith(".") or name.name == ".gitattributes":
+        is_wanted = in_place or not name.parts[0].startswith(".") or name.name == ".gitattributes"
+        if in_place and path.is_symlink():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).symlink_to(os.readlink(path))
+        elif is_wanted and path.is_file():  # a link that leads nowhere, or to a folder, stays with the original
             carry(path, root / name, link=in_place)
 
 
@@ -75,7 +79,8 @@ def other_files(root: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
         place = Path(folder).relative_to(root)
         folders[:] = [name for name in folders if (place / name).as_posix() not in OWN_FOLDERS]
-        for name in names:
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        for name in (*names, *links):
             path = (place / name).as_posix()
             if path not in OWN_FILES and not (path.startswith(".draft-") and path.endswith(".mp4")):
                 yield root / path

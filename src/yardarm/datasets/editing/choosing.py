@@ -11,7 +11,7 @@ from yardarm.datasets.editing.assembly import assemble
 from yardarm.datasets.editing.carrying import carry_other_files
 from yardarm.datasets.editing.edit import open_dataset, write_edited
 from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, takes_of
-from yardarm.datasets.editing.transaction import building, check_output
+from yardarm.datasets.editing.transaction import building
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.selection import select_episodes
 from yardarm.errors import UsageError
@@ -41,7 +41,6 @@ def split_dataset(
     """Write a dataset for each name into `output`: a share of the episodes, in order, or those that are listed."""
     meta = open_dataset(root, output)
     chosen = episodes_of_splits(meta, splits)
-    check_output(output, root)
     with building(output) as folder:
         for name, numbers in chosen.items():
             carry_other_files(root, folder / name, in_place=False)

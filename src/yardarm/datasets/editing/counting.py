@@ -145,10 +145,7 @@ def exact_columns(
 
 def exact(values: np.ndarray) -> FeatureStats:
     """Statistics of a whole column, number by number: quantiles take several copies of what they are computed from."""
-    shape = values.shape[1:] or (1,)
-    columns = values.reshape(len(values), -1)
+    columns = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)
     parts = [number_stats(columns[:, place]) for place in range(columns.shape[1])]
-    stats = {
-        kind: np.concatenate([part[kind] for part in parts]).reshape(shape) for kind in parts[0] if kind != "count"
-    }
-    return {**stats, "count": parts[0]["count"]}
+    stats = {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0] if kind != "count"}
+    return {**stats, "count": np.array([len(values)])}

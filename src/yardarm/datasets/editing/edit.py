@@ -8,7 +8,9 @@ from yardarm.datasets.editing.assembly import assemble
 from yardarm.datasets.editing.carrying import carry_other_files
 from yardarm.datasets.editing.recipe import OnProgress, Recipe
 from yardarm.datasets.editing.transaction import building, check_output, put_back
+from yardarm.datasets.info import read_info
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+from yardarm.errors import UsageError
 
 __all__ = ["open_dataset", "write_edited"]
 
@@ -27,6 +29,8 @@ def write_edited(
     target, in_place = output or meta.root, output is None
     place = target.resolve()
     with building(target, in_place) as folder:
+        if in_place and read_info(meta.root).total_frames != meta.total_frames:
+            raise UsageError(f"{meta.root} has grown since it was read; try again")
         carry_other_files(meta.root, folder, in_place)
         assemble(recipe, folder, on_progress, link=in_place)
         # Whoever stands in the folder stands in the old one afterwards.

@@ -21,7 +21,7 @@ __all__ = ["merge_datasets"]
 def merge_datasets(
     roots: Sequence[Path], output: Path, robot_type: str | None = None, on_progress: OnProgress | None = None
 ) -> DatasetMetadata:
-    """Write the episodes of all datasets to a new one; `robot_type` is needed only where theirs differ."""
+    """Write the episodes of all datasets to a new one, in full-size files; `robot_type`: where theirs differ."""
     metas = _read(roots, output)
     first = metas[0]
     for other in metas[1:]:
@@ -46,8 +46,8 @@ def merge_datasets(
 
 
 def _read(roots: Sequence[Path], output: Path) -> list[DatasetMetadata]:
-    if len(roots) < 2:
-        raise UsageError("merging takes at least two datasets")
+    if not roots:
+        raise UsageError("which datasets? Give their folders")
     places = [root.resolve() for root in roots]
     twice = [root for number, root in enumerate(roots) if places[number] in places[:number]]
     if twice:

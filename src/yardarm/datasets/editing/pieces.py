@@ -43,7 +43,7 @@ def piece_of(segment: Segment) -> Piece | None:
 def _kind_and_size(segment: Segment) -> tuple[tuple[Any, ...], int]:
     facts = _facts(segment.path, segment.path.stat().st_mtime_ns)
     first = round(segment.start_s / facts.base)
-    last = first + round(segment.frames / facts.rate / facts.base)
+    last = first + round(segment.frames / Fraction(segment.fps) / facts.base)
     inside = (facts.times >= first) & (facts.times < last)
     return facts.kind, int(facts.sizes[inside].sum())
 
@@ -52,7 +52,6 @@ def _kind_and_size(segment: Segment) -> tuple[tuple[Any, ...], int]:
 class _Facts:
     kind: tuple[Any, ...]
     base: Fraction
-    rate: Fraction
     times: np.ndarray
     sizes: np.ndarray
 
@@ -65,7 +64,7 @@ def _facts(path: Path, changed: int) -> _Facts:
         # The index knows when frames are decoded, which can be before the time that the first is shown at, 0.
         times = np.array([entry.timestamp - entries[0].timestamp for entry in entries], np.int64)
         sizes = np.array([entry.size for entry in entries], np.int64)
-        return _Facts(kind_of_video(path), stream.time_base, stream.average_rate, times, sizes)
+        return _Facts(kind_of_video(path), stream.time_base, times, sizes)
 
 
 def decoded(segment: Segment) -> Iterator[Any]:
@@ -74,7 +73,7 @@ def decoded(segment: Segment) -> Iterator[Any]:
     with open_video(segment.path) as container:
         stream = container.streams.video[0]
         stream.codec_context.thread_count = 1  # the cores are busy with other segments
-        one = 1 / stream.average_rate / stream.time_base
+        one = 1 / Fraction(segment.fps) / stream.time_base
         first = round(segment.start_s / stream.time_base)
         try:
             container.seek(max(0, first - round(REORDERED * one)), stream=stream, backward=True)
@@ -86,7 +85,7 @@ def decoded(segment: Segment) -> Iterator[Any]:
                 if found == segment.frames:
                     return
         except av.FFmpegError as error:
-            where = segment.start_s + float(found / stream.average_rate)
+            where = segment.start_s + found / segment.fps
             raise DatasetFault(f"{segment.path} is damaged at {where:.3f} s: {one_line(error)}") from error
     raise DatasetFault(
         f"{segment.path} has {found} of the {segment.frames} frames from {segment.start_s:.3f} s on; "
@@ -125,7 +124,9 @@ def encode_anew(segment: Segment, path: Path, fps: float, encoding: VideoEncodin
     finally:
         if container is not None:
             container.close()
-    return Piece(Segment(path, 0.0, segment.frames), kind_of_video(path), path.stat().st_size, is_temporary=True)
+    return Piece(
+        Segment(path, 0.0, segment.frames, segment.fps), kind_of_video(path), path.stat().st_size, is_temporary=True
+    )
 
 
 def _same_colours(path: Path, codec: Any) -> None:

@@ -69,7 +69,8 @@ class EpisodeReader:
 
     def segment(self, episode: Episode, key: str) -> Segment:
         """The part of a video file that shows an episode."""
-        return Segment(self.meta.video_file(episode, key), episode.videos[key].start_s, episode.length)
+        start_s = episode.videos[key].start_s
+        return Segment(self.meta.video_file(episode, key), start_s, episode.length, self.meta.fps)
 
     def _open(self, path: Path) -> pq.ParquetFile:
         if self._file is None or self._file[0] != path:

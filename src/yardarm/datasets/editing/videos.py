@@ -81,7 +81,7 @@ class _VideoFiles:
         if not self._pieces:
             return
         target = video_file(self._root, self._info, self._key, self._slot)
-        join_segments([piece.segment for piece in self._pieces], target, self._info.fps)
+        join_segments([piece.segment for piece in self._pieces], target)
         for piece in self._pieces:
             if piece.is_temporary:
                 piece.segment.path.unlink()

@@ -45,7 +45,10 @@ class PyAVReader:
         # One thread: there are many workers, and with key frames this close there is nothing to share between threads.
         self._stream.codec_context.thread_count = 1
         self._base = self._stream.time_base
-        self._keys = [entry.timestamp for entry in self._stream.index_entries if entry.is_keyframe]
+        entries = self._stream.index_entries
+        self._keys = [entry.timestamp for entry in entries if entry.is_keyframe]
+        steps = np.diff([entry.timestamp for entry in entries])
+        self._half_step = float(np.median(steps)) / 2 if len(steps) else 0.0
         self._reformatter = VideoReformatter()  # it keeps its tables from frame to frame
         self._decoded: Iterator[Any] | None = None
         self._last: Any = None
@@ -56,15 +59,15 @@ class PyAVReader:
         planes = np.empty((len(seconds), 3, codec.height, codec.width), np.uint8)
         slack = tolerance_s / float(self._base)
         wanted = [second / float(self._base) for second in seconds]
-        # Whatever is tolerated, the nearest frame is meant: it lies within half a step.
-        near = 0.5 / float(self._stream.average_rate * self._base)
+        # Whatever is tolerated, the nearest frame is meant.
+        near = min(slack, self._half_step or slack)
         first: dict[float, int] = {}
         for place in sorted(range(len(wanted)), key=wanted.__getitem__):
             pts = wanted[place]
             if pts in first:
                 planes[place] = planes[first[pts]]
             else:
-                self._fill(planes[place], self._reach(pts, slack, min(slack, near)))
+                self._fill(planes[place], self._reach(pts, slack, near))
                 first[pts] = place
         return planes
 

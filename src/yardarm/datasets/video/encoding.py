@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -65,9 +65,13 @@ class VideoEncoding:
     def options(self) -> dict[str, str]:
         """What the encoder is told."""
         preset = self.preset or ("12" if self.vcodec == "libsvtav1" else "veryfast")
-        # Alone in its thread: with threads of its own, x265 was once seen to wait for itself without end.
-        quiet = {"x265-params": "log-level=error:pools=none:frame-threads=1"} if self.vcodec == "hevc" else {}
-        return {"g": str(self.g), "crf": str(self.crf), "preset": preset, **quiet, **self.extra_options}
+        own: dict[str, str] = {}
+        if self.vcodec != "libsvtav1":
+            # Frames in the order in which they are shown: that is what can be cut and joined anywhere.
+            own["bf"] = "0"
+        if self.vcodec == "hevc":
+            own["x265-params"] = "log-level=error"
+        return {"g": str(self.g), "crf": str(self.crf), "preset": preset, **own, **self.extra_options}
 
     def open(self, path: Path, fps: Fraction, height: int, width: int) -> tuple[Any, Any]:
         """A new file and its video stream."""
@@ -170,18 +174,23 @@ class BackgroundEncoder:
             raise DatasetFault(f"{self.path} cannot be encoded: {one_line(self._error)}") from self._error
 
     def _work(self) -> None:
+        frames = self._frames()
         try:
-            self._encode()
+            self._encode(frames)
         except BaseException as error:
             self._error = error
-            while self._waiting.get() is not None:  # whoever adds must not wait for a thread that has ended
+            for _ in frames:  # whoever adds must not wait for a thread that has ended
                 pass
 
-    def _encode(self) -> None:
+    def _frames(self) -> Iterator[np.ndarray]:
+        while (frame := self._waiting.get()) is not None:
+            yield frame
+
+    def _encode(self, frames: Iterator[np.ndarray]) -> None:
         container: Any = None
         stream: Any = None
         try:
-            while (frame := self._waiting.get()) is not None:
+            for frame in frames:
                 if self._dropped:
                     continue
                 if container is None:

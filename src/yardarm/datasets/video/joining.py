@@ -24,9 +24,10 @@ class Segment:
     path: Path
     start_s: float
     frames: int
+    fps: float
 
 
-def join_segments(segments: Sequence[Segment], path: Path, fps: int) -> None:
+def join_segments(segments: Sequence[Segment], path: Path) -> None:
     """Write the segments' packets to one file, one after the other; the file appears when it is complete.
 
     All must be of one kind (`kind_of_video`) and begin with a key frame (`can_be_copied`).
@@ -35,20 +36,19 @@ def join_segments(segments: Sequence[Segment], path: Path, fps: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with av.open(str(temporary), "w", format="mp4") as output:
-            stream, before, last = None, 0, None
+            stream, at_s, last = None, Fraction(0), None
             for segment in segments:
                 with open_video(segment.path) as container:
                     if stream is None:
                         stream = output.add_stream_from_template(container.streams.video[0], opaque=True)
                         stream.time_base = container.streams.video[0].time_base
-                    at_s = Fraction(before) / Fraction(fps)
                     for packet in _moved(container, segment, stream.time_base, at_s):
                         # An encoder that holds frames back begins earlier than one that does not, as with one frame.
                         packet.dts = packet.dts if last is None else max(packet.dts, last + 1)
                         last = packet.dts
                         packet.stream = stream
                         output.mux(packet)
-                before += segment.frames
+                at_s += segment.frames / Fraction(segment.fps)
         sync(temporary)
         temporary.replace(path)
     except av.FFmpegError as error:
@@ -83,7 +83,7 @@ def _packets(container: Any, segment: Segment) -> Iterator[Any]:
 def _packets_from(container: Any, segment: Segment) -> Iterator[tuple[Any, bool]]:
     """Packets up to the segment's last one, and whether they are its own."""
     stream = container.streams.video[0]
-    rate, base = stream.average_rate, stream.time_base
+    rate, base = Fraction(segment.fps), stream.time_base  # the file's own rate is an average
     first = round(segment.start_s / base)
     half = round(Fraction(1, 2) / rate / base)
     after = first + round(segment.frames / rate / base) - half
