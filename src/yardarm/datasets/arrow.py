@@ -21,6 +21,7 @@ __all__ = [
     "frames_table",
     "open_parquet",
     "read_table",
+    "row_groups",
     "to_arrow",
     "to_numpy",
     "write_row_groups",
@@ -136,6 +137,20 @@ def read_table(path: Path, columns: Sequence[str] | None = None, groups: Sequenc
         raise DatasetFault(f"{path} is damaged or cut short: {_first_line(error)}") from error
     finally:
         file.close()
+
+
+def row_groups(file: pq.ParquetFile, column: str, first: int, last: int) -> list[int]:
+    """The row groups in which a column of whole numbers may have one from `first` to `last`."""
+    # Nested columns come apart in the file, so a column's place is found by its path.
+    place = next((at for at in range(len(file.schema)) if file.schema.column(at).path == column), None)
+    if place is None:
+        return list(range(file.num_row_groups))
+    found = []
+    for number in range(file.num_row_groups):
+        known = file.metadata.row_group(number).column(place).statistics
+        if known is None or not known.has_min_max or (known.min <= last and known.max >= first):
+            found.append(number)
+    return found
 
 
 def write_row_groups(path: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:

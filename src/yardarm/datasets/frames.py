@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from yardarm.datasets.arrow import OpenFile, open_parquet, to_numpy
+from yardarm.datasets.arrow import OpenFile, open_parquet, row_groups, to_numpy
 from yardarm.datasets.episodes import Episode
 from yardarm.datasets.features import INDEX_FEATURES
 from yardarm.datasets.metadata import DatasetMetadata
@@ -63,32 +62,18 @@ def _of_file(
 
 
 def _read(path: Path, episodes: Sequence[Episode], names: list[str], open_file: OpenFile | None) -> pa.Table:
-    """The row groups that hold these episodes."""
+    """The row groups from the first to the last of these episodes."""
     file = open_parquet(path, open_file)
     try:
         missing = [name for name in names if name not in file.schema_arrow.names]
         if missing:
             raise DatasetFault(f"{path} has no column '{missing[0]}', which meta/info.json lists")
-        return file.read_row_groups(_groups(file, episodes), names, use_threads=False)
+        first, last = min(own.start for own in episodes), max(own.stop for own in episodes) - 1
+        return file.read_row_groups(row_groups(file, "index", first, last), names, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise DatasetFault(f"{path} is damaged or cut short: {str(error).splitlines()[0]}") from error
     finally:
         file.close()
-
-
-def _groups(file: pq.ParquetFile, episodes: Sequence[Episode]) -> list[int]:
-    """Row groups that may hold frames of these episodes, by the range of `index` that each says it has."""
-    # Nested columns come apart in the file, so a column's place is found by its path.
-    place = next((at for at in range(len(file.schema)) if file.schema.column(at).path == "index"), None)
-    if place is None:
-        return list(range(file.num_row_groups))
-    found = []
-    for number in range(file.num_row_groups):
-        known = file.metadata.row_group(number).column(place).statistics
-        is_known = known is not None and known.has_min_max
-        if not is_known or any(known.min < own.stop and known.max >= own.start for own in episodes):
-            found.append(number)
-    return found
 
 
 def _rows(path: Path, index: np.ndarray, episode: Episode) -> np.ndarray:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
-from yardarm.datasets.arrow import open_parquet, read_table, to_arrow, to_numpy
+from yardarm.datasets.arrow import open_parquet, read_table, row_groups, to_arrow, to_numpy
 from yardarm.datasets.episodes import Episode, stats_of_row
 from yardarm.datasets.features import Feature
 from yardarm.datasets.metadata import DatasetMetadata
@@ -37,7 +37,10 @@ class EpisodeReader:
         """An episode's rows."""
         path = self.meta.data_file(episode)
         file = self._open(path)
-        parts = [self._rows(path, file, group, episode.index) for group in _groups_of(path, file, episode.index)]
+        if "episode_index" not in file.schema_arrow.names:
+            raise DatasetFault(f"{path} has no column 'episode_index'")
+        groups = row_groups(file, "episode_index", episode.index, episode.index)
+        parts = [self._rows(path, file, group, episode.index) for group in groups]
         found = sum(part.num_rows for part in parts)
         if found != episode.length:
             raise DatasetFault(
@@ -83,20 +86,6 @@ class EpisodeReader:
             self._group = (path, group, _read_group(path, file, group))
         table = self._group[2]
         return table.filter(pa.compute.equal(table["episode_index"], episode))
-
-
-def _groups_of(path: Path, file: pq.ParquetFile, episode: int) -> list[int]:
-    """The row groups in which an episode's frames can be."""
-    leaves = [file.schema.column(place).path for place in range(file.metadata.num_columns)]
-    if "episode_index" not in leaves:
-        raise DatasetFault(f"{path} has no column 'episode_index'")
-    groups = []
-    for group in range(file.num_row_groups):
-        chunk = file.metadata.row_group(group).column(leaves.index("episode_index"))
-        known = chunk.statistics if chunk.is_stats_set and chunk.statistics.has_min_max else None
-        if known is None or known.min <= episode <= known.max:
-            groups.append(group)
-    return groups
 
 
 def _read_group(path: Path, file: pq.ParquetFile, group: int) -> pa.Table:
