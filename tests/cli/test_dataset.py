@@ -159,7 +159,7 @@ def test_videos_are_encoded_anew_and_old_versions_converted() -> None:
         (["rename-task", "own", "--from=task 0", "--to=task 0", "--output=o"], "needs other words than 'task 0'"),
         (["recompute-stats", "own", "--every=0", "--output=o"], "--every must be at least 1, got 0"),
         (["reencode", "own", "--vcodec=h265", "--output=o"], "unknown video codec 'h265'"),
-        (["reencode", "own", "--crf=99", "--output=o"], "must lie between 0 and 63, got 99"),
+        (["reencode", "own", "--crf=99", "--output=o"], "must lie between 0 and 63 for libsvtav1, got 99"),
         (["convert", "own", "--output=o"], "own is of version v3.0 already"),
     ],
 )

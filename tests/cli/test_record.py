@@ -50,7 +50,10 @@ def test_help_explains_the_flags() -> None:
         (with_flags(RECORD, "--dataset.image_size=96x"), "like 96 or 96x128; got '96x'"),
         (with_flags(RECORD, "--dataset.vcodec=h265"), "unknown video codec 'h265'"),
         (with_flags(RECORD, "--dataset.vcodec=h264", "--dataset.image_size=33"), "h264 takes even sides only"),
-        (with_flags(RECORD, "--dataset.crf=99"), "crf (0: best, largest) must lie between 0 and 63, got 99"),
+        (
+            with_flags(RECORD, "--dataset.crf=99"),
+            "crf (0: best, largest) must lie between 0 and 63 for libsvtav1, got 99",
+        ),
         (
             with_flags(RECORD, "--dataset.features=observation.stat"),
             "does not offer 'observation.stat'; did you mean 'observation.state'?",
@@ -87,7 +90,7 @@ def test_a_mistake_is_answered_by_one_line(words: list[str], message: str, tmp_p
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "notes.txt").write_text("mine")
-    assert "is no LeRobot dataset: it has no meta/info.json" in yardarm_here(*TOY).stderr
+    assert "is a file, or a folder with something else in it" in yardarm_here(*TOY).stderr
     (tmp_path / "file").write_text("")
     assert yardarm_here(*with_flags(TOY, "--dataset.root=file")).returncode == 2
     assert "file/data cannot be written" in yardarm_here(*with_flags(TOY, "--dataset.root=file/data")).stderr

@@ -107,8 +107,21 @@ def test_more_episodes_are_added_to_those_that_are_there(tmp_path: Path) -> None
     assert "recording 3 episodes" in answer.stdout
     assert_holds(tmp_path / "data", tmp_path / "run", finished(tmp_path / "run"))
     fewer = recorded(*words, "--n_episodes=3", code=2)
-    assert "episode 3 of " in fewer.stderr
-    assert "is none of those that are to be recorded now" in fewer.stderr
+    assert "more than --n_episodes=3 are there already" in fewer.stderr
+
+
+def test_a_dataset_of_others_is_refused_before_anything_is_played(tmp_path: Path) -> None:
+    words = [*TOY, "--n_episodes=2", "--dataset.features=states", "--dataset.root=data", "--env.task=left"]
+    recorded(*words)
+    for changed, complaint in [
+        ("--seed=50", "and --seed=50 has others"),
+        ("--env.task=right", "which is none of the tasks to record"),
+        ("--policy.type=zero", "holds episodes of 'toy-mover-"),
+    ]:
+        flag = changed.split("=")[0]
+        answer = recorded(*(word for word in words if not word.startswith(flag)), changed, code=2)
+        assert complaint in answer.stderr
+        assert not [run for run in tmp_path.rglob("episodes.jsonl") if "zero" in str(run) and run.stat().st_size]
 
 
 def killed_when(saved: int, words: list[str], root: Path) -> None:
@@ -132,7 +145,7 @@ def test_a_killed_recording_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert "8 of them finished before" in answer.stdout
     assert f"{before} more were recorded before" in answer.stdout
     assert contents(tmp_path / "data") == contents(tmp_path / "whole_data")
-    assert "recording 0 episodes" in recorded(*words).stdout
+    assert "nothing is left to record" in recorded(*words).stdout
 
 
 def change_journal(run: Path, index: int, **changes: object) -> None:
@@ -177,7 +190,7 @@ def test_an_evaluation_records_all_of_its_tasks_in_one_dataset(tmp_path: Path) -
     assert meta.tasks == ("Go left", "Go right")
     assert [episode.tasks for episode in meta.episodes] == [("Go left",)] * 3 + [("Go right",)] * 3
     again = recorded(*words, "--eval.recording=true")
-    assert "recording 0 episodes" in again.stdout
+    assert "nothing is left to record" in again.stdout
 
 
 def test_python_records_an_evaluation_too(tmp_path: Path) -> None:

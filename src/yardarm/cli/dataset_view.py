@@ -43,6 +43,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _serve(folders: Sequence[Path], flags: Flags) -> int:
+    from yardarm.datasets import read_metadata, select_episodes
     from yardarm.viewer import DatasetCatalogue, serve_datasets
 
     catalogue = DatasetCatalogue(folders)
@@ -51,6 +52,8 @@ def _serve(folders: Sequence[Path], flags: Flags) -> int:
         where = ", ".join(map(str, folders))
         raise UsageError(f"there is no dataset in {where}; a LeRobot dataset is a folder with meta/info.json")
     page = _first_page(names, flags)
+    if len(names) == 1 and (episode := _episode(flags)) is not None:
+        select_episodes([episode], read_metadata(catalogue.path(names[0])).total_episodes, "--episode")
     listening = read_listening(flags)
     say = say_address(", ".join(map(str, folders)), listening, flags)
     try:

@@ -134,8 +134,9 @@ class LiveDisplay(Display):
             MofNCompleteColumn(),
             TextColumn("{task.fields[score]}"),
             TimeElapsedColumn(),
-            TextColumn("left"),
+            TextColumn("elapsed,"),
             TimeRemainingColumn(),
+            TextColumn("left"),
             console=console,
         )
 

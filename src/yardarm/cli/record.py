@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 
@@ -22,6 +23,7 @@ from yardarm.recording import (
     RecordOptions,
     Take,
     check_hub,
+    check_policy,
     check_root,
     make_recipe,
     play_enough,
@@ -30,7 +32,7 @@ from yardarm.recording import (
     takes_of,
     too_few,
 )
-from yardarm.results import RunResult
+from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import BENCHMARKS
 
 __all__ = ["run"]
@@ -56,7 +58,7 @@ def run(words: Sequence[str]) -> int:
         print(f"yardarm: warning: {note}", file=sys.stderr)
     target = config.dataset.target
     recipe = make_recipe(config.dataset, config.evaluation.envs, config.evaluation.trust_remote_code)
-    check_root(target.root, recipe)
+    check_root(target.root, recipe, config)
     check_hub(target)
 
     result = _play(config, console, flags)
@@ -77,6 +79,7 @@ def _play(config: RecordConfig, console: Console, flags: Flags) -> RunResult:
     """Play the episodes; nothing is rendered yet but what the policy looks at."""
     try:
         with open_display(console) as display:
+            display.on_start = lambda path: check_policy(config.dataset.target.root, _policy_of(path))
             return play_enough(config, display)
     except PolicyFault as fault:
         raise shortened(fault, display.path) from fault
@@ -86,6 +89,10 @@ def _play(config: RecordConfig, console: Console, flags: Flags) -> RunResult:
         if display.path is not None:
             say_how_to_continue("record", {**flags, "output_dir": str(display.path)}, "finished episodes are kept")
         raise
+
+
+def _policy_of(run: Path) -> str:
+    return str(RunFolder(run).read_manifest()["plan"]["policy"])
 
 
 def _record(config: RecordConfig, takes: Sequence[Take], recipe: Recipe, console: Console, flags: Flags) -> int:

@@ -39,6 +39,9 @@ class RecordingDisplay(RecordingListener):
     def started(self, root: Path, missing: int, frames: int, before: int) -> None:
         """Say what is going to be recorded."""
         self._total, self._before = missing, before
+        if not missing:
+            self._console.print(f"nothing is left to record: all {before} episodes are in {root}", soft_wrap=True)
+            return
         known = f", {before} more were recorded before" if before else ""
         self._console.print(f"recording {missing} episodes, {frames} frames{known}; {root}", soft_wrap=True)
 
@@ -70,8 +73,9 @@ class LiveRecordingDisplay(RecordingDisplay):
             MofNCompleteColumn(),
             TextColumn("{task.fields[saved]}"),
             TimeElapsedColumn(),
-            TextColumn("left"),
+            TextColumn("elapsed,"),
             TimeRemainingColumn(),
+            TextColumn("left"),
             console=console,
         )
 

@@ -11,6 +11,7 @@ from yardarm.datasets.features import INDEX_FEATURES, Feature
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import rollouts_file
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
+from yardarm.datasets.selection import select_episodes
 from yardarm.datasets.source import default_root
 from yardarm.datasets.transforms import ImageTransformConfig, ImageTransformsConfig
 from yardarm.datasets.video import VideoEncoding
@@ -43,6 +44,7 @@ __all__ = [
     "default_root",
     "read_metadata",
     "rollouts_file",
+    "select_episodes",
 ]
 
 # Reading for training needs torch, which takes a second to import: recording and editing do without.

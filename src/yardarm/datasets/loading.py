@@ -66,7 +66,8 @@ class DatasetLoader:
     ) -> None:
         """Further options are those of `DataLoader`, like `pin_memory` and `prefetch_factor`."""
         if shuffle not in SHUFFLES:
-            raise UsageError(f"unknown shuffle '{shuffle}'{nearest(shuffle, SHUFFLES)} {', '.join(SHUFFLES)}")
+            near = nearest(str(shuffle), SHUFFLES)
+            raise UsageError(f"unknown shuffle '{shuffle}'{near} one of {', '.join(SHUFFLES)}")
         for name, value, least in (
             *(("batch_size", batch_size, 1), ("num_workers", num_workers, 0), ("seed", seed, 0)),
             ("drop_n_last_frames", drop_n_last_frames, 0),
@@ -102,17 +103,18 @@ class DatasetLoader:
         while True:
             yield from self
 
-    def state_dict(self) -> dict[str, int]:
+    def state_dict(self) -> dict[str, Any]:
         """The place after the last batch that was handed out."""
-        return {"epoch": self._batches.epoch, "batch": self._batches.batch, "batch_size": self._batches.batch_size}
+        return {"epoch": self._batches.epoch, "batch": self._batches.batch, **self._batches.identity()}
 
-    def load_state_dict(self, state: Mapping[str, int]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a place."""
-        if state["batch_size"] != self._batches.batch_size:
-            raise UsageError(
-                f"this place was saved with batch_size={state['batch_size']}, which is {self._batches.batch_size} now; "
-                "only with the same one is it the same sample"
-            )
+        for name, value in self._batches.identity().items():
+            if state[name] != value:
+                raise UsageError(
+                    f"this place was saved with {name}={state[name]}, which is {value} now; "
+                    "only with the same one is it the same sample"
+                )
         if not 0 <= state["batch"] < len(self):
             raise UsageError(f"this place is batch {state['batch']} of an epoch, which has {len(self)} now")
         self._batches.epoch, self._batches.batch = int(state["epoch"]), int(state["batch"])
@@ -146,6 +148,11 @@ class _Batches:
             start = batch * self.batch_size
             own = rows[start : start + self.batch_size].tolist()
             yield [(row, _item_seed(self.seed, epoch, start + place)) for place, row in enumerate(own)]
+
+    def identity(self) -> dict[str, Any]:
+        """What the order follows from."""
+        names = ("shuffle", "seed", "batch_size", "drop_last", "drop_n_last_frames")
+        return {"frames": int(self.bounds[-1]), **{name: getattr(self, name) for name in names}}
 
     def handed_out(self) -> None:
         """Count a batch when it is handed out, however many the workers have made ahead."""

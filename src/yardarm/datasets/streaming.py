@@ -124,23 +124,22 @@ class StreamingLeRobotDataset(IterableDataset):
     def __iter__(self) -> Iterator[Item]:
         worker = get_worker_info()
         part, parts = (worker.id, worker.num_workers) if worker else (0, 1)
-        epoch = self._epoch()
-        generator = random.Random(f"{self.seed} {epoch} {self.shard} {part}")
-        order = list(self.episodes)
-        if self.shuffle:  # by all in the same way: each takes its own of it
-            random.Random(f"{self.seed} {epoch}").shuffle(order)
         number, count = self.shard[0] * parts + part, self.shard[1] * parts
-        frames = self._frames(order[number::count])
+        own = self.episodes[number::count]  # the same in each pass: nobody need know how the others shuffle
+        generator = random.Random(f"{self.seed} {self._epoch()} {number}")
+        if self.shuffle:
+            generator.shuffle(own)
+        frames = self._frames(own)
         return self._mixed(frames, generator) if self.shuffle else (self._item(frame) for frame in frames)
 
     def _epoch(self) -> str:
-        """What tells this pass from others, and is the same for all workers."""
+        """What tells this pass from others."""
         passes, self._passes = self._passes, self._passes + 1
         if self._told >= 0:
             return str(int(self._told))
         worker = get_worker_info()
-        # New workers count from 0 again; torch gives those of each pass a seed in common.
-        return str(passes) if worker is None else f"{passes} {worker.seed - worker.id}"
+        # New workers count from 0 again, but torch gives those of each pass a seed of their own.
+        return str(passes) if worker is None else f"{passes} {worker.seed}"
 
     def _frames(self, episodes: Sequence[int]) -> Iterator[_Frame]:
         for number in episodes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ from yardarm.errors import UsageError
 from yardarm.files import TEMPORARY, lock_folder
 
 __all__ = ["DatasetWriter"]
+
+log = logging.getLogger(__name__)
 
 # A file that grows is written anew with each episode, so that it is complete at any moment. Files grow to these sizes
 # only, or to the limits that `info.json` names if those are smaller, so that this stays cheap: each row group of a
@@ -153,6 +156,8 @@ class DatasetWriter:
 
     def finalize(self) -> None:
         """Let go of the dataset. It is complete without; an episode that was not saved is thrown away."""
+        if self._draft is not None and len(self._draft):
+            log.warning("%s: %d frames were added and not saved; they are thrown away", self.root, len(self._draft))
         self.clear_episode_buffer()
         if self._lock >= 0:
             os.close(self._lock)

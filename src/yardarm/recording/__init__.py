@@ -2,7 +2,7 @@
 
 from yardarm.recording.config import PASSED_ON, DatasetOptions, RecordConfig, RecordOptions, Target
 from yardarm.recording.hub import check_hub, push
-from yardarm.recording.ledger import check_root
+from yardarm.recording.ledger import check_policy, check_root
 from yardarm.recording.listener import RecordingListener
 from yardarm.recording.of_evaluation import record_evaluation, recording_of
 from yardarm.recording.recipe import Recipe, make_recipe
@@ -21,6 +21,7 @@ __all__ = [
     "Take",
     "Target",
     "check_hub",
+    "check_policy",
     "check_root",
     "make_recipe",
     "play_enough",

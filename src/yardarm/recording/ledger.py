@@ -6,7 +6,7 @@ episode is, so that a recording that was killed knows what it has.
 
 from __future__ import annotations
 
-import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,17 +14,20 @@ from pathlib import Path
 from yardarm.datasets import DatasetMetadata, DatasetWriter, read_metadata, rollouts_file
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
+from yardarm.recording.config import RecordConfig
 from yardarm.recording.recipe import Recipe
 from yardarm.recording.takes import Take
 from yardarm.results import EpisodeRecord, EpisodeTiming, Journal, read_journal
 
-__all__ = ["begun", "check_root", "ledger_line", "missing", "open_dataset", "open_ledger"]
+__all__ = ["begun", "check_policy", "check_root", "ledger_line", "missing", "open_dataset", "open_ledger"]
 
 
 def begun(root: Path, recipe: Recipe) -> DatasetMetadata | None:
     """The dataset that is there already, if it can be gone on with; refuse what is something else."""
     if not root.exists() or (root.is_dir() and not any(root.iterdir())):
         return None
+    if not (root / "meta" / "info.json").exists():
+        raise UsageError(f"{root} is a file, or a folder with something else in it; choose another folder")
     meta = read_metadata(root)
     schema = recipe.schema()
     differing = [name for name in {**meta.info.features, **schema} if meta.info.features.get(name) != schema.get(name)]
@@ -40,12 +43,41 @@ def begun(root: Path, recipe: Recipe) -> DatasetMetadata | None:
     return meta
 
 
-def check_root(root: Path, recipe: Recipe) -> None:
+def check_root(root: Path, recipe: Recipe, config: RecordConfig) -> None:
     """Refuse a folder in which the dataset cannot be written, before anything is played."""
-    begun(root, recipe)
+    meta = begun(root, recipe)
     there = next(folder for folder in (root, *root.parents) if folder.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise UsageError(f"{root} cannot be written: {there} is no folder, or not yours; choose another folder")
+    try:
+        tempfile.TemporaryDirectory(dir=there).cleanup()
+    except OSError as error:
+        raise UsageError(f"{root} cannot be written: {error.strerror} in {there}; choose another folder") from error
+    for record in _records(meta) if meta else ():
+        _check_planned(root, record, recipe, config)
+
+
+def _check_planned(root: Path, record: EpisodeRecord, recipe: Recipe, config: RecordConfig) -> None:
+    """Refuse a dataset with an episode that this recording would not have made, as far as it can be told at once."""
+    key, options = record.key, config.options
+    what = f"{root} holds seed {key.seed} of '{key.task}'"
+    if (key.benchmark, key.task) not in recipe.tasks:
+        raise UsageError(f"{what}, which is none of the tasks to record; choose another folder")
+    if key.seed != config.evaluation.seed + key.index:
+        raise UsageError(f"{what}, and --seed={config.evaluation.seed} has others; choose another folder")
+    if not options.only_successes and key.index >= options.n_episodes:
+        raise UsageError(
+            f"{what}: more than --n_episodes={options.n_episodes} are there already; "
+            "`yardarm dataset delete` removes some"
+        )
+
+
+def check_policy(root: Path, policy_id: str) -> None:
+    """Refuse a dataset of another policy's episodes."""
+    path = rollouts_file(root)
+    for record in read_journal(path) if path.exists() else ():
+        if record.key.policy != policy_id:
+            raise UsageError(
+                f"{root} holds episodes of '{record.key.policy}', not of '{policy_id}'; choose another folder"
+            )
 
 
 def open_dataset(root: Path, recipe: Recipe) -> DatasetWriter:

@@ -17,7 +17,8 @@ __all__ = ["run"]
 
 FLAGS = [("--json", "", "print everything as JSON")]
 HELP = common.help_text(
-    "Show a dataset's features, totals, tasks, sizes, and files that are missing or left over. Frames are not read.",
+    "Show a dataset's features, totals, tasks, sizes, and files that are missing, damaged or left over.\n"
+    "Frames are not read.",
     "info DIR [--json]",
     FLAGS,
 )
@@ -59,6 +60,8 @@ def _show(summary: DatasetSummary, console: Console) -> None:
         console.print(f"  and {len(summary.tasks) - MOST_TASKS} more; --json lists all")
     for path in summary.missing:
         console.print(f"missing: {path}")
+    for fault in summary.damaged:
+        console.print(f"damaged: {fault}")
     for path in summary.leftovers:
         console.print(f"left over: {path}")
 

@@ -19,7 +19,7 @@ FLAGS = [
     ("--pix_fmt", USUAL.pix_fmt, "yuv420p or yuv444p"),
     ("--g", str(USUAL.g), "frames from key frame to key frame: few make any frame quick to reach"),
     ("--crf", str(USUAL.crf), "quality: 0 is the best, and the largest"),
-    ("--preset", "", "the codec's own word for fast or small [fast]"),
+    ("--preset", "", "the codec's own word for fast or small [12 of libsvtav1, else veryfast]"),
     ("--extra_options", "", "more for the codec, as JSON"),
     common.OUTPUT,
     common.IN_PLACE,

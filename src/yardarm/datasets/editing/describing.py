@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from yardarm.datasets.arrow import open_parquet
 from yardarm.datasets.editing.transaction import leftovers_beside, put_back
 from yardarm.datasets.layout import episodes_file
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.v2 import is_v2
 from yardarm.datasets.video import video_info
+from yardarm.errors import DatasetFault
 
 __all__ = ["DatasetSummary", "describe_dataset"]
 
 # A dataset of version 2 can have many thousands of videos; so many tell how they are encoded.
-MOST_OPENED = 16
+MOST_OPENED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class DatasetSummary:
     sizes: dict[str, int]
     missing: list[Path]
     """Files that the dataset needs and has not."""
+    damaged: list[str]
+    """What is wrong with files, as far as their heads and ends tell."""
     leftovers: list[Path]
     """Files of recordings and edits that were killed; nobody reads them."""
 
@@ -58,6 +62,7 @@ def describe_dataset(root: Path) -> DatasetSummary:
     needed = _needed(meta)
     found = [path for path in root.rglob("*") if path.is_file()]
     lengths = [episode.length for episode in meta.episodes]
+    videos = {key: _look_into_videos(meta, key) for key in meta.video_keys} if meta.episodes else {}
     return DatasetSummary(
         root=root,
         version=meta.info.codebase_version,
@@ -68,14 +73,25 @@ def describe_dataset(root: Path) -> DatasetSummary:
         tasks=_tasks(meta),
         lengths=_spread(lengths) if lengths else {},
         features=meta.features,
-        codecs={key: _codecs(meta, key) for key in meta.video_keys} if meta.episodes else {},
+        codecs={key: codecs for key, (codecs, _) in videos.items()},
         sizes=_sizes(root, found),
         missing=sorted(needed - set(found)),
+        damaged=[*_damaged_tables(needed & set(found)), *(fault for _, faults in videos.values() for fault in faults)],
         leftovers=[
             *sorted(path for path in found if _is_left_over(root, path, needed)),
             *leftovers_beside(root.resolve()),
         ],
     )
+
+
+def _damaged_tables(paths: Iterable[Path]) -> list[str]:
+    faults = []
+    for path in sorted(path for path in paths if path.suffix == ".parquet"):
+        try:
+            open_parquet(path).close()
+        except DatasetFault as error:
+            faults.append(str(error))
+    return faults
 
 
 def _needed(meta: DatasetMetadata) -> set[Path]:
@@ -103,11 +119,18 @@ def _spread(lengths: Sequence[int]) -> dict[str, float]:
     return {"min": min(lengths), "median": float(np.median(lengths)), "max": max(lengths)}
 
 
-def _codecs(meta: DatasetMetadata, key: str) -> list[str]:
+def _look_into_videos(meta: DatasetMetadata, key: str) -> tuple[list[str], list[str]]:
+    """How a camera's videos are encoded, and what is wrong with those that are there."""
     paths = list(dict.fromkeys(meta.video_file(episode, key) for episode in meta.episodes))
     step = -(-len(paths) // MOST_OPENED)
-    facts = [video_info(path) for path in paths[::step] if path.exists()]
-    return list(dict.fromkeys(f"{fact['video.codec']} {fact['video.pix_fmt']}" for fact in facts))
+    codecs, faults = [], []
+    for path in [path for path in paths[::step] if path.exists()]:
+        try:
+            fact = video_info(path)
+            codecs.append(f"{fact['video.codec']} {fact['video.pix_fmt']}")
+        except DatasetFault as error:
+            faults.append(str(error))
+    return list(dict.fromkeys(codecs)), faults
 
 
 def _sizes(root: Path, found: Sequence[Path]) -> dict[str, int]:

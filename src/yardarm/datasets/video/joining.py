@@ -130,7 +130,8 @@ def open_video(path: Path, open_file: OpenFile | None = None) -> Any:
     except FileNotFoundError:
         raise DatasetFault(f"{path} is missing; the dataset is incomplete") from None
     except (av.FFmpegError, OSError) as error:
-        raise DatasetFault(f"{path} is damaged or cut short: {one_line(error)}") from error
+        reason = error.strerror or one_line(error)
+        raise DatasetFault(f"{path} is damaged or cut short: {reason}") from error
     if not container.streams.video:
         container.close()
         raise DatasetFault(f"{path} has no video in it")
