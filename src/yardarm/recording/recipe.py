@@ -64,7 +64,7 @@ def make_recipe(options: DatasetOptions, envs: Sequence[BenchmarkConfig], trust_
         fps=tasks[0].fps,
         features={
             **{name: _feature(feature, options.video) for name, feature in inputs.items()},
-            "action": Feature("float32", (tasks[0].env.action.size,)),
+            "action": Feature("float32", (tasks[0].env.action.size,), _names(tasks[0].env.action.names)),
             **OUTCOMES,
         },
         robot_type="+".join(dict.fromkeys(task.benchmark for task in tasks)),
@@ -127,7 +127,11 @@ def _feature(offered: Input, video: bool) -> Feature:
     if offered.is_image:
         return Feature("video" if video else "image", offered.shape, names=["height", "width", "channel"])
     floating = np.issubdtype(np.dtype(offered.dtype), np.floating)
-    return Feature("float32" if floating else offered.dtype, offered.shape or (1,))
+    return Feature("float32" if floating else offered.dtype, offered.shape or (1,), _names(offered.names))
+
+
+def _names(names: Sequence[str]) -> list[str] | None:
+    return list(names) or None
 
 
 def _try_out(info: DatasetInfo, encoding: VideoEncoding) -> None:

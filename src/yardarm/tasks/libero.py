@@ -196,7 +196,7 @@ class LiberoConfig(BenchmarkConfig):
         return EnvSpec(
             simulator="yardarm.simulators.libero:LiberoSimulator",
             features=offered,
-            action=ActionSpec(size=7, low=-1.0, high=1.0),
+            action=ActionSpec(7, -1.0, 1.0, ("x", "y", "z", "rx", "ry", "rz", "gripper")),
             cameras=(*shown, *(camera for camera in CAMERAS if camera not in shown)),
             options={
                 "suite": suite,

@@ -105,13 +105,13 @@ class MetaworldConfig(BenchmarkConfig):
 
     def _env_spec(self) -> EnvSpec:
         image = {"observation.image": Feature((self.observation_height, self.observation_width, 3), "uint8")}
-        state = {"observation.state": Feature((4,), "float64")}
+        state = {"observation.state": Feature((4,), "float64", ("x", "y", "z", "gripper"))}
         offered = {"pixels": image, "pixels_agent_pos": {**image, **state}, "state": state}[self.obs_type]
         return EnvSpec(
             simulator="yardarm.simulators.metaworld:MetaworldSimulator",
             # All 39 raw values are always there: Meta-World's scripted experts read them.
             features={**offered, "observation.environment_state": Feature((39,), "float64")},
-            action=ActionSpec(size=4, low=-1.0, high=1.0),
+            action=ActionSpec(4, -1.0, 1.0, ("dx", "dy", "dz", "gripper")),
             cameras=(self.camera_name, *(camera for camera in CAMERAS if camera != self.camera_name)),
             options={
                 "camera_name": self.camera_name,

@@ -88,7 +88,7 @@ class PushtConfig(BenchmarkConfig):
 
     def _env_spec(self) -> EnvSpec:
         image = {"observation.image": Feature((self.observation_height, self.observation_width, 3), "uint8")}
-        agent = {"observation.state": Feature((2,), "float64")}
+        agent = {"observation.state": Feature((2,), "float64", ("x", "y"))}
         corners = {"observation.environment_state": Feature((16,), "float64")}
         # gym_pusht's "state": the agent's place, the block's place, and its angle.
         poses = {"observation.state": Feature((5,), "float64")}
@@ -100,7 +100,7 @@ class PushtConfig(BenchmarkConfig):
                 "environment_state_agent_pos": {**corners, **agent},
                 "state": poses,
             }[self.obs_type],
-            action=ActionSpec(size=2, low=0.0, high=512.0),
+            action=ActionSpec(2, 0.0, 512.0, ("x", "y")),
             cameras=("top",),
             options={
                 # It decides what "observation.state" is.

@@ -20,6 +20,8 @@ class Feature:
 
     shape: tuple[int, ...]
     dtype: str
+    names: tuple[str, ...] = ()
+    """What its numbers are called, where that is known; for those who look at them."""
 
     @property
     def is_image(self) -> bool:
@@ -34,6 +36,8 @@ class ActionSpec:
     size: int
     low: float | tuple[float, ...]
     high: float | tuple[float, ...]
+    names: tuple[str, ...] = ()
+    """What its numbers are called, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
