@@ -145,7 +145,7 @@ class DatasetWriter:
 
     def save_episode(self) -> Episode:
         """Make the current episode part of the dataset."""
-        draft, self._draft = self._draft or self.draft(), None
+        draft, self._draft = self.draft() if self._draft is None else self._draft, None
         return self.save(draft)
 
     def clear_episode_buffer(self) -> None:
@@ -272,15 +272,17 @@ class DatasetWriter:
     def _growing_data(self, last: Episode) -> _GrowingData:
         path = self.meta.data_file(last)
         slot, size = last.data, path.stat().st_size
+        next_file = _GrowingData(slot.next(self.meta.info.chunks_size))
+        schema = arrow_schema(self.meta.info.features)
         if size > GROWING_DATA:  # another's large file is not taken into memory, but left as it is
-            return _GrowingData(slot.next(self.meta.info.chunks_size))
-        table = read_table(path)
-        tables = []
-        for episode in self.meta.episodes:
-            if episode.data == slot:
-                rows = table.filter(pa.compute.equal(table["episode_index"], episode.index))
-                tables.append(rows.select(arrow_schema(self.meta.info.features).names))
-        return _GrowingData(slot, tuple(tables), size)
+            return next_file
+        try:
+            table = read_table(path).select(schema.names).cast(schema)
+        except (pa.ArrowException, ValueError):  # another's types
+            return next_file
+        own = [episode.index for episode in self.meta.episodes if episode.data == slot]
+        numbers = table["episode_index"]
+        return _GrowingData(slot, tuple(table.filter(pa.compute.equal(numbers, index)) for index in own), size)
 
     def _growing_video(self, key: str, slot: FileSlot) -> _GrowingVideo:
         """The last file, if its frames are those of its episodes, one after the other: others' may have more in it."""
