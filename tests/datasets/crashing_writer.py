@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from tests.datasets.made import FAST, FPS, WITH_VIDEO, write_episodes
 from yardarm.datasets import DatasetInfo, DatasetWriter
 
-EPISODES = 3
+EPISODES = 2
 
 
 def dying_at(step: int, steps: list[int], action: Callable[..., Any]) -> Callable[..., Any]:

@@ -383,8 +383,8 @@ def test_a_crash_between_any_two_steps_loses_the_unfinished_episode_only(tmp_pat
         **{"cwd": ROOT, "capture_output": True, "text": True, "timeout": 200, "check": True},
     ).stdout.splitlines()
     crashes = [json.loads(line) for line in lines]
-    assert len(crashes) > 25  # of every file, before and after it is put in place
-    assert {crash["saved"] for crash in crashes} == {1, 2}
+    assert len(crashes) > 15  # of every file, before and after it is put in place
+    assert {crash["saved"] for crash in crashes} == {1}
     for crash in crashes:
         root = Path(crash["root"])
         found = read_metadata(root).total_episodes
