@@ -12,12 +12,12 @@ import torch
 from yardarm.datasets.features import Feature
 from yardarm.datasets.frames import read_frames
 from yardarm.datasets.info import DatasetInfo
-from yardarm.datasets.items import ImageTransform, Item, ItemMaker, Span, as_columns
+from yardarm.datasets.items import ImageTransform, Item, ItemMaker, Span, as_columns, check_reading
 from yardarm.datasets.metadata import read_metadata
 from yardarm.datasets.pictures import PictureTable
 from yardarm.datasets.selection import select_episodes
 from yardarm.datasets.source import default_root, find_dataset
-from yardarm.datasets.video import VideoEncoding, VideoReaders, check_backend
+from yardarm.datasets.video import VideoEncoding, VideoReaders
 from yardarm.datasets.windows import Windows
 from yardarm.datasets.writer import DatasetWriter
 from yardarm.errors import UsageError
@@ -54,9 +54,7 @@ class LeRobotDataset(torch.utils.data.Dataset):
         `delta_timestamps` names features of which more than the current frame is wanted: seconds from it, like
         ``{"action": [0.0, 0.1]}``. Pictures are floats between 0 and 1, or bytes with `return_uint8`.
         """
-        if image_transforms is not None and not callable(image_transforms):
-            raise UsageError(f"image_transforms must be a function of a picture, got {image_transforms!r}")
-        check_backend(video_backend)  # before anything is downloaded
+        check_reading(image_transforms, video_backend)
         folder = find_dataset(repo_id, root, revision, episodes, download_videos)
         self.repo_id = repo_id or folder.name
         self.root = folder

@@ -11,11 +11,11 @@ import torch
 
 from yardarm.datasets.episodes import Episode
 from yardarm.datasets.metadata import DatasetMetadata
-from yardarm.datasets.video import VideoReaders
+from yardarm.datasets.video import VideoReaders, check_backend
 from yardarm.datasets.windows import Windows
-from yardarm.errors import DatasetFault
+from yardarm.errors import DatasetFault, UsageError
 
-__all__ = ["ImageTransform", "Item", "ItemMaker", "Span", "as_columns"]
+__all__ = ["ImageTransform", "Item", "ItemMaker", "Span", "as_columns", "check_reading"]
 
 Item = dict[str, Any]
 ImageTransform = Callable[[torch.Tensor], torch.Tensor]
@@ -93,6 +93,13 @@ class ItemMaker:
         if rows is None or (is_video and len(rows) == 1):
             tensor = tensor[0]
         return self.image_transforms(tensor) if self.image_transforms is not None else tensor
+
+
+def check_reading(image_transforms: object, video_backend: str | None) -> None:
+    """Refuse what items cannot be made with, before anything is downloaded."""
+    if image_transforms is not None and not callable(image_transforms):
+        raise UsageError(f"image_transforms must be a function of a picture, got {image_transforms!r}")
+    check_backend(video_backend)
 
 
 def as_columns(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -15,12 +15,12 @@ from yardarm.datasets.arrow import OpenFile
 from yardarm.datasets.dataset import TOLERANCE_S
 from yardarm.datasets.episodes import Episode
 from yardarm.datasets.frames import numbers_of, read_frames
-from yardarm.datasets.items import ImageTransform, Item, ItemMaker, Span, as_columns
+from yardarm.datasets.items import ImageTransform, Item, ItemMaker, Span, as_columns, check_reading
 from yardarm.datasets.metadata import read_metadata
 from yardarm.datasets.pictures import EncodedPictures
 from yardarm.datasets.selection import select_episodes
 from yardarm.datasets.source import find_metadata
-from yardarm.datasets.video import VideoReaders, check_backend
+from yardarm.datasets.video import VideoReaders
 from yardarm.datasets.windows import Windows
 from yardarm.errors import UsageError
 
@@ -79,7 +79,7 @@ class StreamingLeRobotDataset(IterableDataset):
             raise UsageError(f"buffer_size must be at least 1, got {buffer_size}")
         if not 0 <= shard[0] < shard[1]:
             raise UsageError(f"shard must be a number and how many there are, like (0, 4); got {shard}")
-        check_backend(video_backend)
+        check_reading(image_transforms, video_backend)
         folder, hub_revision = find_metadata(repo_id, root, revision)
         self.repo_id = repo_id or folder.name
         self.root = folder
