@@ -12,12 +12,14 @@ from typing import Any, ClassVar, Self
 import draccus
 
 from yardarm.errors import UsageError, nearest, one_line
+from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
 
 __all__ = ["FeatureType", "NormalizationMode", "PolicyConfig", "PolicyFeature", "one_of", "require"]
 
 logger = logging.getLogger(__name__)
 
 ACTION = "action"
+ACTION_PADDING = "action_is_pad"
 STATE = "observation.state"
 ENVIRONMENT_STATE = "observation.environment_state"
 
@@ -105,6 +107,29 @@ class PolicyConfig:
     def chunk_length(self) -> int:
         """How many actions one inference predicts that could be played."""
         raise NotImplementedError
+
+    @property
+    def observation_offsets(self) -> tuple[int, ...] | None:
+        """The steps of each observation that a training sample has, from the current one; None: that one alone."""
+        return None
+
+    @property
+    def action_offsets(self) -> tuple[int, ...]:
+        """The steps of the actions that a training sample has, from the current one."""
+        raise NotImplementedError
+
+    @property
+    def frames_left_out(self) -> int:
+        """How many frames at the end of each episode begin no training sample."""
+        return 0
+
+    def optimizer_preset(self) -> OptimizerOptions:
+        """The optimiser that the policy is best trained with."""
+        raise NotImplementedError
+
+    def scheduler_preset(self) -> SchedulerOptions:
+        """How its learning rate changes."""
+        return SchedulerOptions()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], overrides: Mapping[str, Any], source: str) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,8 @@ class LearnedPolicy(BatchedPolicy):
 
     config_class: ClassVar[type[PolicyConfig]]
     network_class: ClassVar[type[nn.Module]]
+    objective_class: ClassVar[Callable[[Any, Any], nn.Module]]
+    """What is trained: made of configuration and network, it maps a batch to its losses."""
     prefix: ClassVar[str]
     """What LeRobot puts before the names of the network's parameters."""
     resize_hint: ClassVar[str] = "let images be resized with --policy.resize_images=true"

@@ -147,7 +147,7 @@ class _Uninitialized(TorchFunctionMode):
     """Leaves new parameters as they are: weights that are replaced at once need no random values."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(function, "__module__", None) == "torch.nn.init":
+        if getattr(function, "__module__", None) == "torch.nn.init" or function in (Tensor.normal_, Tensor.uniform_):
             return args[0] if args else kwargs["tensor"]
         return function(*args, **(kwargs or {}))
 

@@ -122,6 +122,9 @@ def resnet_stages(name: str, norm: NormLayer, *, dilate_last: bool = False) -> d
         channels = width * depth.block.expansion
         layer += [depth.block(channels, width, norm, 1, 2 if dilated else 1) for _ in range(blocks - 1)]
         stages[f"layer{number}"] = nn.Sequential(*layer)
+    for part in nn.ModuleDict(stages).modules():
+        if isinstance(part, nn.Conv2d):
+            nn.init.kaiming_normal_(part.weight, mode="fan_out", nonlinearity="relu")
     return stages
 
 

@@ -3,10 +3,11 @@
 from yardarm.results.eval_info import eval_info
 from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder
 from yardarm.results.journal import Journal, read_journal
-from yardarm.results.manifest import Manifest
+from yardarm.results.manifest import Manifest, now, provenance
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
 from yardarm.results.stored import StoredResult, is_going_on, planned_records, read_result
 from yardarm.results.summary import BUDGET_SPENT, Counts, Rate, RunResult, TaskResult, counted, summarise
+from yardarm.results.training import Curve, TrainingFolder, read_curve
 from yardarm.results.uncertainty import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.results.video import VideoWriter
 
@@ -15,6 +16,7 @@ __all__ = [
     "OVER_TASKS",
     "PER_TASK",
     "Counts",
+    "Curve",
     "EpisodeKey",
     "EpisodeRecord",
     "EpisodeTiming",
@@ -27,12 +29,16 @@ __all__ = [
     "RunResult",
     "StoredResult",
     "TaskResult",
+    "TrainingFolder",
     "Uncertainty",
     "VideoWriter",
     "counted",
     "eval_info",
     "is_going_on",
+    "now",
     "planned_records",
+    "provenance",
+    "read_curve",
     "read_journal",
     "read_result",
     "summarise",

@@ -16,7 +16,7 @@ from yardarm.files import write_json
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores, versions
 from yardarm.results.files import RunFolder
 
-__all__ = ["Manifest"]
+__all__ = ["Manifest", "now", "provenance"]
 
 FORMAT = 1
 WRITE_EVERY_S = 10.0
@@ -43,7 +43,7 @@ class Manifest:
     def __init__(self, folder: RunFolder, plan: Mapping[str, Any]) -> None:
         self.folder = folder
         self._content: dict[str, Any] = (
-            folder.read_manifest() if folder.manifest.exists() else {"started": _now(), "sessions": []}
+            folder.read_manifest() if folder.manifest.exists() else {"started": now(), "sessions": []}
         )
         self._content.update(plan, format=FORMAT)
         self._earlier_s = self._content.get("wall_s", 0.0)
@@ -68,7 +68,7 @@ class Manifest:
         """Note what this session is made with."""
         if "status" in self._content:
             self._content["sessions"].append({name: self._content.get(name) for name in SESSION})
-        self._content.update(setting, **_provenance(), session_started=_now())
+        self._content.update(setting, **provenance(), session_started=now())
         self._write("running")
 
     def note_stopping(self, state: Mapping[str, Any]) -> None:
@@ -95,12 +95,12 @@ class Manifest:
             self._write("interrupted")
 
     def _write(self, status: str) -> None:
-        self._content.update(status=status, updated=_now(), wall_s=self.wall_s)
+        self._content.update(status=status, updated=now(), wall_s=self.wall_s)
         self._written = time.monotonic()
         write_json(self.folder.manifest, self._content)
 
 
-def _provenance() -> dict[str, Any]:
+def provenance() -> dict[str, Any]:
     """Everything about this machine and this process that a reader of the results may ask for."""
     return {
         "versions": versions(),
@@ -142,5 +142,6 @@ def _git(*words: str) -> str:
     return subprocess.run(["git", *words], capture_output=True, text=True, timeout=5, check=True).stdout.strip()
 
 
-def _now() -> str:
+def now() -> str:
+    """The time, as manifests have it."""
     return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")

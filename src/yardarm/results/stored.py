@@ -15,6 +15,7 @@ from yardarm.results.files import RunFolder
 from yardarm.results.journal import read_journal
 from yardarm.results.record import EpisodeRecord
 from yardarm.results.summary import RunResult, counted, summarise
+from yardarm.results.training import TrainingFolder
 from yardarm.results.uncertainty import Uncertainty
 from yardarm.tasks import ActionSpec, EnvSpec, TaskSpec
 
@@ -136,7 +137,7 @@ def _played_by_opponent(folder: RunFolder) -> int:
     return len(planned_records(opponent.read_manifest(), read_journal(opponent.journal)))
 
 
-def is_going_on(folder: RunFolder) -> bool:
+def is_going_on(folder: RunFolder | TrainingFolder) -> bool:
     """Whether a process holds the journal; on another machine, where that cannot be seen, whether it writes to it."""
     try:
         own = folder.journal.stat()

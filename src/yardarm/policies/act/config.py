@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from yardarm.policies.config import NormalizationMode, PolicyConfig, one_of, require
+from yardarm.policies.optimization import OptimizerOptions
 from yardarm.policies.resnet import RESNETS
 
 __all__ = ["ActConfig"]
@@ -55,6 +56,15 @@ class ActConfig(PolicyConfig):
     def chunk_length(self) -> int:
         """All of a chunk can be played."""
         return self.chunk_size
+
+    @property
+    def action_offsets(self) -> tuple[int, ...]:
+        """The chunk begins now."""
+        return tuple(range(self.chunk_size))
+
+    def optimizer_preset(self) -> OptimizerOptions:
+        """AdamW; the backbone has a learning rate of its own."""
+        return OptimizerOptions("adamw", lr=self.optimizer_lr, weight_decay=self.optimizer_weight_decay)
 
     def check(self) -> None:
         """Refuse what cannot work, naming it."""

@@ -67,6 +67,10 @@ class ActNetwork(nn.Module):
         self.decoder = Decoder(config)
         self.decoder_pos_embed = nn.Embedding(config.chunk_size, size)
         self.action_head = nn.Linear(size, config.action_size)
+        for part in (self.encoder, self.decoder):
+            for parameter in part.parameters():
+                if parameter.ndim > 1:
+                    nn.init.xavier_uniform_(parameter)
 
     def forward(self, inputs: Mapping[str, Tensor], latent: Tensor | None = None) -> Tensor:
         """Predict chunks (batch, chunk, action) from inputs of shape (batch, …)."""

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from yardarm.policies.act.config import ActConfig
 from yardarm.policies.act.network import ActNetwork
+from yardarm.policies.act.objective import ActObjective
 from yardarm.policies.learned import LearnedPolicy
 from yardarm.policies.processing import Batch
 from yardarm.policies.protocol import ActionChunk
@@ -23,6 +24,7 @@ class ActPolicy(LearnedPolicy):
 
     config_class: ClassVar[type[ActConfig]] = ActConfig
     network_class: ClassVar[type[ActNetwork]] = ActNetwork
+    objective_class: ClassVar[type[ActObjective]] = ActObjective
     prefix: ClassVar[str] = "model."
 
     def start(self, episode: EpisodeSpec) -> Ensemble | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from yardarm.policies.config import NormalizationMode, PolicyConfig, one_of, require
+from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
 from yardarm.policies.resnet import RESNETS
 
 __all__ = ["DiffusionConfig"]
@@ -82,6 +83,35 @@ class DiffusionConfig(PolicyConfig):
     def chunk_length(self) -> int:
         """The horizon begins at the oldest observation; what lies before the newest is past."""
         return self.horizon - self.n_obs_steps + 1
+
+    @property
+    def observation_offsets(self) -> tuple[int, ...]:
+        """The last steps, the current one among them."""
+        return tuple(range(1 - self.n_obs_steps, 1))
+
+    @property
+    def action_offsets(self) -> tuple[int, ...]:
+        """The horizon begins with the oldest observation."""
+        return tuple(range(1 - self.n_obs_steps, 1 - self.n_obs_steps + self.horizon))
+
+    @property
+    def frames_left_out(self) -> int:
+        """The last frames would be mostly padding."""
+        return self.drop_n_last_frames
+
+    def optimizer_preset(self) -> OptimizerOptions:
+        """Adam."""
+        return OptimizerOptions(
+            "adam",
+            lr=self.optimizer_lr,
+            weight_decay=self.optimizer_weight_decay,
+            betas=self.optimizer_betas,
+            eps=self.optimizer_eps,
+        )
+
+    def scheduler_preset(self) -> SchedulerOptions:
+        """A warm-up, then a cosine."""
+        return SchedulerOptions(self.scheduler_name, self.scheduler_warmup_steps)
 
     @property
     def seen_size(self) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from torch import Tensor
 from yardarm.policies.batching import Observations
 from yardarm.policies.diffusion.config import DiffusionConfig
 from yardarm.policies.diffusion.network import DiffusionNetwork
+from yardarm.policies.diffusion.objective import DiffusionObjective
 from yardarm.policies.learned import LearnedPolicy
 from yardarm.policies.processing import Batch
 from yardarm.policies.protocol import ActionChunk, Look, Request
@@ -33,6 +34,7 @@ class DiffusionPolicy(LearnedPolicy):
 
     config_class: ClassVar[type[DiffusionConfig]] = DiffusionConfig
     network_class: ClassVar[type[DiffusionNetwork]] = DiffusionNetwork
+    objective_class: ClassVar[type[DiffusionObjective]] = DiffusionObjective
     prefix: ClassVar[str] = "diffusion."
 
     def __init__(self, config: DiffusionConfig, *parts: Any) -> None:

@@ -1,0 +1,50 @@
+"""What Diffusion Policy learns: to tell noise from demonstrated chunks, at every strength of noise."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from yardarm.policies.config import ACTION, ACTION_PADDING
+from yardarm.policies.diffusion.config import DiffusionConfig
+from yardarm.policies.diffusion.network import DiffusionNetwork
+from yardarm.policies.diffusion.sampler import kept_signal
+from yardarm.policies.processing import Batch
+
+__all__ = ["DiffusionObjective"]
+
+
+class DiffusionObjective(nn.Module):
+    """The loss of a batch of normalised values: inputs (batch, step, …), actions (batch, horizon, action)."""
+
+    kept: Tensor
+
+    def __init__(self, config: DiffusionConfig, network: DiffusionNetwork) -> None:
+        super().__init__()
+        self.config = config
+        self.network = network
+        self.register_buffer("kept", kept_signal(config), persistent=False)
+
+    def forward(self, batch: Batch) -> Batch:
+        """The loss at a random strength of noise for each row."""
+        actions = batch[ACTION]
+        noise = torch.randn_like(actions)
+        steps = torch.randint(self.config.num_train_timesteps, actions.shape[:1], device=actions.device)
+        return {"loss": self.at(batch, noise, steps)}
+
+    def at(self, batch: Batch, noise: Tensor, steps: Tensor) -> Tensor:
+        """The loss with this noise at these diffusion steps."""
+        actions = batch[ACTION]
+        kept = self.kept[steps][:, None, None]
+        noisy = kept.sqrt() * actions + (1 - kept).sqrt() * noise
+        answer = self.network.unet(noisy, steps, self.network.encode(self._with_time(batch)))
+        target = noise if self.config.prediction_type == "epsilon" else actions
+        errors = (answer - target) ** 2
+        if self.config.do_mask_loss_for_padding:
+            errors = errors * ~batch[ACTION_PADDING][..., None]
+        return errors.mean()
+
+    def _with_time(self, batch: Batch) -> Batch:
+        """Give images of a single observation step the axis that a window of one frame lacks."""
+        one = {name: batch[name][:, None] for name in self.config.images if batch[name].ndim == 4}
+        return {**batch, **one}
