@@ -41,6 +41,10 @@ DOORS = {
         *("datasets", "evaluation", "policies", "results", "tasks"),
     },
     "viewer": {"comparison", "datasets", "envs", "errors", "evaluation", "machine", "pages", "results", "stats"},
+    "training": {
+        *("files", "datasets", "errors", "evaluation", "machine"),
+        *("policies", "results", "tasks", "tracking"),
+    },
     "report": {"files", "comparison", "errors", "results", "stats"},
     "api": {
         *("comparison", "stats", "errors", "envs", "evaluation"),
@@ -49,13 +53,15 @@ DOORS = {
     "serving": {"errors", "machine", "policies", "tasks"},
     "cli": {
         *("comparison", "datasets", "errors", "machine", "envs", "evaluation"),
-        *("pages", "policies", "recording", "report", "results", "serving", "stats", "tasks", "tracking", "viewer"),
+        *("pages", "policies", "recording", "report", "results", "serving", "stats", "tasks", "tracking", "training"),
+        "viewer",
     },
 }
 # Doors of their own: what lies behind them is for few, and takes time to import.
 PUBLIC_MODULES = {
     *("yardarm.datasets.browsing", "yardarm.datasets.editing", "yardarm.datasets.rerun_export"),
     "yardarm.pages.dataset_data",
+    "yardarm.policies.learning",
     *("yardarm.envs.messages", "yardarm.envs.vector"),
 }
 
@@ -114,6 +120,11 @@ def test_statistics_need_numpy_and_scipy_only() -> None:
 def test_a_worker_needs_numpy_only() -> None:
     loaded = modules_after("import yardarm.envs.launcher, yardarm.policies.scripted")
     assert not loaded & {"torch", "draccus", "rich", "scipy", "yaml", "av", "packaging", "mujoco", "metaworld"}
+
+
+def test_adapters_are_imported_where_there_is_one_only() -> None:
+    loaded = modules_after("import yardarm.policies, yardarm.policies.pretrained, yardarm.policies.adapters")
+    assert not loaded & {"peft", "transformers", "accelerate"}
 
 
 def test_the_main_process_imports_no_simulator(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ PACKAGES = (
     "gymnasium",
     "gymnasium-robotics",
     "torch",
+    "accelerate",
+    "peft",
     "safetensors",
     "huggingface_hub",
     "av",

@@ -121,3 +121,21 @@ def test_a_place_of_another_batch_size_is_refused(plain: LeRobotDataset) -> None
         DatasetLoader(plain, 5).load_state_dict(DatasetLoader(plain, 4).state_dict())
     with pytest.raises(UsageError, match="saved with seed=0, which is 5 now"):
         DatasetLoader(plain, 4, seed=5).load_state_dict(DatasetLoader(plain, 4).state_dict())
+
+
+def test_many_frames_of_numbers_at_once_are_the_same_as_one_by_one(tmp_path: Path) -> None:
+    from torch.utils.data import default_collate
+
+    windows = {"action": [-0.2, 0.0, 0.3], "observation.state": [0.0]}
+    root = make_dataset(tmp_path / "data", (5, 3, 7), PLAIN)
+    dataset = LeRobotDataset(root=root, delta_timestamps=windows, episodes=[0, 2])
+    rows = [11, 0, 4, 5, 3, 3]
+    together, apart = dataset.__getitems__(rows), default_collate([dataset[row] for row in rows])
+    assert isinstance(together, dict)
+    assert together.keys() == apart.keys()
+    for name, value in together.items():
+        if name == "task":
+            assert value == apart[name]
+        else:
+            assert value.dtype == apart[name].dtype
+            assert torch.equal(value, apart[name]), name

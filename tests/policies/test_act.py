@@ -59,7 +59,6 @@ def test_the_training_path_has_a_gradient_everywhere() -> None:
         ({"replace_final_stride_with_dilation": True}, "works with resnet50 only, not with resnet18"),
         ({"n_heads": 5}, "dim_model=32 must be a multiple of n_heads=5"),
         ({"dim_model": 34, "n_heads": 2}, "dim_model=34 must be a multiple of 4"),
-        ({"use_peft": True}, "use_peft=true: adapters cannot be loaded yet"),
         ({"input_features": {}}, "input_features must hold an image or 'observation.environment_state'"),
     ],
 )

@@ -157,6 +157,11 @@ def test_unknown_fields_are_ignored_with_a_debug_line(checkpoint: Path, caplog: 
     assert "unknown field 'from_the_future' is ignored" in caplog.text
 
 
+def test_flags_that_lerobot_writes_as_numbers_are_read(original: Path, checkpoint: Path) -> None:
+    edit_json(checkpoint / "config.json", lambda data: data.update(replace_final_stride_with_dilation=0))
+    assert load_policy(checkpoint).id == load_policy(original).id
+
+
 def test_parameters_of_a_compiled_module_are_recognised(tmp_path: Path) -> None:
     policy = small_diffusion(image=None)
     policy.save_pretrained(tmp_path)

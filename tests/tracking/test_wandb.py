@@ -22,7 +22,7 @@ from tests.helpers import path_with, yardarm, yardarm_here
 from tests.tracking.offline_run import OfflineRun
 from yardarm.errors import SetupError, UsageError
 from yardarm.results import RunFolder, RunResult, read_result
-from yardarm.tracking import Tracker, WandbOptions, open_tracker, weights_and_biases
+from yardarm.tracking import Tracker, WandbOptions, connection, open_tracker
 from yardarm.tracking.content import MOST_EPISODES, episode_rows
 from yardarm.tracking.package import can_be_reached, is_logged_in
 
@@ -227,7 +227,7 @@ def test_without_a_network_a_run_is_tracked_offline(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
-    monkeypatch.setattr(weights_and_biases, "can_be_reached", lambda _: False)
+    monkeypatch.setattr(connection, "can_be_reached", lambda _: False)
     toy_run(wandb=WandbOptions(enable=True, mode="online"))
     assert len(sessions_of(Path("run"))) == 1
     assert "cannot be reached; tracking offline" in caplog.text

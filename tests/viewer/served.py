@@ -60,3 +60,11 @@ def ask(address: str, path: str, headers: dict[str, str] | None = None, **values
         with contextlib.suppress(ValueError):
             return error.code, json.loads(text)
         return error.code, text
+
+
+def events(address: str, path: str, **values: object) -> Iterator[dict[str, Any]]:
+    """What a page that listens hears."""
+    with urllib.request.urlopen(f"{address}{path}?{urlencode(values)}", timeout=30) as stream:
+        for line in stream:
+            if line.startswith(b"data: "):
+                yield json.loads(line[6:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import urllib.request
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ import pytest
 
 from tests.helpers import wait_until, yardarm_here
 from tests.pages.runs import SLOWLY, toy_run
-from tests.viewer.served import ask, viewing
+from tests.viewer.served import ask, events, viewing
 
 EPISODE = {"run": "mover", "task": "toy/left", "index": 0}
 
@@ -30,13 +29,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(folder: Path) -> Iterator[str]:
     with viewing(folder) as address:
         yield address
-
-
-def events(address: str, path: str, **values: object) -> Iterator[dict[str, object]]:
-    with urllib.request.urlopen(f"{address}{path}?{urlencode(values)}", timeout=30) as stream:
-        for line in stream:
-            if line.startswith(b"data: "):
-                yield json.loads(line[6:])
 
 
 def test_it_listens_on_this_machine_only(address: str) -> None:
@@ -126,13 +118,13 @@ def test_changes_are_told_as_they_happen(folder: Path, tmp_path: Path) -> None:
         stream = events(address, "/api/events")
         first = next(stream)
         assert first["all"]
-        assert [line["name"] for line in first["changed"]] == ["mover"]  # type: ignore[attr-defined]
+        assert [line["name"] for line in first["runs"]["changed"]] == ["mover"]
         shutil.copytree(folder / "slowly", tmp_path / "new")
         told = next(stream)
-        assert [line["name"] for line in told["changed"]] == ["new"]  # type: ignore[attr-defined]
+        assert [line["name"] for line in told["runs"]["changed"]] == ["new"]
         shutil.rmtree(tmp_path / "mover")
-        gone: list[object] = []
-        wait_until(lambda: gone.extend(next(stream)["gone"]) or "mover" in gone)  # type: ignore[func-returns-value, arg-type]
+        gone: list[str] = []
+        wait_until(lambda: gone.extend(next(stream)["runs"]["gone"]) or "mover" in gone)  # type: ignore[func-returns-value]
 
 
 def test_a_comparison_needs_two(address: str) -> None:

@@ -17,13 +17,22 @@ CLOSE_WITHIN_S = 10.0
 class LiveView:
     """Opens the page of a run as soon as it has a folder, and closes it in the end."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], page: str = "/run?run=.") -> None:
         self._say = say
+        self._page = page
         self._process: subprocess.Popen[str] | None = None
 
     def open(self, run: Path) -> None:
         """Start the viewer; the address is said when it answers, and the evaluation does not wait for that."""
-        command = [sys.executable, "-m", "yardarm", "view", str(run), "--page=/run?run=.", "--until_stdin_closes=true"]
+        command = [
+            sys.executable,
+            "-m",
+            "yardarm",
+            "view",
+            str(run),
+            f"--page={self._page}",
+            "--until_stdin_closes=true",
+        ]
         # Its standard input closes when this process ends, however it does. Ctrl-C is for the evaluation alone.
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True

@@ -26,6 +26,7 @@ COMMANDS = {
     "dataset": "look into LeRobot datasets, and edit them: delete, split, merge, …",
     "serve": "serve a policy to the clients of others",
     "record": "write demonstrations as a dataset",
+    "train": "make a policy from demonstrations",
     "replay": "render the video of a finished episode",
     "info": "show versions, cores, renderer, and what is missing",
 }

@@ -12,7 +12,7 @@ from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import rollouts_file
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.selection import select_episodes
-from yardarm.datasets.source import default_root
+from yardarm.datasets.source import default_root, find_metadata
 from yardarm.datasets.transforms import ImageTransformConfig, ImageTransformsConfig
 from yardarm.datasets.video import VideoEncoding
 from yardarm.datasets.writer import DatasetWriter
@@ -42,6 +42,7 @@ __all__ = [
     "VideoEncoding",
     "VideoPlace",
     "default_root",
+    "find_metadata",
     "read_metadata",
     "rollouts_file",
     "select_episodes",

@@ -143,6 +143,19 @@ class LeRobotDataset(torch.utils.data.Dataset):
         span = Span(self._chosen[place], int(self._bounds[place]), int(self._bounds[place + 1]))
         return self._maker.make(self._columns, row, span)
 
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether items have nothing but numbers in them."""
+        return self._maker.is_of_numbers
+
+    def __getitems__(self, rows: Sequence[int]) -> Item | list[Item]:
+        """Many frames: one batch, if they are of numbers only, or else a list."""
+        if not self.is_of_numbers:
+            return [self[row] for row in rows]
+        chosen = np.asarray(rows)
+        places = np.searchsorted(self._bounds, chosen, side="right") - 1
+        return self._maker.make_many(self._columns, chosen, self._bounds[places], self._bounds[places + 1])
+
     def _load(self) -> None:
         self._chosen = [self.meta.episodes[number] for number in self.episodes]
         self._bounds = np.concatenate([[0], np.cumsum([episode.length for episode in self._chosen])])

@@ -61,6 +61,27 @@ class ItemMaker:
                 item[name] = columns[name][row] if rows is None else [columns[name][at] for at in rows]
         return {**item, **padding, "task": self._task(columns, row, span)}
 
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether an item has nothing but numbers in it, besides its task."""
+        return all(feature.is_numeric for feature in self.meta.readable.values())
+
+    def make_many(self, columns: Mapping[str, Any], rows: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> Item:
+        """The items of many rows as one batch, where they are of numbers: much quicker than one by one.
+
+        `starts` and `stops` are the ends of each row's episode.
+        """
+        batch: Item = {}
+        padding: Item = {}
+        for name in self.meta.readable:
+            wanted = rows
+            if name in self.windows.steps:
+                wanted, beyond = self.windows.around(name, rows[:, None], starts[:, None], stops[:, None])
+                padding[f"{name}_is_pad"] = torch.from_numpy(beyond)
+            batch[name] = columns[name][torch.from_numpy(wanted)]
+        numbers = batch["task_index"].tolist()
+        return {**batch, **padding, "task": [self.meta.tasks[number] for number in numbers]}
+
     def _task(self, columns: Mapping[str, Any], row: int, span: Span) -> str:
         number = int(columns["task_index"][row])
         if not 0 <= number < len(self.meta.tasks):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, default_collate
 
 from yardarm.datasets.items import Item
 from yardarm.errors import UsageError, nearest
@@ -62,9 +62,13 @@ class DatasetLoader:
         num_workers: int = 0,
         drop_last: bool = False,
         drop_n_last_frames: int = 0,
+        shard: tuple[int, int] = (0, 1),
         **options: Any,
     ) -> None:
-        """Further options are those of `DataLoader`, like `pin_memory` and `prefetch_factor`."""
+        """Further options are those of `DataLoader`, like `pin_memory` and `prefetch_factor`.
+
+        `shard` is this process's number among several, like (0, 4): each has `batch_size` samples of every batch.
+        """
         if shuffle not in SHUFFLES:
             near = nearest(str(shuffle), SHUFFLES)
             raise UsageError(f"unknown shuffle '{shuffle}'{near} one of {', '.join(SHUFFLES)}")
@@ -75,7 +79,10 @@ class DatasetLoader:
             if value < least:
                 raise UsageError(f"{name} must be at least {least}, got {value}")
         self.dataset = dataset
-        self._batches = _Batches(dataset.episode_bounds, shuffle, seed, batch_size, drop_last, drop_n_last_frames)
+        if not 0 <= shard[0] < shard[1]:
+            raise UsageError(f"shard must be a number and how many there are, like (0, 4); got {shard}")
+        whole = batch_size * shard[1]
+        self._batches = _Batches(dataset.episode_bounds, shuffle, seed, whole, drop_last, drop_n_last_frames, shard)
         if not len(self):
             raise UsageError(
                 f"no batch can be made of {len(dataset)} frames (batch_size={batch_size}, "
@@ -84,6 +91,7 @@ class DatasetLoader:
         self._loader: DataLoader[Item] = DataLoader(
             _SeededItems(dataset),
             batch_sampler=self._batches,
+            collate_fn=_collated,
             num_workers=num_workers,
             generator=torch.Generator().manual_seed(seed),  # the training's own is not drawn from
             **{"persistent_workers": num_workers > 0, **options},
@@ -134,6 +142,7 @@ class _Batches:
     batch_size: int
     drop_last: bool
     drop_n_last_frames: int
+    shard: tuple[int, int]
     epoch: int = 0
     batch: int = 0
 
@@ -146,8 +155,9 @@ class _Batches:
         rows = frame_order(self.bounds, self.shuffle, self.seed, epoch, self.drop_n_last_frames)
         for batch in range(first, len(self)):
             start = batch * self.batch_size
-            own = rows[start : start + self.batch_size].tolist()
-            yield [(row, _item_seed(self.seed, epoch, start + place)) for place, row in enumerate(own)]
+            whole = rows[start : start + self.batch_size].tolist()
+            draws = [(row, _item_seed(self.seed, epoch, start + place)) for place, row in enumerate(whole)]
+            yield draws[self.shard[0] :: self.shard[1]]
 
     def identity(self) -> dict[str, Any]:
         """What the order follows from."""
@@ -165,6 +175,11 @@ def _item_seed(seed: int, epoch: int, place: int) -> int:
     return int.from_bytes(hashlib.blake2b(f"{seed} {epoch} {place}".encode(), digest_size=7).digest())
 
 
+def _collated(items: Any) -> Any:
+    """One batch of many items; those of numbers are one already."""
+    return items if isinstance(items, dict) else default_collate(items)
+
+
 class _SeededItems(torch.utils.data.Dataset):
     """A dataset whose items are drawn with a seed, so that image transforms are the same in any process."""
 
@@ -179,3 +194,9 @@ class _SeededItems(torch.utils.data.Dataset):
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)  # and not a GPU's, which belongs to the training
             return self._dataset[row]
+
+    def __getitems__(self, draws: Sequence[tuple[int, int]]) -> Item | list[Item]:
+        """What has no pictures is not transformed, so that there is nothing to draw."""
+        if getattr(self._dataset, "is_of_numbers", False):
+            return self._dataset.__getitems__([row for row, _ in draws])  # type: ignore[attr-defined]
+        return [self[draw] for draw in draws]

@@ -11,6 +11,8 @@ from yardarm.errors import UsageError, nearest
 
 __all__ = ["Windows"]
 
+Index = int | np.ndarray
+
 
 @dataclass(frozen=True, slots=True)
 class Windows:
@@ -44,7 +46,10 @@ class Windows:
             steps[name] = exact.round().astype(np.int64)
         return cls(steps)
 
-    def around(self, name: str, row: int, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """The rows that a window shows, and which of them only stand in for frames beyond the episode's ends."""
+    def around(self, name: str, row: Index, start: Index, stop: Index) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that a window shows, and which of them only stand in for frames beyond the episode's ends.
+
+        Of many rows at once, if they are columns.
+        """
         rows = row + self.steps[name]
         return rows.clip(start, stop - 1), (rows < start) | (rows >= stop)

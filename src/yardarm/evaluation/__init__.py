@@ -8,6 +8,7 @@ from yardarm.evaluation.config_file import (
     config_to_data,
     decode,
     env_from_data,
+    plain_value,
     policy_from_data,
     read_config_file,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "film_of",
     "first_pictures",
     "open_process_pool",
+    "plain_value",
     "policy_from_data",
     "read_config_file",
     "replay_all",

@@ -26,6 +26,7 @@ __all__ = [
     "config_to_data",
     "decode",
     "env_from_data",
+    "plain_value",
     "policy_from_data",
     "read_config_file",
 ]
@@ -127,7 +128,7 @@ def env_from_data(data: Any, command: str = EVAL) -> BenchmarkConfig:
 
 def policy_from_data(data: Mapping[str, Any]) -> PolicySpec:
     """A policy from what stands below ``policy``."""
-    options = {str(name): _plain(value) for name, value in data.items() if name != "type"}
+    options = {str(name): plain_value(value) for name, value in data.items() if name != "type"}
     options |= {name: str(data[name]) for name in ("url", *SECRETS) if name in data}  # 00123 is no number there
     kind = str(data.get("type") or ("remote" if "url" in data else ""))
     if data.get("path") is not None and "url" in data:
@@ -230,10 +231,11 @@ def _fitting(hint: Any, value: Any) -> Any:
     kinds = typing.get_args(hint) if is_union else (hint,)
     if isinstance(value, FlagText) and (str in kinds or Path in kinds):
         return None if value == "null" and type(None) in kinds else str(value)
-    return _plain(value)
+    return plain_value(value)
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """What a flag's text says; anything else as it is."""
     return value.value() if isinstance(value, FlagText) else value
 
 

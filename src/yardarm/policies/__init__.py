@@ -4,6 +4,8 @@ from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.chunks import PlayableChunk, playable
 from yardarm.policies.functions import as_policy
 from yardarm.policies.loading import CHECKPOINT_TYPES, POLICIES, LoadedPolicy, PolicySpec, make_policy, open_policy
+from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
+from yardarm.policies.peft_options import PeftOptions
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Request
 
 __all__ = [
@@ -16,11 +18,14 @@ __all__ = [
     "Look",
     "ObservationSpec",
     "Observations",
+    "OptimizerOptions",
     "Outcome",
+    "PeftOptions",
     "PlayableChunk",
     "Policy",
     "PolicySpec",
     "Request",
+    "SchedulerOptions",
     "as_policy",
     "make_policy",
     "open_policy",

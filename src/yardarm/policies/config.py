@@ -131,6 +131,10 @@ class PolicyConfig:
         """How its learning rate changes."""
         return SchedulerOptions()
 
+    def learning_rates(self) -> dict[str, float]:
+        """Learning rates of parts, by the beginnings of their parameters' names."""
+        return {}
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any], overrides: Mapping[str, Any], source: str) -> Self:
         """Read a checkpoint's configuration. Overrides must be known fields; what else the file says is ignored."""
@@ -143,6 +147,9 @@ class PolicyConfig:
         for name in set(data) - known - {"type"}:
             logger.debug("%s: unknown field '%s' is ignored", source, name)
         fields = {name: value for name, value in {**data, **overrides}.items() if name in known}
+        # LeRobot writes a flag as 0 or 1 where it declares it as a number.
+        flags = {known.name for known in dataclasses.fields(cls) if known.type == "bool"} & fields.keys()
+        fields |= {name: bool(fields[name]) for name in flags if fields[name] in (0, 1)}
         try:
             config = draccus.decode(cls, fields)
         except draccus.utils.DecodingError as error:
@@ -175,7 +182,6 @@ class PolicyConfig:
                 require(len(feature.shape) == 1, f"'{name}' must be a flat vector, not of shape {feature.shape}")
             else:
                 logger.debug("input '%s' is not read by policies of type '%s'", name, self.type)
-        require(not self.use_peft, "use_peft=true: adapters cannot be loaded yet; merge them into the weights first")
 
 
 def one_of(name: str, value: str, known: Iterable[str]) -> None:

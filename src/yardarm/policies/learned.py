@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -20,10 +20,23 @@ from yardarm.errors import UsageError, nearest, one_line
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.checkpoint import push_checkpoint, save_checkpoint
 from yardarm.policies.config import ACTION, PolicyConfig
-from yardarm.policies.processing import Batch, Pipeline, Rename, Step, ToDevice
-from yardarm.policies.protocol import ObservationSpec
+from yardarm.policies.processing import (
+    TASK_VECTOR,
+    Batch,
+    Pipeline,
+    Rename,
+    Step,
+    TaskVector,
+    ToDevice,
+    unconditioned_features,
+)
+from yardarm.policies.protocol import ObservationSpec, Request
 from yardarm.policies.tensors import add_to_digest, as_tensor
 from yardarm.policies.tuning import choose_batching, made_up
+from yardarm.tasks import EpisodeSpec, TaskSpec
+
+if TYPE_CHECKING:
+    from yardarm.policies.adapters import Adapter
 
 __all__ = ["LearnedPolicy", "Placement", "choose_device", "choose_dtype"]
 
@@ -65,10 +78,12 @@ class LearnedPolicy(BatchedPolicy):
 
     config_class: ClassVar[type[PolicyConfig]]
     network_class: ClassVar[type[nn.Module]]
-    objective_class: ClassVar[Callable[[Any, Any], nn.Module]]
+    objective_class: ClassVar[type[Any]]
     """What is trained: made of configuration and network, it maps a batch to its losses."""
     prefix: ClassVar[str]
     """What LeRobot puts before the names of the network's parameters."""
+    adapted: ClassVar[tuple[str, ...]] = ()
+    """Ends of the names of layers that get an adapter, unless others are asked for."""
     resize_hint: ClassVar[str] = "let images be resized with --policy.resize_images=true"
 
     def __init__(
@@ -87,16 +102,20 @@ class LearnedPolicy(BatchedPolicy):
         self.postprocessor = postprocessor.ending_on("cpu").to(self.placement.device)
         self.device_type = self.placement.device.type
         self.source = Source()
+        self.adapter: Adapter | None = None
         renamed = self.preprocessor.step(Rename) or Rename()
-        renamed.check(config.read_features)
+        self.told = self.preprocessor.step(TaskVector)
+        # A part of what the network reads may be the task's vector, which no environment offers.
+        self.seen = unconditioned_features(config.read_features, self.told.size) if self.told else config.read_features
+        renamed.check(self.seen)
         self.cameras = tuple(renamed.before(name) for name in config.images)
         self.wants = self._observation_spec(renamed)
         self.action_size = config.action_size
 
     def _observation_spec(self, renamed: Rename) -> ObservationSpec:
         """What the environment must offer, by its own names and with channels last, as it gives them."""
-        own_names = {renamed.before(name): name for name in self.config.read_features}
-        shapes = {name: self.config.read_features[own].shape for name, own in own_names.items()}
+        own_names = {renamed.before(name): name for name in self.seen}
+        shapes = {name: self.seen[own].shape for name, own in own_names.items()}
         shapes |= {name: (*shapes[name][1:], shapes[name][0]) for name in self.cameras}
         return ObservationSpec(
             inputs=tuple(shapes),
@@ -105,6 +124,24 @@ class LearnedPolicy(BatchedPolicy):
             resizable=self.cameras if self.placement.resize_images else (),
             own_names=own_names,
         )
+
+    def prepare(self, tasks: Sequence[TaskSpec]) -> None:
+        """Refuse tasks that the policy cannot be told."""
+        for task in tasks:
+            self.telling(task)
+
+    def start(self, episode: EpisodeSpec) -> Any:
+        """Refuse its task, too: a server hears of tasks when their episodes start."""
+        self.prepare([episode.task])
+        return super().start(episode)
+
+    def row(self, request: Request) -> Mapping[str, np.ndarray]:
+        """What was seen last, and what the task is."""
+        return {**super().row(request), **self.telling(request.episode.task)}
+
+    def telling(self, task: TaskSpec) -> dict[str, np.ndarray]:
+        """What the network is told of the task, if anything."""
+        return {TASK_VECTOR: self.told.of(task)} if self.told else {}
 
     @abstractmethod
     def forward(self, inputs: Batch) -> Tensor:
@@ -128,7 +165,7 @@ class LearnedPolicy(BatchedPolicy):
 
     def row_shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of what `row` gives."""
-        return dict(self.wants.shapes)
+        return {**self.wants.shapes, **({TASK_VECTOR: (self.told.size,)} if self.told else {})}
 
     @property
     def id(self) -> str:
@@ -139,7 +176,9 @@ class LearnedPolicy(BatchedPolicy):
         return f"{self.config.type}-{digest.hexdigest()[:12]}"
 
     def weights(self) -> Batch:
-        """The network's tensors, by the names that a checkpoint gives them."""
+        """The network's tensors, or its adapter's, by the names that a checkpoint gives them."""
+        if self.adapter is not None:
+            return self.adapter.tensors()
         return {self.prefix + name: value.contiguous() for name, value in self.network.state_dict().items()}
 
     def save_pretrained(self, folder: str | Path) -> None:
@@ -159,13 +198,15 @@ class LearnedPolicy(BatchedPolicy):
             "parameters": sum(parameter.numel() for parameter in self.network.parameters()),
             "device": str(self.placement.device),
             "dtype": str(self.placement.dtype).removeprefix("torch."),
+            **(self.adapter.describe() if self.adapter else {}),
         }
 
     def _identity(self) -> list[Any]:
         """What changes the answers, besides tensors."""
         config = {name: value for name, value in self.config.to_json().items() if name not in NO_MATTER}
         steps = [[step.name, step.to_json()] for step in self._steps()]
-        return [config, steps, str(self.placement.dtype), self.placement.resize_images]
+        adapted = [self.adapter.identity()] if self.adapter else []
+        return [config, steps, str(self.placement.dtype), self.placement.resize_images, *adapted]
 
     def _steps(self) -> list[Step]:
         steps = [*self.preprocessor.steps, *self.postprocessor.steps]

@@ -12,11 +12,13 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from yardarm.errors import UsageError
+from yardarm.policies.adapters import find_base, read_adapter
 from yardarm.policies.checkpoint import (
     CONFIG,
     WEIGHTS,
     CheckpointFolder,
     SplitWeights,
+    check_fit,
     find_checkpoint,
     split_old_statistics,
 )
@@ -36,7 +38,7 @@ from yardarm.registry import import_object
 
 __all__ = ["load_policy"]
 
-FIXED = {"input_features", "output_features", "pretrained_path"}
+FIXED = {"input_features", "output_features", "pretrained_path", "use_peft"}
 # What torch.compile puts into the names of a compiled module's parameters.
 COMPILED = "_orig_mod."
 
@@ -50,15 +52,18 @@ def load_policy(
     dtype: str = "float32",
     rename_map: Mapping[str, str] | None = None,
     resize_images: bool = False,
+    merge_adapter: bool = True,
     **overrides: Any,
 ) -> LearnedPolicy:
     """Load a policy from a folder or from the Hugging Face Hub, as it was trained with LeRobot.
 
     `rename_map` maps the environment's input names to the policy's. `resize_images` lets images of another size than
-    the policy was trained with be resized. Any field of the checkpoint's ``config.json`` can be overridden by its name.
+    the policy was trained with be resized. `merge_adapter=False` leaves an adapter beside the weights, so that it can
+    be trained further. Any field of the checkpoint's ``config.json`` can be overridden by its name.
     """
-    if not isinstance(resize_images, bool):
-        raise UsageError(f"--policy.resize_images must be true or false, not {resize_images}")
+    for name, value in (("resize_images", resize_images), ("merge_adapter", merge_adapter)):
+        if not isinstance(value, bool):
+            raise UsageError(f"--policy.{name} must be true or false, not {value}")
     placement = Placement(choose_device(device), choose_dtype(dtype), resize_images)
     folder = find_checkpoint(str(path), revision or overrides.pop("pretrained_revision", None))
     stored = folder.read_json(CONFIG)
@@ -67,14 +72,19 @@ def load_policy(
         raise UsageError(f"--policy.{min(fixed)} cannot be changed: it is what the checkpoint was trained with")
     changed = "".join(f" with --policy.{name}={value}" for name, value in overrides.items())
     config = architecture.config_class.from_json(stored, overrides, f"{folder.path / CONFIG}{changed}")
-    split = split_old_statistics(folder.read_tensors(WEIGHTS), config)
+    whole = find_base(folder) if config.use_peft else folder
+    split = split_old_statistics(whole.read_tensors(WEIGHTS), config)
     preprocessor, postprocessor = _pipelines(folder, config, split)
     if "normalization_mapping" in overrides:
         preprocessor, postprocessor = (part.normalizing(modes_of(config)) for part in (preprocessor, postprocessor))
     if rename_map is not None:
         preprocessor = preprocessor.having(_renaming(rename_map, config))
-    network = _network(architecture, config, split.weights, f"{folder.path / WEIGHTS}", f"{CONFIG}{changed}")
+    network = _network(architecture, config, split.weights, f"{whole.path / WEIGHTS}", f"{CONFIG}{changed}")
+    adapter = read_adapter(folder, network, architecture.prefix) if config.use_peft else None
+    if adapter is not None and merge_adapter:
+        adapter.merge()  # before the network's numbers become shorter
     policy = architecture(config, network, preprocessor, postprocessor, placement)
+    policy.adapter = adapter
     policy.source = replace(policy.source, path=str(path), commit=folder.commit)
     return policy
 
@@ -126,20 +136,10 @@ def _network(
         network = architecture.network_class(config)
     found = {name.replace(COMPILED, ""): value for name, value in weights.items()}
     expected = {architecture.prefix + name: value for name, value in network.state_dict().items()}
-    misfit = f"{source} does not fit its {settings}"
-    if missing := [name for name in expected if name not in found]:
-        raise UsageError(f"{misfit}: it lacks {_few(missing)}")
-    if unknown := [name for name in found if name not in expected]:
-        raise UsageError(f"{misfit}: nothing there is called {_few(unknown)}")
-    for name, value in expected.items():
-        if found[name].shape != value.shape:
-            raise UsageError(
-                f"{misfit}: '{name}' has the shape {tuple(found[name].shape)}, where {tuple(value.shape)} is expected"
-            )
-        # NaN and infinity survive a sum, which is far quicker than a search.
-        if not found[name].sum(dtype=torch.float64).isfinite():
-            raise UsageError(f"{source} is damaged: '{name}' has values that are not finite (NaN or infinity)")
-    network.load_state_dict({name.removeprefix(architecture.prefix): found[name] for name in expected}, assign=True)
+    check_fit(found, expected, source, settings)
+    # Copied: where a tensor lies in a file decides how it lies in memory, and kernels round differently for that.
+    own = {name.removeprefix(architecture.prefix): found[name].clone() for name in expected}
+    network.load_state_dict(own, assign=True)
     return network
 
 
@@ -150,8 +150,3 @@ class _Uninitialized(TorchFunctionMode):
         if getattr(function, "__module__", None) == "torch.nn.init" or function in (Tensor.normal_, Tensor.uniform_):
             return args[0] if args else kwargs["tensor"]
         return function(*args, **(kwargs or {}))
-
-
-def _few(names: list[str]) -> str:
-    listed = ", ".join(f"'{name}'" for name in names[:3])
-    return listed + (f" and {len(names) - 3} more" if len(names) > 3 else "")

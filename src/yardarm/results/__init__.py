@@ -7,7 +7,7 @@ from yardarm.results.manifest import Manifest, now, provenance
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
 from yardarm.results.stored import StoredResult, is_going_on, planned_records, read_result
 from yardarm.results.summary import BUDGET_SPENT, Counts, Rate, RunResult, TaskResult, counted, summarise
-from yardarm.results.training import Curve, TrainingFolder, read_curve
+from yardarm.results.training import Curve, CurveReader, TrainingFolder, read_curve
 from yardarm.results.uncertainty import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.results.video import VideoWriter
 
@@ -17,6 +17,7 @@ __all__ = [
     "PER_TASK",
     "Counts",
     "Curve",
+    "CurveReader",
     "EpisodeKey",
     "EpisodeRecord",
     "EpisodeTiming",

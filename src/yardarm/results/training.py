@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 
-__all__ = ["Curve", "TrainingFolder", "read_curve"]
+__all__ = ["Curve", "CurveReader", "TrainingFolder", "read_curve"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,12 @@ class TrainingFolder:
 
 def read_curve(path: Path) -> Iterator[dict[str, Any]]:
     """The points of a curve; a last line that was torn by a crash is passed over."""
-    if not path.exists():
-        return
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):
+    if path.exists():
+        yield from _points(path, path.read_bytes().split(b"\n")[:-1])
+
+
+def _points(path: Path, lines: Sequence[bytes], before: int = 0) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(lines, start=before + 1):
         try:
             point = json.loads(line)
             assert isinstance(point["step"], int)
@@ -65,6 +68,36 @@ def read_curve(path: Path) -> Iterator[dict[str, Any]]:
         except (AssertionError, KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{path} is damaged at line {number}; remove that line") from error
         yield point
+
+
+class CurveReader:
+    """Reads a curve again and again while it grows, and each time only what is new. Threads may share it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._forget(None)
+
+    def points(self) -> list[dict[str, Any]]:
+        """All points so far; none where there is no curve yet."""
+        if not self._path.exists():
+            return []
+        with self._lock, self._path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            # A training that goes on from a checkpoint puts a shorter curve in the place of the old one.
+            if status.st_ino != self._inode or status.st_size < self._offset:
+                self._forget(status.st_ino)
+            file.seek(self._offset)
+            content = file.read()
+            whole = content[: content.rfind(b"\n") + 1]
+            self._known += list(_points(self._path, whole.split(b"\n")[:-1], before=len(self._known)))
+            self._offset += len(whole)
+            return list(self._known)
+
+    def _forget(self, inode: int | None) -> None:
+        self._inode = inode
+        self._offset = 0
+        self._known: list[dict[str, Any]] = []
 
 
 class Curve:

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import re
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
 
-from yardarm.errors import UsageError, one_line
 from yardarm.results import Counts, EpisodeRecord, Manifest, RunFolder, RunResult
+from yardarm.tracking.connection import Connection, Forgiveness, connect
 from yardarm.tracking.content import Rows, episode_rows, named_tasks, summary_values, task_rows
-from yardarm.tracking.options import DISABLED, OFFLINE, ONLINE, WandbOptions
-from yardarm.tracking.package import can_be_reached, import_wandb, is_logged_in, nobody_to_ask, staging_in
+from yardarm.tracking.options import WandbOptions
+from yardarm.tracking.package import nobody_to_ask, staging_in
 from yardarm.tracking.tracker import Tracker
 
 __all__ = ["WandbTracker", "open_tracker", "tracked_text"]
 
-log = logging.getLogger(__name__)
-
 # A call costs half a millisecond, and ten thousand episodes of a quick world may last a minute.
 LOG_EVERY_S = 1.0
-# If W&B does not answer: how long the first episode is kept waiting, and how long the results are.
-INIT_TIMEOUT_S = 30.0
-FINISH_TIMEOUT_S = 300.0
 LONGEST_TAG = 64
 # Of the manifest, beside the configuration: what the run was made with.
 MADE_WITH = ("versions", "machine", "git_commit", "command", "renderer", "batch_size")
@@ -35,20 +28,8 @@ MADE_WITH = ("versions", "machine", "git_commit", "command", "renderer", "batch_
 
 def open_tracker(options: WandbOptions) -> Tracker:
     """A tracker as chosen. Says before anything starts if the package is missing, or nobody is logged in."""
-    mode = options.chosen_mode() if options.enable else DISABLED
-    if mode == DISABLED:
-        return Tracker()
-    wandb = import_wandb()
-    if mode == ONLINE and not is_logged_in(wandb):
-        raise UsageError(
-            "--wandb.enable=true: nobody is logged in to Weights & Biases; run `wandb login`, set WANDB_API_KEY, "
-            "or add --wandb.mode=offline"
-        )
-    if mode == ONLINE and not can_be_reached(wandb):
-        # It would try for half a minute at the start, and at the end until somebody stops it.
-        log.warning("Weights & Biases cannot be reached; tracking offline, and `wandb sync` uploads it later")
-        mode = OFFLINE
-    return WandbTracker(options, mode, wandb)
+    connection = connect(options)
+    return Tracker() if connection is None else WandbTracker(options, connection)
 
 
 def tracked_text(folder: RunFolder) -> str:
@@ -62,12 +43,12 @@ def tracked_text(folder: RunFolder) -> str:
 class WandbTracker(Tracker):
     """A run at Weights & Biases, which a continued run goes on with."""
 
-    def __init__(self, options: WandbOptions, mode: str, wandb: Any) -> None:
+    def __init__(self, options: WandbOptions, connection: Connection) -> None:
         self._options = options
-        self._mode = mode
-        self._wandb = wandb
+        self._connection = connection
+        self._wandb = connection.wandb
         self._run: Any = None
-        self._failed = False
+        self._forgiving = Forgiveness("evaluation")
         self._successes = self._episodes = self._errors = 0
         self._logged = -LOG_EVERY_S
 
@@ -92,7 +73,7 @@ class WandbTracker(Tracker):
         self._successes += record.success
         self._episodes += record.status != "error"
         self._errors += record.status == "error"
-        if self._run is not None and not self._failed and time.monotonic() - self._logged >= LOG_EVERY_S:
+        if self._run is not None and not self._forgiving.failed and time.monotonic() - self._logged >= LOG_EVERY_S:
             with self._forgiving("could not log an episode"):
                 self._log_running()
 
@@ -129,28 +110,15 @@ class WandbTracker(Tracker):
                 dir=str(folder.path.absolute()),
                 job_type="eval",
                 id=self._id,
-                mode=self._mode,
+                mode=self._connection.mode,
                 resume="allow",
                 allow_val_change=True,
                 reinit="create_new",  # a training script may have a run of its own open
-                settings=self._settings(),
+                settings=self._connection.settings(),
             )
 
-    def _settings(self) -> Any:
-        known = self._wandb.Settings.__annotations__
-        timeout = {"finish_timeout": FINISH_TIMEOUT_S, "finish_timeout_raises": True}
-        return self._wandb.Settings(
-            silent=True,
-            console="off",  # what the terminal shows is drawn, and no log
-            init_timeout=INIT_TIMEOUT_S,
-            save_code=False,
-            x_disable_meta=True,  # it would send the command with its keys; the manifest has it without
-            **{name: value for name, value in timeout.items() if name in known},
-        )
-
     def _note_place(self) -> None:
-        place = {"files": self._run.settings.sync_dir} if self._mode == OFFLINE else {"url": self._run.url}
-        self._manifest.note_tracked({**self._manifest.tracked, **place})
+        self._manifest.note_tracked({**self._manifest.tracked, **self._connection.place(self._run)})
 
     def _log_running(self) -> None:
         self._logged = time.monotonic()
@@ -181,16 +149,6 @@ class WandbTracker(Tracker):
             if path.exists():
                 artifact.add_file(str(path))
         self._run.log_artifact(artifact)
-
-    @contextlib.contextmanager
-    def _forgiving(self, what: str) -> Iterator[None]:
-        """Say once that something failed, and go on: an evaluation is worth more than its tracking."""
-        try:
-            yield
-        except Exception as error:
-            if not self._failed:
-                log.warning("Weights & Biases %s (%s); the evaluation goes on", what, one_line(error))
-            self._failed = True
 
 
 def _caption(record: EpisodeRecord) -> str:

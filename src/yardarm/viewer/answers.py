@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import json
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
@@ -16,7 +17,7 @@ from yardarm.errors import UsageError, one_line
 from yardarm.pages import WEB, served_page
 from yardarm.viewer.guard import OwnPagesOnly
 
-__all__ = ["application", "page", "telling", "wanted", "whole_number"]
+__all__ = ["application", "page", "stream", "telling", "wanted", "whole_number"]
 
 
 def application(routes: Sequence[BaseRoute], hosts: Collection[str], lifespan: Any = None) -> Starlette:
@@ -66,6 +67,17 @@ def telling(answer: Callable[[Request], Response]) -> Callable[[Request], Respon
             return JSONResponse({"problem": f"This cannot be shown: {one_line(error)}"}, 500)
 
     return told
+
+
+def stream(events: AsyncIterator[Mapping[str, Any]]) -> Response:
+    """Events for a page that listens, as they come; an empty one says that there is nothing new."""
+
+    async def lines() -> AsyncIterator[str]:
+        async for event in events:
+            # A comment keeps the connection open, and shows a reader that has gone.
+            yield f"data: {json.dumps(event, ensure_ascii=False)}\n\n" if event else ": nothing new\n\n"
+
+    return StreamingResponse(lines(), media_type="text/event-stream")
 
 
 async def _nowhere(request: Request, error: Exception) -> Response:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,25 +11,31 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from yardarm.comparison import compare, read_runs
 from yardarm.errors import UsageError
 from yardarm.evaluation import Replay
 from yardarm.pages import comparison_data, opponent_data, run_data
-from yardarm.viewer.answers import application, page, telling, wanted, whole_number
+from yardarm.viewer.answers import application, page, stream, telling, wanted, whole_number
 from yardarm.viewer.catalogue import Catalogue
+from yardarm.viewer.changes import Changes
 from yardarm.viewer.episode_data import episode_data
 from yardarm.viewer.rendering import Rendering, RenderingJob
+from yardarm.viewer.training_catalogue import TrainingCatalogue
+from yardarm.viewer.viewed_folder import ViewedFolder
 
 __all__ = ["ViewerApp"]
 
-LOOK_EVERY_S = 1.0
-# How much longer to wait than the last walk took: a large folder shall not cost a core.
-REST = 20
 PROGRESS_EVERY_S = 0.2
-PAGES = {"/": "runs", "/run": "run_page", "/episode": "episode_page", "/compare": "compare_page"}
+PAGES = {
+    "/": "runs",
+    "/run": "run_page",
+    "/episode": "episode_page",
+    "/compare": "compare_page",
+    "/training": "training_page",
+}
 
 
 class ViewerApp:
@@ -40,8 +44,11 @@ class ViewerApp:
     def __init__(
         self, root: Path, *, hosts: Collection[str], trust_remote_code: bool = False, closing: Callable[[], bool]
     ) -> None:
-        self.catalogue = Catalogue(root)
+        viewed = ViewedFolder(root)
+        self.catalogue = Catalogue(viewed)
+        self.trainings = TrainingCatalogue(viewed)
         self.rendering = Rendering()
+        self._changes = Changes(self.catalogue, self.trainings, closing)
         self._trust_remote_code = trust_remote_code
         self._closing = closing
         routes = [
@@ -50,6 +57,7 @@ class ViewerApp:
             Route("/api/run", telling(self._run)),
             Route("/api/episode", telling(self._episode)),
             Route("/api/compare", telling(self._compare)),
+            Route("/api/training", telling(self._training)),
             Route("/api/video", telling(self._video)),
             Route("/api/rendering", telling(self._rendering)),
             Route("/api/events", self._events),
@@ -64,13 +72,14 @@ class ViewerApp:
     # What follows may read files, so Starlette runs it in threads.
 
     def _runs(self, request: Request) -> Response:
-        return JSONResponse({"folder": str(self.catalogue.root), "runs": self.catalogue.lines()})
+        return JSONResponse({"folder": str(self.catalogue.viewed.root), **self._changes.everything()})
 
     def _run(self, request: Request) -> Response:
         name = wanted(request, "run")
         stored = self.catalogue.result(name)
-        comparison = opponent_data(stored, self.catalogue.contains)
-        return JSONResponse({"run": run_data(stored, name), "comparison": comparison})
+        comparison = opponent_data(stored, self.catalogue.viewed.contains)
+        training = self.trainings.evaluated_by(stored.folder)
+        return JSONResponse({"run": run_data(stored, name), "comparison": comparison, "training": training})
 
     def _episode(self, request: Request) -> Response:
         stored = self.catalogue.stored_run(wanted(request, "run"), self._trust_remote_code)
@@ -85,53 +94,32 @@ class ViewerApp:
         data = comparison_data(compare(runs), runs)
         return JSONResponse({**data, "places": names})
 
+    def _training(self, request: Request) -> Response:
+        data = self.trainings.data(wanted(request, "training"))
+        return JSONResponse({**data, "underway": self._changes.lines_of(data["evaluating"])})
+
     def _video(self, request: Request) -> Response:
         stored = self.catalogue.stored_run(wanted(request, "run"), self._trust_remote_code)
         record = stored.find(wanted(request, "task"), whole_number(request, "index"))
         path = stored.folder.video(record.key, wanted(request, "camera"))
-        if not path.is_file() or not self.catalogue.contains(path):
+        if not path.is_file() or not self.catalogue.viewed.contains(path):
             raise UsageError("there is no such video yet")
         return FileResponse(path, media_type="video/mp4")
 
     # Streams of events.
 
     async def _events(self, request: Request) -> Response:
-        """Tell of runs that have come, changed or gone: of all of them, or of one."""
-        return _stream(self._changes(request.query_params.get("run")))
-
-    async def _changes(self, name: str | None) -> AsyncIterator[Mapping[str, Any]]:
-        before: dict[str, Any] | None = None
-        next_walk = 0.0
-        while not self._closing():
-            started = time.monotonic()
-            if before is None or started >= next_walk:
-                lines = await run_in_threadpool(self._lines, name)
-                next_walk = started + REST * (time.monotonic() - started)
-            else:
-                lines = await run_in_threadpool(self.catalogue.brought_up_to_date, before.values())
-            now = {line["name"]: line for line in lines}
-            known = before or {}  # who has just come, or come again, is told of all
-            changed = [line for key, line in now.items() if known.get(key) != line]
-            gone = [key for key in known if key not in now]
-            news = changed or gone or before is None
-            yield {"changed": changed, "gone": gone, "all": before is None} if news else {}
-            before = now
-            await asyncio.sleep(LOOK_EVERY_S)
-
-    def _lines(self, name: str | None) -> list[dict[str, Any]]:
-        if name is None:
-            return self.catalogue.lines()
-        lines = []
-        for own in (name, f"{name}/against"):  # a second policy's run is shown on the same page
-            with contextlib.suppress(UsageError):
-                lines.append(self.catalogue.line(own))
-        return lines
+        """Tell of runs and trainings that have come, changed or gone: of all of them, or of one."""
+        run, training = (request.query_params.get(kind) for kind in ("run", "training"))
+        if run is not None:
+            return stream(self._changes.of_run(run))
+        return stream(self._changes.of_all() if training is None else self._changes.of_training(training))
 
     def _rendering(self, request: Request) -> Response:
         """Make an episode's video, if there is none, and tell how far that is."""
         stored = self.catalogue.stored_run(wanted(request, "run"), self._trust_remote_code)
         record = stored.find(wanted(request, "task"), whole_number(request, "index"))
-        return _stream(self._progress(stored.replay(record, request.query_params.get("camera", ""))))
+        return stream(self._progress(stored.replay(record, request.query_params.get("camera", ""))))
 
     async def _progress(self, replay: Replay) -> AsyncIterator[Mapping[str, Any]]:
         camera = replay.film.camera
@@ -154,12 +142,3 @@ def _said(job: RenderingJob, camera: str) -> dict[str, Any]:
         "problem": job.problem,
         "camera": camera,
     }
-
-
-def _stream(events: AsyncIterator[Mapping[str, Any]]) -> Response:
-    async def lines() -> AsyncIterator[str]:
-        async for event in events:
-            # A comment keeps the connection open, and shows a reader that has gone.
-            yield f"data: {json.dumps(event, ensure_ascii=False)}\n\n" if event else ": nothing new\n\n"
-
-    return StreamingResponse(lines(), media_type="text/event-stream")

@@ -117,6 +117,17 @@ export const factList = (pairs) =>
     pairs.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
   );
 
+/** What is known of some names and values. */
+export function knownFacts(content) {
+  const known = Object.entries(content).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return factList(
+    known.map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]),
+  );
+}
+
+/** What is shown when its title is opened. */
+export const folded = (title, content) => h("details", {}, h("summary", {}, title), content);
+
 /** A badge with a mark, so that colour is not all that tells outcomes apart. */
 export function outcome(letter) {
   const { name, kind, mark } = OUTCOMES[letter];

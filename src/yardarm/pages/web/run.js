@@ -8,7 +8,9 @@ import {
   date,
   duration,
   factList,
+  folded,
   h,
+  knownFacts,
   number,
   outcome,
   OUTCOMES,
@@ -150,7 +152,9 @@ function forest(run, state) {
 }
 
 const taskName = (row) => h("span", { title: row.instruction }, breakable(row.name));
-const fraction = (score) => `${score.successes}/${score.episodes}` + (score.errors ? ` + ${score.errors} err.` : "");
+/** Successes of episodes, and errors beside them, which are neither. */
+export const fraction = (score) =>
+  `${score.successes}/${score.episodes}` + (score.errors ? ` + ${score.errors} err.` : "");
 
 /** What is said of an episode, in one line. */
 export function episodeLabel(run, row) {
@@ -330,10 +334,6 @@ function timing(run) {
 
 function madeWith(run) {
   const made = run.made_with;
-  const known = ([, value]) => value !== null && value !== "";
-  const text = ([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)];
-  const list = (content) => factList(Object.entries(content).filter(known).map(text));
-  const folded = (title, content) => h("details", {}, h("summary", {}, title), content);
   const about = { "git commit": made.git_commit, sessions: made.sessions, folder: run.path };
   return section(
     "made",
@@ -344,7 +344,7 @@ function madeWith(run) {
     h("p", {}, "To repeat it, episode by episode:"),
     command(made.repeat),
     folded("Configuration", h("pre", { tabindex: "0" }, made.config)),
-    folded("Versions", list(made.versions)),
-    folded("Machine, policy and code", list({ ...made.machine, ...made.policy, ...about })),
+    folded("Versions", knownFacts(made.versions)),
+    folded("Machine, policy and code", knownFacts({ ...made.machine, ...made.policy, ...about })),
   );
 }

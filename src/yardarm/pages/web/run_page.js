@@ -9,6 +9,7 @@ import { runSections, statusBadge } from "yardarm/run";
 const REST = 5;
 const name = parameters().get("run") ?? "";
 const main = document.getElementById("main");
+const top = header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs"));
 const title = h("h1");
 const body = h("div");
 const page = new Sections(body);
@@ -23,27 +24,35 @@ const links = {
 };
 
 async function draw() {
-  const { run, comparison } = await load("/api/run", { run: name });
+  const { run, comparison, training } = await load("/api/run", { run: name });
   document.title = `${run.name} · Yardarm`;
   title.replaceChildren(
-    breakable(run.name === "." ? run.path.split("/").pop() : run.name),
+    ...breakable(run.name === "." ? run.path.split("/").pop() : run.name),
     " ",
     statusBadge(run.status),
   );
   const { headline, forest, heat, ...rest } = runSections(run, links, comparison?.verdicts?.[0]);
   const own = comparison?.paths?.[1] === `${run.path}/against` ? links : { ...links, pair: () => null };
   page.draw({ headline, forest, heat, ...(comparison ? comparisonSections(comparison, own) : {}), ...rest });
+  return { training };
 }
 
 /** Draw again, and then rest: a large run shall not cost the cores that it runs on. */
-async function follow({ changed, all }) {
-  if (!changed.length && !all) return;
+async function follow({ runs, all }) {
+  if (!runs.changed.length && !all) return;
   const started = performance.now();
   await draw();
   await new Promise((rested) => setTimeout(rested, REST * (performance.now() - started)));
 }
 
-main.replaceChildren(header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs")), title, body);
-draw()
+/** The way back from an evaluation to the training whose weights it evaluates. */
+async function start() {
+  const { training } = await draw();
+  if (training === null) return;
+  top.firstElementChild.append(h("a", { href: address("/training", { training }) }, "Its training"));
+}
+
+main.replaceChildren(top, title, body);
+start()
   .then(() => listen("/api/events", { run: name }, follow))
   .catch((error) => body.replaceChildren(problem(error)));

@@ -1,4 +1,4 @@
-// The list of runs.
+// The list of runs, and of trainings above it.
 
 import { rateWhisker } from "yardarm/charts";
 import { breakable, count, date, duration, h, percent, percents } from "yardarm/dom";
@@ -6,6 +6,7 @@ import { address, listen, load, problem } from "yardarm/live";
 import { header } from "yardarm/page";
 import { statusBadge } from "yardarm/run";
 import { Table } from "yardarm/tables";
+import { TrainingList } from "yardarm/trainings";
 
 const main = document.getElementById("main");
 const known = new Map();
@@ -71,6 +72,8 @@ const table = new Table(columns, {
   state: remembered.table,
 });
 
+const trainings = new TrainingList(remembered.trainings);
+
 function box(run) {
   if (run.status === "damaged") return "";
   const change = (event) => {
@@ -131,43 +134,46 @@ function show() {
   tally.textContent =
     runs.length === known.size ? `${count(known.size)} runs` : `${count(runs.length)} of ${count(known.size)} runs`;
   table.setRows(runs);
+  trainings.show(words);
 }
 
 addEventListener("pagehide", () => {
-  const choices = { chosen: [...chosen], filter: filter.value, table: table.state };
+  const choices = { chosen: [...chosen], filter: filter.value, table: table.state, trainings: trainings.state };
   sessionStorage.setItem("yardarm-runs", JSON.stringify(choices));
 });
 
 async function start() {
   main.replaceChildren(h("p.note", { role: "status" }, "Reading runs …"));
   try {
-    const { folder, runs } = await load("/api/runs");
+    const { folder, ...first } = await load("/api/runs");
     document.title = "Runs · Yardarm";
     main.classList.add("long"); // many columns
-    for (const run of runs) known.set(run.name, run);
+    const nothing = h("p", {}, "There are no runs here yet. This page shows them as soon as there are: yardarm eval …");
+    const list = h("div");
+    const hear = ({ runs, trainings: others, all }) => {
+      if (all) known.clear();
+      for (const run of runs.changed) known.set(run.name, run);
+      for (const own of runs.gone) {
+        known.delete(own);
+        chosen.delete(own);
+      }
+      trainings.hear(others, all);
+      const shown = known.size ? table.element : nothing;
+      if (!shown.isConnected) list.replaceChildren(shown);
+      showChoice();
+      show();
+    };
     main.replaceChildren(
       header(h("span.brand", {}, "Yardarm")),
       h("h1", {}, "Runs"),
       h("p.note", {}, folder),
       h("div.bar", {}, filter, compare, tally),
-      runs.length
-        ? table.element
-        : h("p", {}, "There are no runs here yet. This page shows them as soon as there are: yardarm eval …"),
+      trainings.element,
+      list,
     );
-    showChoice();
-    show();
-    listen("/api/events", {}, ({ changed, gone, all }) => {
-      if (all) known.clear();
-      for (const run of changed) known.set(run.name, run);
-      for (const own of gone) {
-        known.delete(own);
-        chosen.delete(own);
-      }
-      if (!changed.length && !gone.length) return;
-      if (!table.element.isConnected) main.lastElementChild.replaceWith(table.element);
-      showChoice();
-      show();
-    });
+    const told = (changed) => ({ changed, gone: [] });
+    hear({ runs: told(first.runs), trainings: told(first.trainings), all: true });
+    listen("/api/events", {}, hear);
   } catch (error) {
     main.replaceChildren(problem(error));
   }

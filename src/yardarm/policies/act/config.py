@@ -66,6 +66,10 @@ class ActConfig(PolicyConfig):
         """AdamW; the backbone has a learning rate of its own."""
         return OptimizerOptions("adamw", lr=self.optimizer_lr, weight_decay=self.optimizer_weight_decay)
 
+    def learning_rates(self) -> dict[str, float]:
+        """The backbone's."""
+        return {"backbone.": self.optimizer_lr_backbone}
+
     def check(self) -> None:
         """Refuse what cannot work, naming it."""
         super().check()

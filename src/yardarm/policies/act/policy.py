@@ -26,9 +26,15 @@ class ActPolicy(LearnedPolicy):
     network_class: ClassVar[type[ActNetwork]] = ActNetwork
     objective_class: ClassVar[type[ActObjective]] = ActObjective
     prefix: ClassVar[str] = "model."
+    # Feed-forward layers, which hold most of a transformer's weights, and the way into it and out of it.
+    adapted: ClassVar[tuple[str, ...]] = (
+        *("linear1", "linear2", "action_head"),
+        *("encoder_robot_state_input_proj", "encoder_env_state_input_proj", "encoder_img_feat_input_proj"),
+    )
 
     def start(self, episode: EpisodeSpec) -> Ensemble | None:
         """Only temporal ensembling has something to remember."""
+        super().start(episode)
         coefficient = self.config.temporal_ensemble_coeff
         return None if coefficient is None else Ensemble(coefficient)
 

@@ -13,10 +13,13 @@ from torch import Tensor
 
 from yardarm.errors import UsageError, one_line
 
-__all__ = ["CONFIG", "WEIGHTS", "CheckpointFolder"]
+__all__ = ["ADAPTER_CONFIG", "ADAPTER_WEIGHTS", "CONFIG", "WEIGHTS", "CheckpointFolder"]
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
+# In the place of weights, by PEFT's names.
+ADAPTER_CONFIG = "adapter_config.json"
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from safetensors.torch import save
 
 from yardarm.errors import UsageError, one_line
-from yardarm.policies.checkpoint.files import CONFIG, WEIGHTS
+from yardarm.policies.checkpoint.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CONFIG, WEIGHTS
 from yardarm.policies.processing import POSTPROCESSOR, PREPROCESSOR
 
 if TYPE_CHECKING:
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["push_checkpoint", "save_checkpoint"]
 
+logger = logging.getLogger(__name__)
+
 
 def save_checkpoint(policy: LearnedPolicy, folder: str | Path) -> None:
-    """Write configuration, pipelines and, last, the weights; each file is complete or not there."""
+    """Write configuration, pipelines and, last, the weights or the adapter; each file is complete or not there."""
     path = Path(folder).expanduser()
+    if policy.adapter is not None and path.resolve() == Path(policy.adapter.base).expanduser().resolve():
+        raise UsageError(f"{path} holds the base policy, which the adapter needs: save the adapter somewhere else")
     try:
         path.mkdir(parents=True, exist_ok=True)
         _write(path / CONFIG, json.dumps(policy.config.to_json(), indent=4).encode())
@@ -31,7 +36,10 @@ def save_checkpoint(policy: LearnedPolicy, folder: str | Path) -> None:
             for file, tensors in files.items():
                 _write(path / file, save({key: value.contiguous() for key, value in tensors.items()}))
             _write(path / f"{name}.json", json.dumps(data, indent=2).encode())
-        _write(path / WEIGHTS, save(policy.weights(), metadata={"format": "pt"}))
+        if policy.adapter is not None:
+            _write(path / ADAPTER_CONFIG, json.dumps(policy.adapter.config, indent=2, sort_keys=True).encode())
+        weights = WEIGHTS if policy.adapter is None else ADAPTER_WEIGHTS
+        _write(path / weights, save(policy.weights(), metadata={"format": "pt"}))
     except OSError as error:
         raise UsageError(f"a checkpoint cannot be written to {path}: {error.strerror}") from error
 
@@ -42,6 +50,9 @@ def push_checkpoint(policy: LearnedPolicy, repo_id: str, *, private: bool | None
     from huggingface_hub.errors import HfHubHTTPError, HTTPError, LocalTokenNotFoundError
 
     api = HfApi(token=True)  # without a token, it says so instead of asking
+    if policy.adapter is not None and Path(policy.adapter.base).expanduser().is_dir():
+        base = policy.adapter.base
+        logger.warning("who loads %s needs its base policy, too, which is the folder %s here", repo_id, base)
     with tempfile.TemporaryDirectory() as folder:
         save_checkpoint(policy, folder)
         try:

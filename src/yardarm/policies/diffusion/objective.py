@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from yardarm.policies.config import ACTION, ACTION_PADDING
+from yardarm.policies.config import ACTION, ACTION_PADDING, ENVIRONMENT_STATE
 from yardarm.policies.diffusion.config import DiffusionConfig
 from yardarm.policies.diffusion.network import DiffusionNetwork
 from yardarm.policies.diffusion.sampler import kept_signal
@@ -47,4 +47,7 @@ class DiffusionObjective(nn.Module):
     def _with_time(self, batch: Batch) -> Batch:
         """Give images of a single observation step the axis that a window of one frame lacks."""
         one = {name: batch[name][:, None] for name in self.config.images if batch[name].ndim == 4}
+        if one and self.config.environment_state and batch[ENVIRONMENT_STATE].ndim == 2:
+            # The vector of a task, beside nothing but images.
+            one[ENVIRONMENT_STATE] = batch[ENVIRONMENT_STATE][:, None]
         return {**batch, **one}

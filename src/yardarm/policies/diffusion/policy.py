@@ -19,7 +19,7 @@ from yardarm.policies.diffusion.objective import DiffusionObjective
 from yardarm.policies.learned import LearnedPolicy
 from yardarm.policies.processing import Batch
 from yardarm.policies.protocol import ActionChunk, Look, Request
-from yardarm.tasks import EpisodeSpec
+from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["NOISE", "DiffusionPolicy", "Memory"]
 
@@ -36,6 +36,11 @@ class DiffusionPolicy(LearnedPolicy):
     network_class: ClassVar[type[DiffusionNetwork]] = DiffusionNetwork
     objective_class: ClassVar[type[DiffusionObjective]] = DiffusionObjective
     prefix: ClassVar[str] = "diffusion."
+    # The U-Net's convolutions over time, what tells it of steps and of what was seen, and the end of image encoders.
+    adapted: ClassVar[tuple[str, ...]] = (
+        *("block.0", "cond_encoder.1", "final_conv.1"),
+        *("diffusion_step_encoder.1", "diffusion_step_encoder.3", "out"),
+    )
 
     def __init__(self, config: DiffusionConfig, *parts: Any) -> None:
         super().__init__(config, *parts)
@@ -44,6 +49,7 @@ class DiffusionPolicy(LearnedPolicy):
 
     def start(self, episode: EpisodeSpec) -> Memory:
         """An episode has a history, and noise that is its own."""
+        super().start(episode)
         name = hashlib.sha256(repr(episode.key()).encode()).digest()
         return Memory(np.random.default_rng(list(name)), deque(maxlen=self.config.n_obs_steps))
 
@@ -52,11 +58,17 @@ class DiffusionPolicy(LearnedPolicy):
         memory: Memory = request.state
         memory.add(request.looks)
         seen = {name: np.stack([look[name] for look in memory.looks]) for name in self.wants.inputs}
-        return {**seen, NOISE: memory.generator.standard_normal(self._noise_shape, dtype=np.float32)}
+        noise = memory.generator.standard_normal(self._noise_shape, dtype=np.float32)
+        return {**seen, **self.telling(request.episode.task), NOISE: noise}
+
+    def telling(self, task: TaskSpec) -> dict[str, np.ndarray]:
+        """The same at each observation step."""
+        told = super().telling(task)
+        return {name: np.tile(value, (self.config.n_obs_steps, 1)) for name, value in told.items()}
 
     def row_shapes(self) -> dict[str, tuple[int, ...]]:
         """Each input at each observation step, and noise."""
-        seen = {name: (self.config.n_obs_steps, *shape) for name, shape in self.wants.shapes.items()}
+        seen = {name: (self.config.n_obs_steps, *shape) for name, shape in super().row_shapes().items()}
         return {**seen, NOISE: self._noise_shape}
 
     @property

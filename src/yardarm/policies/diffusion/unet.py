@@ -27,6 +27,18 @@ class StepEmbedding(nn.Module):
         return torch.cat((angles.sin(), angles.cos()), dim=-1)
 
 
+class StepEncoder(nn.Sequential):
+    """An embedding of diffusion steps, which is always computed in full precision, and layers after it."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """From (batch,) to (batch, size)."""
+        embedding, first, *layers = self
+        x = first(embedding(input).to(first.weight.dtype))
+        for layer in layers:
+            x = layer(x)
+        return x
+
+
 class ConvBlock(nn.Module):
     """A convolution over time, group norm and Mish."""
 
@@ -85,7 +97,7 @@ class UNet(nn.Module):
     def __init__(self, config: DiffusionConfig, condition_size: int) -> None:
         super().__init__()
         step_size = config.diffusion_step_embed_dim
-        self.diffusion_step_encoder = nn.Sequential(
+        self.diffusion_step_encoder = StepEncoder(
             StepEmbedding(step_size),
             nn.Linear(step_size, step_size * 4),
             nn.Mish(),
@@ -115,8 +127,7 @@ class UNet(nn.Module):
 
     def forward(self, sample: Tensor, steps: Tensor, seen: Tensor) -> Tensor:
         """From (batch, time, action) to the same shape."""
-        encoded_steps = self.diffusion_step_encoder[0](steps).to(seen.dtype)
-        condition = torch.cat((self.diffusion_step_encoder[1:](encoded_steps), seen), dim=-1)
+        condition = torch.cat((self.diffusion_step_encoder(steps), seen), dim=-1)
         x = sample.transpose(1, 2)
         kept = []
         for level in self.down_modules:

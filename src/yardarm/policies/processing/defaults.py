@@ -5,7 +5,8 @@ from __future__ import annotations
 from yardarm.policies.config import FeatureType, NormalizationMode, PolicyConfig
 from yardarm.policies.processing.normalization import Normalize, Statistics, Unnormalize
 from yardarm.policies.processing.pipeline import Pipeline
-from yardarm.policies.processing.steps import Rename, ToBatch, ToDevice
+from yardarm.policies.processing.steps import Rename, Step, ToBatch, ToDevice
+from yardarm.policies.processing.task_vector import TaskVector, unconditioned_features
 
 __all__ = ["POSTPROCESSOR", "PREPROCESSOR", "make_postprocessor", "make_preprocessor", "modes_of"]
 
@@ -14,11 +15,12 @@ PREPROCESSOR = "policy_preprocessor"
 POSTPROCESSOR = "policy_postprocessor"
 
 
-def make_preprocessor(config: PolicyConfig, statistics: Statistics) -> Pipeline:
-    """What LeRobot puts before a network by default."""
-    features = {**config.input_features, **config.output_features}
-    normalize = Normalize(features, modes_of(config), statistics)
-    return Pipeline(PREPROCESSOR, [Rename(), ToBatch(), ToDevice(), normalize])
+def make_preprocessor(config: PolicyConfig, statistics: Statistics, told: TaskVector | None = None) -> Pipeline:
+    """What LeRobot puts before a network by default, and after it the vector that a policy is told its task by."""
+    inputs = unconditioned_features(config.input_features, told.size) if told else config.input_features
+    normalize = Normalize({**inputs, **config.output_features}, modes_of(config), statistics)
+    steps: list[Step] = [Rename(), ToBatch(), ToDevice(), normalize]
+    return Pipeline(PREPROCESSOR, [*steps, told] if told else steps)
 
 
 def make_postprocessor(config: PolicyConfig, statistics: Statistics) -> Pipeline:

@@ -11,12 +11,15 @@ from torch import Tensor
 
 from yardarm.errors import UsageError, one_line
 from yardarm.policies.config import FeatureType, NormalizationMode
-from yardarm.policies.processing.normalization import Normalize, Unnormalize
+from yardarm.policies.processing.normalization import Normalize, Statistics, Unnormalize
 from yardarm.policies.processing.steps import Batch, Rename, Step, ToBatch, ToDevice
+from yardarm.policies.processing.task_vector import TaskVector
 
 __all__ = ["Pipeline"]
 
-STEPS: dict[str, type[Step]] = {step.name: step for step in (Rename, ToBatch, ToDevice, Normalize, Unnormalize)}
+STEPS: dict[str, type[Step]] = {
+    step.name: step for step in (Rename, ToBatch, ToDevice, Normalize, Unnormalize, TaskVector)
+}
 AStep = TypeVar("AStep", bound=Step)
 
 
@@ -52,6 +55,14 @@ class Pipeline:
         """With other modes of normalisation."""
         steps = [
             replace(step, modes=modes) if isinstance(step, Normalize | Unnormalize) else step for step in self.steps
+        ]
+        return type(self)(self.name, steps)
+
+    def with_statistics(self, statistics: Statistics) -> Self:
+        """With the statistics of other data."""
+        steps = [
+            replace(step, statistics=statistics) if isinstance(step, Normalize | Unnormalize) else step
+            for step in self.steps
         ]
         return type(self)(self.name, steps)
 

@@ -1,0 +1,80 @@
+"""From the files of an adapter to an adapter on a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from yardarm.errors import UsageError, one_line
+from yardarm.hub import HUB_ID
+from yardarm.policies.adapters.adapter import Adapter, import_peft, inject
+from yardarm.policies.checkpoint import (
+    ADAPTER_CONFIG,
+    ADAPTER_WEIGHTS,
+    CONFIG,
+    CheckpointFolder,
+    check_fit,
+    find_checkpoint,
+)
+
+__all__ = ["find_base", "read_adapter"]
+
+
+def find_base(folder: CheckpointFolder) -> CheckpointFolder:
+    """The checkpoint that an adapter was made for."""
+    data = folder.read_json(ADAPTER_CONFIG)
+    source, base = folder.path / ADAPTER_CONFIG, data.get("base_model_name_or_path")
+    if not isinstance(base, str) or not base:
+        raise UsageError(f"{source} names no base policy: its base_model_name_or_path is {base!r}")
+    found = _base_folder(folder, base, data.get("revision"))
+    if found.path.resolve() == folder.path.resolve() or found.read_json(CONFIG).get("use_peft"):
+        raise UsageError(f"{source}: its base policy {base} is an adapter's checkpoint itself, not a whole policy")
+    return found
+
+
+def _base_folder(folder: CheckpointFolder, base: str, revision: str | None) -> CheckpointFolder:
+    source = folder.path / ADAPTER_CONFIG
+    for path in (folder.path / base, Path(base).expanduser()):
+        if path.is_dir():
+            return CheckpointFolder(path)
+    if not HUB_ID.fullmatch(base):
+        raise UsageError(
+            f"{source}: its base policy {base} is not there; put it there, or mend base_model_name_or_path in that file"
+        )
+    try:
+        return find_checkpoint(base, revision)
+    except UsageError as error:
+        raise UsageError(f"{source}: its base policy is not there: {error}") from error
+
+
+def read_adapter(folder: CheckpointFolder, network: nn.Module, prefix: str) -> Adapter:
+    """Put the adapter of a checkpoint onto its base policy's network, in place."""
+    data = folder.read_json(ADAPTER_CONFIG)
+    found = folder.read_tensors(ADAPTER_WEIGHTS)
+    config = _peft_config(data, str(folder.path / ADAPTER_CONFIG))
+    try:
+        with torch.random.fork_rng(devices=[]):
+            adapter = inject(network, prefix, config)
+    except UsageError as error:
+        raise UsageError(f"{folder.path / ADAPTER_CONFIG}: {error}") from error
+    check_fit(found, adapter.tensors(), str(folder.path / ADAPTER_WEIGHTS), ADAPTER_CONFIG)
+    import_peft().set_peft_model_state_dict(adapter.model, found)
+    adapter.config = data  # as it was, whoever wrote it
+    return adapter
+
+
+def _peft_config(data: dict[str, Any], source: str) -> Any:
+    peft = import_peft()
+    kind = data.get("peft_type")
+    if kind not in list(peft.PEFT_TYPE_TO_CONFIG_MAPPING):
+        raise UsageError(f"{source}: peft {peft.__version__} knows no adapters of type '{kind}'")
+    try:
+        config = peft.PeftConfig.from_peft_type(**data)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{source} has a value that cannot work: {one_line(error)}") from error
+    if config.is_prompt_learning:
+        raise UsageError(f"{source}: adapters of type '{kind}' are for language models")
+    return config

@@ -1,0 +1,28 @@
+"""What a trainer needs of policies. It is a door of its own, because it needs torch, which takes a second to import."""
+
+from yardarm.policies.adapters import add_adapter
+from yardarm.policies.conditioning import make_task_vector
+from yardarm.policies.config import ACTION, ACTION_PADDING, FeatureType, PolicyConfig, PolicyFeature
+from yardarm.policies.fresh import new_config, new_policy
+from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.pretrained import load_policy
+from yardarm.policies.processing import TASK_VECTOR, Batch, Statistics, TaskVector, conditioned_features
+
+__all__ = [
+    "ACTION",
+    "ACTION_PADDING",
+    "TASK_VECTOR",
+    "Batch",
+    "FeatureType",
+    "LearnedPolicy",
+    "PolicyConfig",
+    "PolicyFeature",
+    "Statistics",
+    "TaskVector",
+    "add_adapter",
+    "conditioned_features",
+    "load_policy",
+    "make_task_vector",
+    "new_config",
+    "new_policy",
+]

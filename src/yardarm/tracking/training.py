@@ -1,0 +1,98 @@
+"""Tracks a training with Weights & Biases: its curve, its evaluations, its last checkpoint."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from yardarm.tracking.connection import Connection, Forgiveness, connect
+from yardarm.tracking.options import WandbOptions
+from yardarm.tracking.package import nobody_to_ask
+
+__all__ = ["TrainingTracker", "open_training_tracker"]
+
+# Of a point, what places it and is no value of its own.
+PLACES = ("kind", "step", "status", "run", "path", "problem", "tasks", "parts", "confidence")
+
+
+def open_training_tracker(options: WandbOptions) -> TrainingTracker:
+    """A tracker as chosen. Says before anything starts if the package is missing, or nobody is logged in."""
+    connection = connect(options)
+    return TrainingTracker() if connection is None else WandbTrainingTracker(options, connection)
+
+
+class TrainingTracker:
+    """What a training tells a tracker. The base class keeps silent."""
+
+    def begin(self, folder: Path, config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+        """The first step is about to begin; returns what must be remembered of the tracking, and is `known` later."""
+        return dict(known)
+
+    def point(self, point: Mapping[str, Any]) -> None:
+        """The curve has a new point."""
+
+    def finish(self, finished: bool, checkpoint: Path | None) -> None:
+        """The training has ended, at its last step or before."""
+
+
+class WandbTrainingTracker(TrainingTracker):
+    """A run at Weights & Biases, which a resumed training goes on with."""
+
+    def __init__(self, options: WandbOptions, connection: Connection) -> None:
+        self._options, self._connection = options, connection
+        self._run: Any = None
+        self._id = ""
+        self._forgiving = Forgiveness("training")
+
+    def begin(self, folder: Path, config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+        """Start a run there, or go on with it."""
+        options = self._options
+        self._id = options.run_id or known.get("id") or secrets.token_hex(4)
+        tags = [f"policy:{config['policy'].get('type')}", f"dataset:{config['dataset'].get('repo_id')}"]
+        with self._forgiving("could not be started"), nobody_to_ask():
+            self._run = self._connection.wandb.init(
+                project=options.project,
+                entity=options.entity,
+                notes=options.notes,
+                tags=[tag[:64] for tag in tags] if options.add_tags else None,
+                name=config.get("job_name") or folder.absolute().name,
+                config=dict(config),
+                dir=str(folder.absolute()),
+                job_type="train",
+                id=self._id,
+                mode=self._connection.mode,
+                resume="allow",
+                allow_val_change=True,
+                reinit="create_new",
+                settings=self._connection.settings(),
+            )
+            # Evaluations end later than the steps that they are of.
+            self._run.define_metric("*", step_metric="step")
+            return {"id": self._id, "project": options.project, **self._connection.place(self._run)}
+        return {"id": self._id, "project": options.project}
+
+    def point(self, point: Mapping[str, Any]) -> None:
+        """Log a point's numbers below its kind, like LeRobot's `train/loss`."""
+        if self._run is None or point.get("status") in ("running", "failed") or point["kind"] == "checkpoint":
+            return
+        kind = {"evaluation": "eval"}.get(point["kind"], point["kind"])
+        values = {name: value for name, value in point.items() if name not in PLACES} | dict(point.get("parts", {}))
+        values |= {f"{name}/rate": task["rate"] for name, task in point.get("tasks", {}).items()}
+        with self._forgiving("could not log a point"):
+            self._run.log({"step": point["step"], **{f"{kind}/{name}": value for name, value in values.items()}})
+
+    def finish(self, finished: bool, checkpoint: Path | None) -> None:
+        """Store the last checkpoint's policy, and close the run."""
+        if self._run is None:
+            return
+        if finished and checkpoint is not None and not self._options.disable_artifact:
+            with self._forgiving("could not store the policy"):
+                artifact = self._connection.wandb.Artifact(re.sub(r"[^\w.-]", "_", f"policy-{self._id}"), type="model")
+                artifact.add_dir(str(checkpoint / "pretrained_model"))
+                self._run.log_artifact(artifact)
+        with self._forgiving("could not upload everything, which `wandb sync` does later"):
+            self._run.finish(exit_code=0 if finished else 1)
+        self._run = None

@@ -1,0 +1,22 @@
+"""Training: from a dataset to a policy that works."""
+
+from yardarm.training.checkpoints import Checkpoint, find_checkpoint_to_resume
+from yardarm.training.config import DatasetOptions, TrainConfig, TrainEvalOptions, TrainOptions
+from yardarm.training.config_file import TRAIN_CONFIG, config_from_data, config_to_data
+from yardarm.training.listener import Listener
+from yardarm.training.run import TrainingResult, train
+
+__all__ = [
+    "TRAIN_CONFIG",
+    "Checkpoint",
+    "DatasetOptions",
+    "Listener",
+    "TrainConfig",
+    "TrainEvalOptions",
+    "TrainOptions",
+    "TrainingResult",
+    "config_from_data",
+    "config_to_data",
+    "find_checkpoint_to_resume",
+    "train",
+]

@@ -1,0 +1,98 @@
+"""What is decided before the first step: the folder, the threads, and whether the evaluations can work at all."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime as dt
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from yardarm.errors import UsageError
+from yardarm.evaluation import check_policy_fits, select_tasks
+from yardarm.machine import usable_cores
+from yardarm.policies.learning import LearnedPolicy
+from yardarm.results import TrainingFolder
+from yardarm.training.checkpoints import Checkpoint
+from yardarm.training.config import TrainConfig
+from yardarm.training.state import threads_of
+
+__all__ = ["check_evaluation", "choose_threads", "eval_cores", "eval_device", "open_folder", "settled", "threads"]
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_ROOT = Path("outputs/train")
+
+
+def settled(config: TrainConfig) -> TrainConfig:
+    """With what depends on the machine decided, so that the training's record says it."""
+    if config.eval.background is not None:
+        return config
+    several = usable_cores() > 1 or torch.cuda.device_count() > 1
+    return dataclasses.replace(config, eval=dataclasses.replace(config.eval, background=several))
+
+
+def check_evaluation(config: TrainConfig, policy: LearnedPolicy) -> None:
+    """What would fail at the first evaluation, after hours, fails now."""
+    if config.evaluates:
+        assert config.env is not None
+        config.env.check_requirements()
+        tasks = select_tasks((config.env,), trust_remote_code=False)
+        policy.prepare(tasks)
+        check_policy_fits(policy, tasks)
+
+
+def open_folder(config: TrainConfig, checkpoint: Checkpoint | None) -> TrainingFolder:
+    """A new folder; or that of the checkpoint, unless another is named."""
+    if checkpoint is not None:
+        return TrainingFolder(config.options.output_dir or checkpoint.path.parent.parent)
+    path = config.options.output_dir
+    if path is None:
+        started = dt.datetime.now()
+        path = DEFAULT_ROOT / f"{started:%Y-%m-%d}" / f"{started:%H-%M-%S}_{config.name}"
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(
+            f"--output_dir={path} is there already; go on with it by --resume=true, or choose another --output_dir"
+        )
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--output_dir={path} cannot be made: {error.strerror}") from error
+    return TrainingFolder(path)
+
+
+def eval_cores(config: TrainConfig) -> int:
+    """How many cores evaluations in the background have."""
+    return min(config.eval.cores or max(1, usable_cores() // 4), usable_cores())
+
+
+def eval_device(config: TrainConfig, device: torch.device) -> str:
+    """Where weights are evaluated: on the last GPU, if there are several; training begins with the first."""
+    last = f"cuda:{torch.cuda.device_count() - 1}"
+    return config.eval.device or (last if device.type == "cuda" else device.type)
+
+
+def choose_threads(config: TrainConfig, checkpoint: Checkpoint | None) -> int:
+    """Sums depend on how many threads share them, in the last bits: a training keeps the number it began with."""
+    count = config.options.threads
+    if checkpoint is not None:
+        before = threads_of(checkpoint)
+        if count and before and count != before:
+            logger.warning("the training had %d threads before, so its weights will differ in the last bits", before)
+        count = count or before or 0
+    beside = eval_cores(config) if config.evaluates and config.eval.background else 0
+    return count or max(1, usable_cores() - beside)
+
+
+@contextlib.contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Have torch use so many, for a while."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

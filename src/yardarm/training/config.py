@@ -1,0 +1,175 @@
+"""The configuration of a training: LeRobot's flags, with the same names and meanings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from yardarm.datasets import ImageTransformsConfig
+from yardarm.errors import UsageError, nearest
+from yardarm.evaluation import EvalOptions
+from yardarm.policies import CHECKPOINT_TYPES, PeftOptions
+from yardarm.tasks import FIRST_SEED, BenchmarkConfig, option, positive
+from yardarm.tracking import WandbOptions
+
+__all__ = ["DatasetOptions", "TrainConfig", "TrainEvalOptions", "TrainOptions"]
+
+PRECISIONS = ("", "no", "bf16", "fp16")
+TASK_VECTORS = ("", "mt10", "mt50", "tasks", "text")
+LONGEST_NAME = 100
+
+
+@dataclass
+class DatasetOptions:
+    """Flags below ``--dataset.``."""
+
+    repo_id: str = option("", "owner/name on the Hub, or in $HF_LEROBOT_HOME")
+    root: Path | None = option(None, "the dataset's folder, if it lies elsewhere on this machine")
+    episodes: list[int] | None = option(None, "train on these only: [0,1,2]")
+    revision: str | None = option(None, "of a dataset on the Hub: a branch, a tag or a commit")
+    image_transforms: ImageTransformsConfig = field(
+        default_factory=ImageTransformsConfig,
+        metadata={"help": "augmentation: --dataset.image_transforms.enable=true, .max_num_transforms, …"},
+    )
+    use_imagenet_stats: bool = option(True, "normalise images as backbones that know ImageNet expect it")
+    video_backend: str | None = option(None, "pyav or torchcodec [the faster one that is installed]")
+    streaming: bool = option(False, "read episodes as they come, for datasets that do not fit; no exact resume")
+    eval_split: float = option(0.0, "the part of each task's episodes that is held out, for --eval_steps")
+
+    def __post_init__(self) -> None:
+        if not self.repo_id and self.root is None:
+            raise UsageError("which dataset? Give --dataset.repo_id=owner/name or --dataset.root=FOLDER")
+        if not 0 <= self.eval_split < 1:
+            raise UsageError(f"--dataset.eval_split must be at least 0 and below 1, got {self.eval_split}")
+        if self.episodes is not None and len(set(self.episodes)) < len(self.episodes):
+            raise UsageError(f"--dataset.episodes names an episode twice: {self.episodes}")
+        if self.streaming and self.eval_split:
+            raise UsageError("--dataset.eval_split is for datasets that are not streamed")
+
+
+@dataclass
+class TrainEvalOptions(EvalOptions):
+    """Flags below ``--eval.``: those of ``yardarm eval``, and how it goes on beside the training."""
+
+    background: bool | None = option(
+        None, "false: training waits for each evaluation [true, where there is more than one core or device]"
+    )
+    cores: int = option(0, "cores that training leaves to evaluations in the background; 0: a quarter, at least one")
+    device: str = option(
+        "", "where evaluated weights compute [another GPU than training's if there is one, or else its]"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cores < 0:
+            raise UsageError(f"--eval.cores must not be negative, got {self.cores}")
+
+
+@dataclass
+class TrainOptions:
+    """Flags that stand by themselves."""
+
+    steps: int = option(100_000, "updates of the weights")
+    batch_size: int = option(8, "samples of a step, on each device")
+    gradient_accumulation_steps: int = option(1, "batches whose gradients make one update")
+    num_workers: int | None = option(None, "processes that load data [none for states, up to 4 for images]")
+    prefetch_factor: int = option(4, "batches that each of them makes ahead")
+    seed: int = option(FIRST_SEED, "of weights, shuffling, augmentation and noise; and of evaluated episodes")
+    log_freq: int = option(200, "a point of the learning curve every so many steps")
+    save_freq: int = option(20_000, "a checkpoint every so many steps, and after the last; 0: after the last only")
+    save_checkpoint: bool = option(True, "false: write none, not even the last")
+    eval_freq: int = option(20_000, "an evaluation in --env.type every so many steps, and after the last; 0: none")
+    eval_steps: int = option(0, "the loss of held-out episodes every so many steps; needs --dataset.eval_split")
+    max_eval_samples: int = option(0, "at most so many held-out samples; 0: all")
+    ema_decay: float = option(0.0, "save and evaluate a moving average of the weights, with this decay; 0: none")
+    mixed_precision: str = option("", "no, bf16 or fp16 [as --policy.use_amp says]")
+    threads: int = option(0, "of torch; they are part of what a run repeats bit for bit [all cores, but --eval.cores]")
+    use_policy_training_preset: bool = option(True, "false: --optimizer.* and --scheduler.* begin from plain defaults")
+    task_vector: str = option("", "tell the policy its task: mt10, mt50 or tasks (one-hot), or text (an embedding)")
+    tolerance_s: float = option(1e-4, "how far a frame's time may be from what is asked for")
+    output_dir: Path | None = option(None, "the training's folder [outputs/train/DATE/TIME_NAME]")
+    job_name: str | None = option(None, "a name for the training [ENV_POLICY]")
+    rename_map: dict[str, str] | None = option(None, 'with --policy.path: {"the dataset\'s name": "the policy\'s", …}')
+    resume: bool = option(False, "go on with the training of --config_path, or of --output_dir")
+
+    def __post_init__(self) -> None:
+        for name in (
+            "steps",
+            "batch_size",
+            "gradient_accumulation_steps",
+            "prefetch_factor",
+            "log_freq",
+            "tolerance_s",
+        ):
+            positive(f"--{name}", getattr(self, name))
+        for name in ("save_freq", "eval_freq", "eval_steps", "max_eval_samples", "threads", "seed", "num_workers"):
+            if (getattr(self, name) or 0) < 0:
+                raise UsageError(f"--{name} must not be negative, got {getattr(self, name)}")
+        if not 0 <= self.ema_decay < 1:
+            raise UsageError(f"--ema_decay must be at least 0 and below 1, got {self.ema_decay}")
+        _one_of("--mixed_precision", self.mixed_precision, PRECISIONS)
+        _one_of("--task_vector", self.task_vector, TASK_VECTORS)
+        if self.job_name and ("/" in self.job_name or len(self.job_name) > LONGEST_NAME):
+            raise UsageError(f"--job_name must be short and without '/', got '{self.job_name[:LONGEST_NAME]}'")
+
+
+@dataclass
+class TrainConfig:
+    """One training: a dataset, a policy, and how to make the one into the other."""
+
+    dataset: DatasetOptions
+    policy: Mapping[str, Any]
+    """`type` of a new policy, or `path` of one to go on with; and fields of its configuration."""
+    options: TrainOptions = field(default_factory=TrainOptions)
+    env: BenchmarkConfig | None = None
+    eval: TrainEvalOptions = field(default_factory=TrainEvalOptions)
+    optimizer: Mapping[str, Any] = field(default_factory=dict)
+    """What differs from the policy's own preset."""
+    scheduler: Mapping[str, Any] = field(default_factory=dict)
+    wandb: WandbOptions = field(default_factory=WandbOptions)
+    peft: PeftOptions | None = None
+
+    def __post_init__(self) -> None:
+        kind, path = self.policy.get("type"), self.policy.get("path")
+        if not kind and not path:
+            raise UsageError(f"which policy? Give --policy.type={'|'.join(CHECKPOINT_TYPES)}, or --policy.path=…")
+        if kind and kind not in CHECKPOINT_TYPES:
+            raise UsageError(
+                f"--policy.type={kind} cannot be trained{nearest(str(kind), CHECKPOINT_TYPES)} "
+                f"one of {', '.join(CHECKPOINT_TYPES)}"
+            )
+        options = self.options
+        if options.eval_steps and not self.dataset.eval_split:
+            raise UsageError(f"--eval_steps={options.eval_steps} needs held-out episodes: add --dataset.eval_split=0.1")
+        if options.rename_map and not path:
+            raise UsageError("--rename_map is for --policy.path: a new policy takes the dataset's own names")
+        if options.task_vector and path:
+            raise UsageError("--task_vector is for a new policy: that of --policy.path has its inputs already")
+        if self.peft is not None and not path:
+            raise UsageError("--peft.… adapts a policy that is trained already: give --policy.path")
+        if self.pushes and not self.policy.get("repo_id"):
+            raise UsageError("--policy.push_to_hub=true needs to know where: add --policy.repo_id=owner/name")
+
+    @property
+    def pushes(self) -> bool:
+        """Whether the trained policy goes to the Hub: if it is told to, or where it goes."""
+        return bool(self.policy.get("push_to_hub", bool(self.policy.get("repo_id"))))
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether there are evaluations on the way."""
+        return self.env is not None and self.options.eval_freq > 0
+
+    @property
+    def name(self) -> str:
+        """What the training is called."""
+        kind = self.policy.get("type") or "policy"
+        return self.options.job_name or (f"{self.env.name}_{kind}" if self.env else str(kind))
+
+
+def _one_of(flag: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        listed = ", ".join(name for name in known if name)
+        raise UsageError(f"{flag} must be one of {listed}, got '{value}'{nearest(value, known).rstrip(';')}")

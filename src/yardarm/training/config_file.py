@@ -1,0 +1,86 @@
+"""A training's configuration as plain data: what ``train_config.json`` holds, and what flags are gathered into."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import draccus
+
+from yardarm.errors import UsageError, nearest
+from yardarm.evaluation import decode, env_from_data, plain_value
+from yardarm.policies import OptimizerOptions, PeftOptions, SchedulerOptions
+from yardarm.tracking import WandbOptions
+from yardarm.training.config import DatasetOptions, TrainConfig, TrainEvalOptions, TrainOptions
+
+__all__ = ["TRAIN_CONFIG", "config_from_data", "config_to_data"]
+
+TRAIN_CONFIG = "train_config.json"
+COMMAND = "train"
+SECTIONS = ("dataset", "policy", "env", "eval", "optimizer", "scheduler", "wandb", "peft")
+# LeRobot's newer name of a flag.
+ALIASES = {"env_eval_freq": "eval_freq"}
+
+
+def config_from_data(data: Mapping[str, Any]) -> TrainConfig:
+    """Check names and types, and build the configuration."""
+    own = [entry.name for entry in dataclasses.fields(TrainOptions)]
+    plain = {ALIASES.get(name, name): value for name, value in data.items() if name not in SECTIONS}
+    for name in plain:
+        if name not in own:
+            near = nearest(name, (*own, *SECTIONS))
+            raise UsageError(f"unknown option '--{name}'{near} `yardarm {COMMAND} --help` lists all")
+    sections = {name: _section(data, name) for name in SECTIONS}
+    return TrainConfig(
+        dataset=decode(DatasetOptions, "dataset", sections["dataset"], COMMAND),
+        policy={name: plain_value(value) for name, value in sections["policy"].items()},
+        options=decode(TrainOptions, "", plain, COMMAND),
+        env=env_from_data(sections["env"], COMMAND) if sections["env"] else None,
+        eval=decode(TrainEvalOptions, "eval", sections["eval"], COMMAND),
+        optimizer=_changes(OptimizerOptions, "optimizer", sections["optimizer"]),
+        scheduler=_changes(SchedulerOptions, "scheduler", sections["scheduler"]),
+        wandb=decode(WandbOptions, "wandb", sections["wandb"], COMMAND),
+        peft=decode(PeftOptions, "peft", sections["peft"], COMMAND) if sections["peft"] else None,
+    )
+
+
+def config_to_data(config: TrainConfig) -> dict[str, Any]:
+    """The configuration as plain data, all defaults written out."""
+    data: dict[str, Any] = {
+        "dataset": draccus.encode(config.dataset),
+        "policy": dict(config.policy),
+        "env": {"type": config.env.name, **dataclasses.asdict(config.env)} if config.env else None,
+        **draccus.encode(config.options),
+        "eval": draccus.encode(config.eval),
+        "optimizer": dict(config.optimizer),
+        "scheduler": dict(config.scheduler),
+        "wandb": draccus.encode(config.wandb),
+        "peft": draccus.encode(config.peft) if config.peft else None,
+    }
+    return {name: str(value) if isinstance(value, Path) else value for name, value in data.items()}
+
+
+def _section(data: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What stands below a name, with ``image_transforms.enable`` as sections inside of sections."""
+    section = data.get(name)
+    if section is None:
+        return {}
+    if not isinstance(section, Mapping):
+        raise UsageError(f"'{name}' must be a section of its own: --{name}.…=…")
+    deep: dict[str, Any] = {}
+    for key, value in section.items():
+        *way, last = key.split(".")
+        inner = deep
+        for step in way:
+            inner[step] = dict(inner.get(step) or {})
+            inner = inner[step]
+        inner[last] = value if not way else plain_value(value)
+    return deep
+
+
+def _changes(kind: type, section: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a preset, and no more than that."""
+    decoded = decode(kind, section, data, COMMAND)
+    return {name: getattr(decoded, name) for name in data}

@@ -1,0 +1,121 @@
+"""Who learns, and what from: a policy that is new, fine-tuned or resumed, and the dataset as it reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from yardarm.datasets import DatasetMetadata
+from yardarm.errors import UsageError
+from yardarm.policies import OptimizerOptions, SchedulerOptions
+from yardarm.policies.learning import (
+    LearnedPolicy,
+    TaskVector,
+    add_adapter,
+    conditioned_features,
+    load_policy,
+    make_task_vector,
+    new_config,
+    new_policy,
+)
+from yardarm.training.checkpoints import Checkpoint
+from yardarm.training.config import TrainConfig
+from yardarm.training.material import Material, Split, policy_features, read_meta, split_episodes, statistics
+
+__all__ = ["Learner", "make_learner"]
+
+# Of ``--policy.…``: what is for the trainer, and not for a policy's configuration.
+NOT_FIELDS = ("type", "path", "revision")
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A policy, its dataset, and how it is best trained."""
+
+    policy: LearnedPolicy
+    material: Material
+    split: Split
+    optimizer: OptimizerOptions
+    scheduler: SchedulerOptions
+
+
+def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
+    """Read what is known of the dataset, and make or load a policy that fits it."""
+    meta = read_meta(config.dataset)
+    policy = _policy(config, meta, checkpoint)
+    names = {own: name for name, own in policy.wants.own_names.items()}
+    _check_fits(policy, meta)
+    plain = not config.options.use_policy_training_preset
+    return Learner(
+        policy,
+        Material(meta, config.dataset, policy.config, config.options.tolerance_s, names),
+        split_episodes(meta, config.dataset, config.options.seed),
+        replace(OptimizerOptions() if plain else policy.config.optimizer_preset(), **config.optimizer),
+        replace(SchedulerOptions() if plain else policy.config.scheduler_preset(), **config.scheduler),
+    )
+
+
+def _policy(config: TrainConfig, meta: DatasetMetadata, checkpoint: Checkpoint | None) -> LearnedPolicy:
+    if checkpoint is not None:
+        return load_policy(checkpoint.policy, device=_device(config), merge_adapter=False)
+    if "path" in config.policy:
+        return _fine_tuned(config, meta)
+    return _new(config, meta)
+
+
+def _new(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
+    inputs, outputs = policy_features(meta)
+    told = None
+    if config.options.task_vector:
+        told = make_task_vector(config.options.task_vector, meta.tasks)
+        inputs = conditioned_features(inputs, told.size)
+    policy_config = new_config(str(config.policy["type"]), inputs, outputs, _fields(config))
+    known = statistics(meta, {**inputs, **outputs}, {})
+    return new_policy(policy_config, known, config.options.seed, told)
+
+
+def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
+    """A trained policy with the statistics of the new data, and with adapters if they are asked for."""
+    renamed = config.options.rename_map
+    options = {"device": _device(config), **_fields(config), "revision": config.policy.get("revision")}
+    if kind := config.policy.get("type"):
+        options["type"] = kind
+    path = str(config.policy["path"])
+    policy = load_policy(path, rename_map=renamed, merge_adapter=False, **options)
+    own = policy.config
+    known = statistics(meta, {**own.input_features, **own.output_features}, renamed or {})
+    policy.preprocessor = policy.preprocessor.with_statistics(known)
+    policy.postprocessor = policy.postprocessor.with_statistics(known)
+    if (told := policy.preprocessor.step(TaskVector)) is not None:
+        policy.preprocessor = policy.preprocessor.having(told.knowing(meta.tasks))
+    own.pretrained_path = path
+    if config.peft is not None:
+        add_adapter(policy, config.peft, path)
+    return policy
+
+
+def _fields(config: TrainConfig) -> dict[str, Any]:
+    return {name: value for name, value in config.policy.items() if name not in NOT_FIELDS}
+
+
+def _device(config: TrainConfig) -> str:
+    return str(config.policy.get("device") or "auto")
+
+
+def _check_fits(policy: LearnedPolicy, meta: DatasetMetadata) -> None:
+    """The dataset must have what the policy reads, in the same shapes."""
+    known: Mapping[str, Any] = meta.readable
+    wanted = {**policy.wants.shapes, "action": (policy.action_size,)}
+    for name, shape in wanted.items():
+        if name not in known:
+            there = ", ".join(other for other in known if other.startswith(("observation.", "action")))
+            raise UsageError(
+                f"the policy reads '{name}', which {meta.root} does not have; it has {there}; --rename_map maps the "
+                "dataset's names to the policy's"
+            )
+        if tuple(known[name].shape) != tuple(shape):
+            raise UsageError(
+                f"the policy reads '{name}' of the shape {tuple(shape)}, but in {meta.root} it is "
+                f"{tuple(known[name].shape)}"
+            )

@@ -1,0 +1,50 @@
+"""The optimiser and the schedule of its learning rate, made from what was chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import LambdaLR
+
+from yardarm.policies import OptimizerOptions, SchedulerOptions
+
+__all__ = ["make_optimizer", "make_scheduler", "parameter_groups"]
+
+
+def parameter_groups(network: nn.Module, rates: Mapping[str, float]) -> list[dict[str, Any]]:
+    """What is trained; parts whose names begin with a key of `rates` have a learning rate of their own."""
+    groups: dict[str, dict[str, Any]] = {"": {"params": []}}
+    groups |= {prefix: {"params": [], "lr": rate} for prefix, rate in rates.items()}
+    for name, parameter in network.named_parameters():
+        if parameter.requires_grad:
+            own = next((prefix for prefix in rates if name.startswith(prefix)), "")
+            groups[own]["params"].append(parameter)
+    return [group for group in groups.values() if group["params"]]
+
+
+def make_optimizer(groups: Iterable[dict[str, Any]], options: OptimizerOptions) -> torch.optim.Optimizer:
+    """The optimiser of this type."""
+    if options.type == "sgd":
+        return torch.optim.SGD(groups, lr=options.lr, momentum=options.momentum, weight_decay=options.weight_decay)
+    kind = torch.optim.AdamW if options.type == "adamw" else torch.optim.Adam
+    first, second = options.betas
+    return kind(groups, lr=options.lr, betas=(first, second), eps=options.eps, weight_decay=options.weight_decay)
+
+
+def make_scheduler(optimizer: torch.optim.Optimizer, options: SchedulerOptions, steps: int) -> LambdaLR:
+    """A warm-up from zero, then the schedule of this name over the remaining steps."""
+    warmup = options.num_warmup_steps
+
+    def factor(step: int) -> float:
+        if step < warmup:
+            return step / warmup
+        if options.name == "constant":
+            return 1.0
+        progress = min(1.0, (step - warmup) / max(1, steps - warmup))
+        return 1 - progress if options.name == "linear" else (1 + math.cos(math.pi * progress)) / 2
+
+    return LambdaLR(optimizer, factor)

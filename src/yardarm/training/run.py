@@ -1,0 +1,152 @@
+"""A training from its configuration to a policy that works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from yardarm.tracking import TrainingTracker, open_training_tracker
+from yardarm.training.checkpoints import Checkpoint
+from yardarm.training.choices import (
+    check_evaluation,
+    choose_threads,
+    eval_cores,
+    eval_device,
+    open_folder,
+    settled,
+    threads,
+)
+from yardarm.training.config import TrainConfig
+from yardarm.training.config_file import config_to_data
+from yardarm.training.devices import open_accelerator, precision_of
+from yardarm.training.evaluations import Evaluations
+from yardarm.training.generators import seed_generators
+from yardarm.training.learner import Learner, make_learner
+from yardarm.training.listener import Listener
+from yardarm.training.log import TrainingLog
+from yardarm.training.loop import Loop
+from yardarm.training.material import Batches, Stream
+from yardarm.training.samples import Preparation
+from yardarm.training.state import restore
+from yardarm.training.trainer import Trainer
+from yardarm.training.validation import Validation
+
+__all__ = ["TrainingResult", "train"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingResult:
+    """Where a training is, how far it came, and its learning curve."""
+
+    path: Path
+    step: int
+    finished: bool
+    checkpoint: Path | None
+    points: tuple[dict[str, Any], ...]
+
+
+def train(
+    config: TrainConfig, listener: Listener | None = None, checkpoint: Checkpoint | None = None
+) -> TrainingResult:
+    """Train a policy; with a checkpoint, go on from there as if the training had never stopped."""
+    listener = listener or Listener()
+    config = settled(config)
+    tracker = open_training_tracker(config.wandb)
+    listener.preparing("reading the dataset, making the policy")
+    learner = make_learner(config, checkpoint)
+    precision_of(learner.policy.config, config.options, learner.policy.placement.device)  # what cannot be is said now
+    check_evaluation(config, learner.policy)
+    folder = open_folder(config, checkpoint)
+    with threads(choose_threads(config, checkpoint)):
+        accelerator = open_accelerator(learner.policy.config, config.options, learner.policy.placement.device)
+        seed_generators(config.options.seed + accelerator.process_index)
+        listener.preparing("loading the data")
+        trainer = _make_trainer(config, learner, accelerator)
+        if checkpoint is not None:
+            restore(trainer, checkpoint)
+        loop = Loop(config, trainer, _validation(config, learner), folder, listener, accelerator)
+        if not accelerator.is_main_process:
+            finished = loop.go()
+            return TrainingResult(folder.path, trainer.step, finished, None, ())
+        return _recorded(loop, learner, tracker)
+
+
+def _recorded(loop: Loop, learner: Learner, tracker: TrainingTracker) -> TrainingResult:
+    """Run the loop with all that is written, evaluated and tracked."""
+    config, trainer, folder, listener = loop.config, loop.trainer, loop.folder, loop.listener
+    loop.log = log = TrainingLog(folder, _about(config, learner), trainer.step, tracker)
+    if config.evaluates:
+        loop.evaluations = _evaluations(loop)
+        loop.evaluations.take_up(log.curve.points, trainer.step)
+    finished = False
+    try:
+        listener.started(folder.path, trainer.step, config.options.steps, _summary(learner, loop.accelerator))
+        finished = loop.go()
+    finally:
+        if loop.evaluations is not None:
+            loop.evaluations.stop()
+        newest = loop.checkpoint.path if loop.checkpoint else None
+        log.close(finished, newest)
+    if finished and config.pushes:
+        listener.preparing("uploading the policy")
+        with trainer.averaged():
+            learner.policy.push_to_hub(str(config.policy["repo_id"]), private=config.policy.get("private"))
+    return TrainingResult(folder.path, trainer.step, finished, newest, tuple(log.curve.points))
+
+
+def _evaluations(loop: Loop) -> Evaluations:
+    config = loop.config
+    workers = eval_cores(config) if config.eval.background else 0
+    device = eval_device(config, loop.trainer.policy.placement.device)
+    return Evaluations(config, loop.folder, device, workers, loop.tell)
+
+
+def _make_trainer(config: TrainConfig, learner: Learner, accelerator: Any) -> Trainer:
+    options, material, policy = config.options, learner.material, learner.policy
+    shard = (accelerator.process_index, accelerator.num_processes)
+    batches: Batches | Stream
+    if config.dataset.streaming:
+        frames = sum(material.meta.episodes[number].length for number in learner.split.training)
+        batches = Stream(material.stream(learner.split.training, options.seed, shard), policy.config, options, frames)
+    else:
+        batches = Batches(material.dataset(learner.split.training), policy.config, options, shard)
+    prepare = Preparation(policy, material.names)
+    return Trainer(policy, batches, prepare, learner.optimizer, learner.scheduler, options, accelerator)
+
+
+def _validation(config: TrainConfig, learner: Learner) -> Validation | None:
+    if not config.options.eval_steps:
+        return None
+    dataset = learner.material.dataset(learner.split.held_out, augmented=False)
+    prepare = Preparation(learner.policy, learner.material.names)
+    return Validation(dataset, learner.policy.config, config.options, prepare)
+
+
+def _about(config: TrainConfig, learner: Learner) -> dict[str, Any]:
+    meta = learner.material.meta
+    return {
+        "steps": config.options.steps,
+        "policy": learner.policy.describe(),
+        "dataset": {
+            "name": config.dataset.repo_id or meta.root.name,
+            "root": str(meta.root),
+            "episodes": len(learner.split.training),
+            "held_out": len(learner.split.held_out),
+            "frames": sum(meta.episodes[number].length for number in learner.split.training),
+        },
+        "config": config_to_data(config),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _summary(learner: Learner, accelerator: Any) -> str:
+    trained = sum(value.numel() for value in learner.policy.network.parameters() if value.requires_grad)
+    devices = f"{accelerator.num_processes} × {accelerator.device.type}"
+    episodes, tasks = len(learner.split.training), len(learner.material.meta.tasks)
+    return (
+        f"{learner.policy.config.type} with {trained:,} trained parameters, {episodes} episodes of {tasks} task(s), "
+        f"{devices}, {torch.get_num_threads()} thread(s)"
+    )

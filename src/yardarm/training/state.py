@@ -1,0 +1,89 @@
+"""A training between memory and a checkpoint: weights, optimiser, schedule, generators, and the place in the data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from yardarm.errors import UsageError, one_line
+from yardarm.training.checkpoints import Checkpoint, read_state_json
+from yardarm.training.config import TrainConfig
+from yardarm.training.config_file import TRAIN_CONFIG, config_to_data
+from yardarm.training.generators import generator_states, restore_generators
+from yardarm.training.optimizer_state import load_optimizer, optimizer_groups, optimizer_tensors
+from yardarm.training.trainer import Trainer
+
+__all__ = ["restore", "save_policy", "save_state"]
+
+# LeRobot's names.
+OPTIMIZER = "optimizer_state.safetensors"
+OPTIMIZER_GROUPS = "optimizer_param_groups.json"
+SCHEDULER = "scheduler_state.json"
+GENERATORS = "rng_state.safetensors"
+STEP = "training_step.json"
+# Ours.
+PLACE = "data_position.json"
+WEIGHTS = "weights.safetensors"
+AVERAGE = "average.safetensors"
+
+
+def save_policy(trainer: Trainer, config: TrainConfig, folder: Path) -> None:
+    """Write the policy as it is evaluated, with the configuration that trained it."""
+    with trainer.averaged():
+        trainer.policy.save_pretrained(folder)
+    (folder / TRAIN_CONFIG).write_text(json.dumps(config_to_data(config), indent=4), encoding="utf-8")
+
+
+def save_state(trainer: Trainer, folder: Path) -> None:
+    """Write all that goes on from here."""
+    save_file(_flat(optimizer_tensors(trainer.optimizer)), folder / OPTIMIZER)
+    _write(folder / OPTIMIZER_GROUPS, optimizer_groups(trainer.optimizer))
+    state = trainer.scheduler.state_dict()
+    _write(folder / SCHEDULER, {name: value for name, value in state.items() if name != "lr_lambdas"})
+    save_file(generator_states(), folder / GENERATORS)
+    _write(folder / PLACE, trainer.batches.state_dict())
+    _write(folder / STEP, {"step": trainer.step, "threads": torch.get_num_threads()})
+    if trainer.average is not None:
+        # The policy's own folder has the average; what is trained on, and its exact values, are these.
+        network = trainer.policy.network
+        save_file(_flat(dict(network.state_dict())), folder / WEIGHTS)
+        save_file(_flat(trainer.average.weights), folder / AVERAGE)
+
+
+def restore(trainer: Trainer, checkpoint: Checkpoint) -> None:
+    """Go on from a checkpoint whose policy the trainer has already."""
+    folder = checkpoint.state
+    try:
+        load_optimizer(trainer.optimizer, load_file(folder / OPTIMIZER), read_state_json(folder / OPTIMIZER_GROUPS))
+        if (folder / SCHEDULER).exists():
+            trainer.scheduler.load_state_dict({**trainer.scheduler.state_dict(), **read_state_json(folder / SCHEDULER)})
+        if trainer.average is not None:
+            trainer.policy.network.load_state_dict(load_file(folder / WEIGHTS))
+            trainer.average.load(load_file(folder / AVERAGE))
+        trainer.step = int(read_state_json(folder / STEP)["step"])
+        if (folder / PLACE).exists():
+            trainer.batches.load_state_dict(read_state_json(folder / PLACE))
+        restore_generators(load_file(folder / GENERATORS))
+    except UsageError:
+        raise
+    except (OSError, SafetensorError, KeyError, RuntimeError, ValueError) as error:
+        raise UsageError(f"{folder} does not fit this training: {one_line(error)[:200]}") from error
+
+
+def threads_of(checkpoint: Checkpoint) -> int | None:
+    """How many threads torch had."""
+    return read_state_json(checkpoint.state / STEP).get("threads")
+
+
+def _flat(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1), encoding="utf-8")

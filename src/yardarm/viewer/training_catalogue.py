@@ -1,0 +1,59 @@
+"""The trainings below a folder: found by walking it, and read on as their curves grow."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from yardarm.errors import UsageError
+from yardarm.pages import StoredTraining, training_data, training_line
+from yardarm.results import CurveReader, RunFolder, TrainingFolder, is_going_on
+from yardarm.viewer.listing import Line, Listing
+from yardarm.viewer.memory import Memory, Stamp, stamp_of
+from yardarm.viewer.viewed_folder import Found, ViewedFolder, is_training
+
+__all__ = ["TrainingCatalogue"]
+
+
+class TrainingCatalogue(Listing[TrainingFolder]):
+    """The trainings of a folder. A training is named by its path inside of it."""
+
+    def __init__(self, viewed: ViewedFolder) -> None:
+        super().__init__(viewed)
+        self._readers: Memory[CurveReader] = Memory()
+
+    def folder(self, name: str) -> TrainingFolder:
+        """The training of this name."""
+        path = self.viewed.path(name)
+        if not path.is_dir() or not is_training(os.listdir(path)):
+            raise UsageError(f"there is no training '{name}'")
+        self.viewed.check_links(path)
+        return TrainingFolder(path)
+
+    def data(self, name: str) -> dict[str, Any]:
+        """All that its page shows, as it is now."""
+        return training_data(self._training(name, self.folder(name)))
+
+    def evaluated_by(self, run: RunFolder) -> str | None:
+        """The name of the training whose weights a run evaluates, if it is inside of one."""
+        around = run.path.parent.parent
+        if not self.viewed.contains(around) or not TrainingFolder(around).manifest.is_file():
+            return None
+        return os.path.relpath(around, self.viewed.root)
+
+    def _training(self, name: str, folder: TrainingFolder) -> StoredTraining:
+        manifest = folder.read_manifest()
+        status = str(manifest.get("status", "interrupted"))
+        if status == "running" and not is_going_on(folder):
+            status = "interrupted"
+        reader = self._readers.get(name, (), lambda: CurveReader(folder.journal))
+        return StoredTraining(name, folder.path, status, manifest, reader.points())
+
+    def _chosen(self, found: Found) -> TrainingFolder | None:
+        return TrainingFolder(found.path) if found.is_training else None
+
+    def _stamp(self, folder: TrainingFolder) -> Stamp:
+        return stamp_of(folder.manifest), stamp_of(folder.journal)
+
+    def _read_line(self, name: str, folder: TrainingFolder) -> Line:
+        return training_line(self._training(name, folder))

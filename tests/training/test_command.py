@@ -1,0 +1,139 @@
+"""`yardarm train` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import courses, start_yardarm, wait_until, yardarm, yardarm_here
+from tests.training.made import META_WORLD_STATES, demonstrations
+from tests.training.test_resume import assert_same, weights
+
+TINY = (
+    *("--policy.type=act", "--policy.device=cpu", "--policy.chunk_size=4", "--policy.n_action_steps=4"),
+    *("--policy.dim_model=16", "--policy.n_heads=2", "--policy.dim_feedforward=32", "--policy.n_encoder_layers=1"),
+    *("--policy.n_vae_encoder_layers=1", "--policy.latent_dim=4", "--threads=1", "--batch_size=4"),
+)
+SHORT = ("--env.type=metaworld", "--env.task=reach-v3", "--env.episode_length=30")
+
+
+def test_a_training_that_was_killed_goes_on_and_gives_the_same_weights(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data")
+    words = ("train", *TINY, f"--dataset.root={data}", "--steps=300", "--log_freq=50", "--save_freq=10")
+    process = start_yardarm(*words, f"--output_dir={tmp_path / 'killed'}")
+    wait_until((tmp_path / "killed" / "checkpoints" / "000020").is_dir)
+    process.kill()
+    process.communicate()
+    assert not (tmp_path / "killed" / "checkpoints" / "000300").exists(), "it was too quick to be killed"
+    again = yardarm("train", "--resume=true", f"--config_path={tmp_path / 'killed'}")
+    assert again.returncode == 0, again.stderr
+    assert "goes on after step" in again.stdout
+    assert yardarm(*words, f"--output_dir={tmp_path / 'whole'}").returncode == 0
+    assert_same(weights(tmp_path / "killed"), weights(tmp_path / "whole"))
+    steps = [json.loads(line)["step"] for line in (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()]
+    assert steps == sorted(steps), "points of the session that was killed are not told twice"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(sent: signal.Signals, tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data")
+    words = ("train", *TINY, f"--dataset.root={data}", "--steps=100000", "--log_freq=5", "--save_freq=0")
+    process = start_yardarm(*words, f"--output_dir={tmp_path / 'run'}")
+    wait_until(
+        lambda: (tmp_path / "run" / "metrics.jsonl").exists() and (tmp_path / "run" / "metrics.jsonl").read_text() != ""
+    )
+    process.send_signal(sent)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + sent
+    assert "Traceback" not in said
+    command = said.strip().splitlines()[-1].strip()
+    assert command == f"yardarm train --resume=true --config_path={tmp_path / 'run'}"
+    [checkpoint] = [path for path in (tmp_path / "run" / "checkpoints").iterdir() if not path.is_symlink()]
+    again = yardarm(*command.split()[1:], f"--steps={int(checkpoint.name) + 3}", "--log_freq=1")
+    assert again.returncode == 0, again.stderr
+
+
+def test_record_train_evaluate_compare(tmp_path: Path) -> None:
+    """The whole loop, in a real simulator."""
+    expert = ("--policy.type=expert", *SHORT[:2])
+    recorded = yardarm(
+        *("record", *expert, "--n_episodes=3", "--seed=100000", f"--dataset.root={tmp_path / 'data'}"),
+        *("--dataset.features=observation.environment_state", f"--output_dir={tmp_path / 'recorded'}"),
+    )
+    assert recorded.returncode == 0, recorded.stderr
+    trained = yardarm(
+        *("train", *TINY, *SHORT, f"--dataset.root={tmp_path / 'data'}", f"--output_dir={tmp_path / 'run'}"),
+        *("--steps=20", "--eval_freq=10", "--eval.n_episodes=2", "--save_freq=0", "--log_freq=5"),
+    )
+    assert trained.returncode == 0, trained.stderr
+    points = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    evaluated = {point["step"]: point for point in points if point["kind"] == "evaluation"}
+    assert {step: (point["status"], point["episodes"]) for step, point in evaluated.items()} == {
+        10: ("finished", 2),
+        20: ("finished", 2),
+    }
+    assert evaluated[20]["low"] <= evaluated[20]["rate"] <= evaluated[20]["high"]
+
+    policy = tmp_path / "run" / "checkpoints" / "last" / "pretrained_model"
+    alone = yardarm(
+        "eval", f"--policy.path={policy}", *SHORT, "--eval.n_episodes=2", f"--output_dir={tmp_path / 'own'}"
+    )
+    assert alone.returncode == 0, alone.stderr
+    assert courses(tmp_path / "own") == courses(tmp_path / "run" / "eval" / "step_000020")
+
+    played = yardarm(
+        "eval", "--policy.type=expert", *SHORT, "--eval.n_episodes=2", f"--output_dir={tmp_path / 'expert'}"
+    )
+    assert played.returncode == 0, played.stderr
+    compared = yardarm("compare", tmp_path / "own", tmp_path / "expert")
+    assert compared.returncode == 0, compared.stderr
+    assert "expert" in compared.stdout
+
+
+def test_evaluations_can_be_waited_for(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", features=META_WORLD_STATES)
+    result = yardarm(
+        *("train", *TINY, *SHORT, f"--dataset.root={data}", f"--output_dir={tmp_path / 'run'}", "--steps=2"),
+        *("--eval_freq=1", "--eval.n_episodes=1", "--eval.background=false", "--save_freq=0", "--log_freq=1"),
+    )
+    assert result.returncode == 0, result.stderr
+    points = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    order = [(point["step"], point["kind"]) for point in points if point.get("status") != "running"]
+    assert order.index((1, "evaluation")) < order.index((2, "train")), "training waits"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "which dataset"),
+        (("--dataset.root=nowhere", "--policy.type=act"), "nowhere"),
+        (("--dataset.rot=x",), "unknown option '--dataset.rot'; did you mean 'root'"),
+        (("--resume=true",), "--resume=true needs to know what"),
+        (("--resume=true", "--config_path=nowhere"), "there is no nowhere to resume from"),
+        (("--steps=many", "--dataset.root=x"), "--steps"),
+        (("run",), "takes flags only, not 'run'"),
+        (("--eval.cores=-1", "--dataset.root=x"), "--eval.cores must not be negative"),
+    ],
+)
+def test_a_mistake_has_one_line_and_code_2(words: tuple[str, ...], message: str) -> None:
+    result = yardarm_here("train", *words)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_help_explains_every_flag() -> None:
+    shown = yardarm_here("train", "--help").stdout
+    for flag in (
+        "--steps",
+        "--dataset.root",
+        "--policy.type",
+        "--optimizer.lr",
+        "--peft.r",
+        "--eval.background",
+        "--view",
+    ):
+        assert flag in shown

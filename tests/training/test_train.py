@@ -1,0 +1,213 @@
+"""What a training does, besides going on exactly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
+from yardarm.errors import PolicyFault, UsageError
+from yardarm.policies.pretrained import load_policy
+from yardarm.results import read_curve
+from yardarm.training import Listener, train
+
+
+def losses(folder: Path, kind: str = "train") -> list[float]:
+    return [point["loss"] for point in read_curve(folder / "metrics.jsonl") if point["kind"] == kind]
+
+
+@pytest.mark.parametrize(
+    "policy", [{**TINY_ACT, "dropout": 0.0, "use_vae": False}, TINY_DIFFUSION], ids=["act", "diffusion"]
+)
+def test_a_tiny_set_is_learned_by_heart(policy: dict[str, Any], tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", episodes=2)
+    faster = {"lr": 1e-2, "weight_decay": 0.0}
+    train(small_training(data, tmp_path / "run", policy, steps=150, batch_size=8, log_freq=10, optimizer=faster))
+    first, *_, last = losses(tmp_path / "run")
+    # What a random amount of noise was added to cannot be told to the end.
+    assert last < (0.3 if policy["type"] == "act" else 0.7) * first
+
+
+def test_images_are_learned_from_too(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", episodes=2, features=IMAGES)
+    faster = {"lr": 3e-3}
+    policy = {**TINY_ACT, "dropout": 0.0, "use_vae": False, "optimizer_lr_backbone": 1e-3}
+    train(small_training(data, tmp_path / "run", policy, steps=40, batch_size=8, log_freq=5, optimizer=faster))
+    first, *_, last = losses(tmp_path / "run")
+    assert last < 0.9 * first
+
+
+def test_what_is_saved_answers_as_what_was_trained(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data")
+    result = train(small_training(data, tmp_path / "run", ema_decay=0.5))
+    assert result.checkpoint is not None
+    policy = load_policy(result.checkpoint / "pretrained_model")
+    seen = {"observation.environment_state": np.zeros((2, 5), np.float32)}
+    assert policy.predict(seen).shape == (2, 4, 2)
+    assert policy.config.to_json()["chunk_size"] == 4
+
+
+def test_the_average_is_saved_and_the_weights_are_trained_on(tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    data = demonstrations(tmp_path / "data")
+    train(small_training(data, tmp_path / "plain"))
+    train(small_training(data, tmp_path / "averaged", ema_decay=0.99))
+    last = "checkpoints/last"
+    plain = load_file(tmp_path / "plain" / last / "pretrained_model" / "model.safetensors")
+    saved = load_file(tmp_path / "averaged" / last / "pretrained_model" / "model.safetensors")
+    trained = load_file(tmp_path / "averaged" / last / "training_state" / "weights.safetensors")
+    assert all(torch.equal(plain[f"model.{name}"], value) for name, value in trained.items())
+    assert not torch.equal(saved["model.action_head.weight"], plain["model.action_head.weight"])
+
+
+def test_accumulated_batches_are_one_large_batch(tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    data = demonstrations(tmp_path / "data", episodes=4)
+    still = {**TINY_ACT, "dropout": 0.0, "use_vae": False, "chunk_size": 1, "n_action_steps": 1}
+    sgd = {"type": "sgd", "lr": 0.1, "weight_decay": 0.0}
+    train(small_training(data, tmp_path / "large", still, batch_size=8, steps=2, optimizer=sgd))
+    train(
+        small_training(
+            data, tmp_path / "small", still, batch_size=4, gradient_accumulation_steps=2, steps=2, optimizer=sgd
+        )
+    )
+    one, other = (
+        load_file(tmp_path / name / "checkpoints" / "last" / "pretrained_model" / "model.safetensors")
+        for name in ("large", "small")
+    )
+    for name, value in one.items():
+        torch.testing.assert_close(value, other[name], atol=1e-5, rtol=1e-4)
+
+
+def test_held_out_episodes_are_not_learned_from_and_have_a_loss_of_their_own(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", episodes=8)
+    config = small_training(data, tmp_path / "run", dataset={"eval_split": 0.25}, eval_steps=2)
+    result = train(config)
+    about = json.loads((tmp_path / "run" / "training.json").read_text())["dataset"]
+    assert (about["episodes"], about["held_out"]) == (6, 2)
+    assert [point["step"] for point in result.points if point["kind"] == "validation"] == [2, 4, 6]
+    again = train(small_training(data, tmp_path / "again", dataset={"eval_split": 0.25}, eval_steps=2))
+    assert losses(tmp_path / "again", "validation") == losses(tmp_path / "run", "validation")
+    assert again.finished
+
+
+def test_a_stream_can_be_trained_on(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data")
+    result = train(small_training(data, tmp_path / "run", dataset={"streaming": True}))
+    assert result.finished
+    assert len(losses(tmp_path / "run")) == 3
+
+
+def test_a_trained_policy_is_fine_tuned_with_the_new_datas_statistics(tmp_path: Path) -> None:
+    first = train(small_training(demonstrations(tmp_path / "data"), tmp_path / "first"))
+    assert first.checkpoint is not None
+    other = demonstrations(tmp_path / "other", episodes=3)
+    path = str(first.checkpoint / "pretrained_model")
+    result = train(small_training(other, tmp_path / "second", {"path": path, "device": "cpu"}))
+    assert result.checkpoint is not None
+    before, after = (load_policy(folder / "pretrained_model") for folder in (first.checkpoint, result.checkpoint))
+    assert after.id != before.id
+    name = "action"
+    stored = json.loads((other / "meta" / "stats.json").read_text())[name]["mean"]
+    step = next(step for step in after.preprocessor.steps if hasattr(step, "statistics"))
+    np.testing.assert_allclose(step.statistics[name]["mean"].numpy(), stored, rtol=1e-5)
+
+
+def test_adapters_are_trained_saved_and_gone_on_with(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    from tests.training.test_resume import StopsAfter
+    from yardarm.training import find_checkpoint_to_resume
+
+    data = demonstrations(tmp_path / "data")
+    base = train(small_training(data, tmp_path / "base"))
+    assert base.checkpoint is not None
+    policy = {"path": str(base.checkpoint / "pretrained_model"), "device": "cpu"}
+    peft = {"r": 2, "target_modules": ["linear1", "linear2"]}
+    whole = train(small_training(data, tmp_path / "whole", policy, peft=peft))
+    parts = small_training(data, tmp_path / "parts", policy, peft=peft)
+    train(parts, StopsAfter(3))
+    resumed = train(parts, checkpoint=find_checkpoint_to_resume(tmp_path / "parts"))
+    assert whole.checkpoint is not None
+    assert resumed.checkpoint is not None
+    assert (whole.checkpoint / "pretrained_model" / "adapter_model.safetensors").is_file()
+    one, other = (load_policy(result.checkpoint / "pretrained_model") for result in (whole, resumed))
+    assert one.id == other.id != load_policy(base.checkpoint / "pretrained_model").id
+
+
+class Hears(Listener):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[Any] = []
+
+    def point(self, point: Any) -> None:
+        self.heard.append(point)
+
+
+def test_a_listener_hears_what_the_curve_has(tmp_path: Path) -> None:
+    hears = Hears()
+    result = train(small_training(demonstrations(tmp_path / "data"), tmp_path / "run"), hears)
+    assert hears.heard == list(result.points) == list(read_curve(tmp_path / "run" / "metrics.jsonl"))
+    assert {point["kind"] for point in hears.heard} == {"train", "checkpoint"}
+    assert json.loads((tmp_path / "run" / "training.json").read_text())["status"] == "finished"
+
+
+def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data")
+    policy = {**TINY_ACT, "use_vae": False}
+    with pytest.raises(PolicyFault, match=r"the loss is (nan|inf) by step"):
+        train(small_training(data, tmp_path / "run", policy, steps=40, optimizer={"type": "sgd", "lr": 1e20}))
+    assert json.loads((tmp_path / "run" / "training.json").read_text())["status"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policy": {**TINY_ACT, "chunk_size": 0}}, "n_action_steps must be between 1 and chunk_size=0"),
+        ({"policy": {**TINY_ACT, "chunks": 3}}, "--policy.chunks: policies of type 'act' have no such option"),
+        ({"policy": {**TINY_ACT, "input_features": {}}}, "--policy.input_features follows from the dataset"),
+        ({"policy": {"type": "actt"}}, "--policy.type=actt cannot be trained; did you mean 'act'"),
+        ({"policy": {}}, "which policy"),
+        ({"steps": 0}, "--steps must be"),
+        ({"batch_size": -1}, "--batch_size must be"),
+        ({"mixed_precision": "fp17"}, "--mixed_precision must be one of no, bf16, fp16"),
+        ({"mixed_precision": "fp16"}, "needs a GPU"),
+        ({"ema_decay": 1.0}, "--ema_decay must be at least 0 and below 1"),
+        ({"eval_steps": 5}, "needs held-out episodes"),
+        ({"dataset": {"eval_split": 1.5}}, "--dataset.eval_split must be"),
+        ({"dataset": {"episodes": [99]}}, "99"),
+        ({"dataset": {"root": "nowhere"}}, "nowhere"),
+        ({"rename_map": {"a": "b"}}, "--rename_map is for --policy.path"),
+        ({"peft": {"r": 4}}, "adapts a policy that is trained already"),
+        ({"optimizer": {"type": "adamm"}}, "--optimizer.type=adamm is unknown; did you mean 'adam'"),
+        ({"optimizer": {"lr": -1}}, "--optimizer.lr must be above 0"),
+        ({"scheduler": {"name": "cosin"}}, "--scheduler.name=cosin is unknown; did you mean 'cosine'"),
+        ({"task_vector": "mt11"}, "--task_vector must be one of mt10"),
+        ({"task_vector": "mt10"}, "no task of mt10 has the dataset's instruction 'task 0'"),
+        ({"stepps": 3}, "unknown option '--stepps'; did you mean 'steps'"),
+        ({"env": {"type": "metaworl"}}, "metaworl"),
+        ({"env": {"type": "metaworld", "task": "reach-v3"}}, "observation.environment_state"),
+        ({"policy": {**TINY_ACT, "push_to_hub": True}}, "--policy.push_to_hub=true needs to know where"),
+        ({"seed": -1}, "--seed must not be negative"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_one_line(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", episodes=2)
+    with pytest.raises(UsageError, match=message) as caught:
+        train(small_training(data, tmp_path / "run", **change))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", episodes=2)
+    train(small_training(data, tmp_path / "run"))
+    with pytest.raises(UsageError, match="is there already; go on with it by --resume=true"):
+        train(small_training(data, tmp_path / "run"))
