@@ -17,7 +17,7 @@ from yardarm import load_policy
 from yardarm.errors import UsageError
 from yardarm.policies import Look, Request
 from yardarm.policies.diffusion.config import DiffusionConfig
-from yardarm.policies.diffusion.sampler import Sampler, kept_signal
+from yardarm.policies.diffusion.sampler import Sampler
 
 
 @pytest.mark.parametrize("scheduler", ["DDPM", "DDIM"])
@@ -66,16 +66,19 @@ def denoise(sample: torch.Tensor, step: int) -> torch.Tensor:
     return torch.sin(sample * 1.3 + step / 10)
 
 
-def test_the_training_path_gives_lerobots_loss(tmp_path: Path) -> None:
-    policy = load_policy(write_checkpoint(VARIANTS / "diff_training", tmp_path / "diffusion"))
+@pytest.mark.parametrize("prediction", ["epsilon", "sample"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_objective_gives_lerobots_loss(prediction: str, masked: bool, tmp_path: Path) -> None:
+    options = {"prediction_type": prediction, "do_mask_loss_for_padding": masked}
+    policy = load_policy(write_checkpoint(VARIANTS / "diff_training", tmp_path / "diffusion"), **options)
     data = {name: torch.from_numpy(value) for name, value in recorded(VARIANTS / "diff_training").items()}
-    inputs = {name.removeprefix("normalized."): value for name, value in data.items() if name.startswith("normalized.")}
-    kept = kept_signal(policy.config)[data["timesteps"]][:, None, None]
-    noisy = kept.sqrt() * inputs["action"] + (1 - kept).sqrt() * data["noise"]
+    batch = {name.removeprefix("normalized."): value for name, value in data.items() if name.startswith("normalized.")}
+    batch["action_is_pad"] = data["action_is_pad"]
+    objective = policy.objective_class(policy.config, policy.network).eval()
     with torch.inference_mode():
-        answer = policy.network.unet(noisy, data["timesteps"], policy.network.encode(inputs))
-    error = (answer - data["noise"]) ** 2
-    torch.testing.assert_close(error.mean(), data["loss_epsilon"].float(), atol=1e-4, rtol=1e-4)
+        loss = objective.at(batch, data["noise"], data["timesteps"])
+    expected = data[f"loss_{prediction}{'_masked' if masked else ''}"]
+    torch.testing.assert_close(loss, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_noise_belongs_to_the_episode() -> None:

@@ -92,6 +92,17 @@ def test_acts_second_encoder_infers_the_same_style(tmp_path: Path) -> None:
     torch.testing.assert_close(chunk, data["normalized.actions_hat_mean"], atol=1e-4, rtol=0)
 
 
+def test_acts_objective_gives_lerobots_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = load_policy(write_checkpoint(VARIANTS / "act_training", tmp_path / "act"), dropout=0.0)
+    data = {name: torch.from_numpy(value) for name, value in recorded(VARIANTS / "act_training").items()}
+    batch = {name.removeprefix("normalized."): value for name, value in data.items() if name.startswith("normalized.")}
+    batch["action_is_pad"] = data["action_is_pad"]
+    monkeypatch.setattr(torch, "randn_like", lambda _: data["latent_noise"])
+    losses = policy.objective_class(policy.config, policy.network).train()(batch)
+    for name in ("loss", "l1_loss", "kld_loss"):
+        torch.testing.assert_close(losses[name].detach(), data[name], atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["act", "diffusion"])
 def test_parameters_have_the_same_names_and_shapes(name: str, tmp_path: Path) -> None:
     import json

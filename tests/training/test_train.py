@@ -131,6 +131,7 @@ def test_adapters_are_trained_saved_and_gone_on_with(tmp_path: Path) -> None:
     policy = {"path": str(base.checkpoint / "pretrained_model"), "device": "cpu"}
     peft = {"r": 2, "target_modules": ["linear1", "linear2"]}
     whole = train(small_training(data, tmp_path / "whole", policy, peft=peft))
+    torch.rand(1)  # whoever draws in between changes nothing
     parts = small_training(data, tmp_path / "parts", policy, peft=peft)
     train(parts, StopsAfter(3))
     resumed = train(parts, checkpoint=find_checkpoint_to_resume(tmp_path / "parts"))
@@ -175,6 +176,8 @@ def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
         ({"policy": {**TINY_ACT, "input_features": {}}}, "--policy.input_features follows from the dataset"),
         ({"policy": {"type": "actt"}}, "--policy.type=actt cannot be trained; did you mean 'act'"),
         ({"policy": {}}, "which policy"),
+        ({"policy": {**TINY_DIFFUSION, "compile_model": True}}, "--policy.compile_model=true is not supported"),
+        ({"policy": {**TINY_DIFFUSION, "horizon": 7}}, "horizon=7 must be a multiple of 4"),
         ({"steps": 0}, "--steps must be"),
         ({"batch_size": -1}, "--batch_size must be"),
         ({"mixed_precision": "fp17"}, "--mixed_precision must be one of no, bf16, fp16"),

@@ -58,7 +58,8 @@ def run(words: Sequence[str]) -> int:
         with open_training_display(console) as display, stopping_politely(display):
             display.on_start = view.open if watched else None
             result = train(config, display, checkpoint)
-        _show(result, config, console)
+        if display.path is not None:  # of several processes, the first tells
+            _show(result, config, console)
         if watched and console.is_terminal and result.finished:
             view.stay()
     return 0 if result.finished else 128 + (display.stopping or signal.SIGINT)

@@ -123,6 +123,9 @@ class PolicyConfig:
         """How many frames at the end of each episode begin no training sample."""
         return 0
 
+    def check_trainable(self) -> None:
+        """Refuse what a policy may have been trained with elsewhere, and cannot be here."""
+
     def optimizer_preset(self) -> OptimizerOptions:
         """The optimiser that the policy is best trained with."""
         raise NotImplementedError

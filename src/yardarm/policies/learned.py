@@ -25,6 +25,7 @@ from yardarm.policies.processing import (
     Batch,
     Pipeline,
     Rename,
+    Statistics,
     Step,
     TaskVector,
     ToDevice,
@@ -180,6 +181,15 @@ class LearnedPolicy(BatchedPolicy):
         if self.adapter is not None:
             return self.adapter.tensors()
         return {self.prefix + name: value.contiguous() for name, value in self.network.state_dict().items()}
+
+    def fit_to(self, statistics: Statistics, instructions: Sequence[str]) -> None:
+        """Take over the statistics and the tasks of other data, to learn from it."""
+        device = self.placement.device
+        self.preprocessor = self.preprocessor.with_statistics(statistics).to(device)
+        self.postprocessor = self.postprocessor.with_statistics(statistics).to(device)
+        if self.told is not None:
+            self.told = self.told.knowing(instructions)
+            self.preprocessor = self.preprocessor.having(self.told)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write a checkpoint that Yardarm and LeRobot load."""

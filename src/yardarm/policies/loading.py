@@ -27,6 +27,7 @@ POLICIES = Registry(
         "expert": "yardarm.policies.scripted:ExpertPolicy",
         "pretrained": "yardarm.policies.pretrained:load_policy",
         "lerobot": "yardarm.policies.remote:LeRobotPolicy",
+        "mt10-act": "yardarm.policies.shipped:mt10_act",
         "random": "yardarm.policies.scripted:RandomPolicy",
         "remote": "yardarm.policies.remote:RemotePolicy",
         "zero": "yardarm.policies.scripted:ZeroPolicy",

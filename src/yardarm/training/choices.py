@@ -45,10 +45,12 @@ def check_evaluation(config: TrainConfig, policy: LearnedPolicy) -> None:
         check_policy_fits(policy, tasks)
 
 
-def open_folder(config: TrainConfig, checkpoint: Checkpoint | None) -> TrainingFolder:
-    """A new folder; or that of the checkpoint, unless another is named."""
+def open_folder(config: TrainConfig, checkpoint: Checkpoint | None, first: bool) -> TrainingFolder:
+    """A new folder; or that of the checkpoint, unless another is named. Of several processes the first makes it."""
     if checkpoint is not None:
         return TrainingFolder(config.options.output_dir or checkpoint.path.parent.parent)
+    if not first:
+        return TrainingFolder(config.options.output_dir or DEFAULT_ROOT)
     path = config.options.output_dir
     if path is None:
         started = dt.datetime.now()

@@ -30,13 +30,10 @@ def open_accelerator(config: PolicyConfig, options: TrainOptions, device: torch.
     """What brings the network to its devices. Alone on one, it changes nothing."""
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState
-    from accelerate.utils import DistributedDataParallelKwargs
 
     AcceleratorState._reset_state()  # an earlier training of this process may have had another precision
     return Accelerator(
         mixed_precision=precision_of(config, options, device),
         cpu=device.type == "cpu",
         step_scheduler_with_optimizer=False,
-        # A part of a network may have nothing to do with a batch: ACT's style encoder, if it is not used.
-        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
     )

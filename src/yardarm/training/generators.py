@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["generator_states", "restore_generators", "seed_generators"]
+__all__ = ["all_generator_states", "generator_states", "restore_generators", "seed_generators"]
 
 
 def seed_generators(seed: int) -> None:
@@ -39,6 +40,15 @@ def generator_states() -> dict[str, Tensor]:
     if torch.backends.mps.is_available():
         states["torch_mps_rng_state"] = torch.mps.get_rng_state()
     return states
+
+
+def all_generator_states(accelerator: Any) -> list[dict[str, Tensor]]:
+    """Those of every process, in order; the first one writes them."""
+    if accelerator.num_processes == 1:
+        return [generator_states()]
+    from accelerate.utils import gather_object
+
+    return gather_object([generator_states()])
 
 
 def restore_generators(states: Mapping[str, Tensor]) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+
+import torch
 
 from yardarm.datasets import DatasetMetadata
 from yardarm.errors import UsageError
 from yardarm.policies import OptimizerOptions, SchedulerOptions
 from yardarm.policies.learning import (
     LearnedPolicy,
-    TaskVector,
     add_adapter,
     conditioned_features,
     load_policy,
@@ -45,6 +47,7 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     meta = read_meta(config.dataset)
     policy = _policy(config, meta, checkpoint)
     names = {own: name for name, own in policy.wants.own_names.items()}
+    policy.config.check_trainable()
     _check_fits(policy, meta)
     plain = not config.options.use_policy_training_preset
     return Learner(
@@ -82,16 +85,17 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
     if kind := config.policy.get("type"):
         options["type"] = kind
     path = str(config.policy["path"])
+    if Path(path).expanduser().is_dir():
+        path = str(Path(path).expanduser().absolute())  # an adapter must find its base from anywhere
     policy = load_policy(path, rename_map=renamed, merge_adapter=False, **options)
     own = policy.config
     known = statistics(meta, {**own.input_features, **own.output_features}, renamed or {})
-    policy.preprocessor = policy.preprocessor.with_statistics(known)
-    policy.postprocessor = policy.postprocessor.with_statistics(known)
-    if (told := policy.preprocessor.step(TaskVector)) is not None:
-        policy.preprocessor = policy.preprocessor.having(told.knowing(meta.tasks))
+    policy.fit_to(known, meta.tasks)
     own.pretrained_path = path
     if config.peft is not None:
-        add_adapter(policy, config.peft, path)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(config.options.seed)
+            add_adapter(policy, config.peft, path)
     return policy
 
 

@@ -13,6 +13,7 @@ from yardarm.results import TrainingFolder
 from yardarm.training.checkpoints import Checkpoint, write_checkpoint
 from yardarm.training.config import TrainConfig
 from yardarm.training.evaluations import Evaluations
+from yardarm.training.generators import all_generator_states
 from yardarm.training.listener import Listener
 from yardarm.training.log import Meter, TrainingLog
 from yardarm.training.state import save_policy, save_state
@@ -98,17 +99,18 @@ class Loop:
         """Write a checkpoint of this step, unless there is one."""
         if self.checkpoint is not None and self.checkpoint.step == self.trainer.step:
             return
-        self.accelerator.wait_for_everyone()
+        generators = all_generator_states(self.accelerator)
         if self.log is not None:
-            self.checkpoint = write_checkpoint(self.folder.checkpoints, self.trainer.step, self._fill)
+
+            def fill(checkpoint: Checkpoint) -> None:
+                save_policy(self.trainer, self.config, checkpoint.policy)
+                save_state(self.trainer, generators, checkpoint.state)
+
+            self.checkpoint = write_checkpoint(self.folder.checkpoints, self.trainer.step, fill)
             path = self.checkpoint.path.relative_to(self.folder.path)
             self.tell({"kind": "checkpoint", "step": self.trainer.step, "path": str(path)})
             self.log.curve.sync()
         self.accelerator.wait_for_everyone()
-
-    def _fill(self, checkpoint: Checkpoint) -> None:
-        save_policy(self.trainer, self.config, checkpoint.policy)
-        save_state(self.trainer, checkpoint.state)
 
     def _evaluate(self) -> None:
         """Have the weights of this step evaluated: those of its checkpoint, or a snapshot."""

@@ -21,7 +21,7 @@ from yardarm.training.choices import (
 )
 from yardarm.training.config import TrainConfig
 from yardarm.training.config_file import config_to_data
-from yardarm.training.devices import open_accelerator, precision_of
+from yardarm.training.devices import open_accelerator
 from yardarm.training.evaluations import Evaluations
 from yardarm.training.generators import seed_generators
 from yardarm.training.learner import Learner, make_learner
@@ -34,7 +34,7 @@ from yardarm.training.state import restore
 from yardarm.training.trainer import Trainer
 from yardarm.training.validation import Validation
 
-__all__ = ["TrainingResult", "train"]
+__all__ = ["TrainingResult", "make_trainer", "train"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,15 @@ def train(
     tracker = open_training_tracker(config.wandb)
     listener.preparing("reading the dataset, making the policy")
     learner = make_learner(config, checkpoint)
-    precision_of(learner.policy.config, config.options, learner.policy.placement.device)  # what cannot be is said now
     check_evaluation(config, learner.policy)
-    folder = open_folder(config, checkpoint)
+    accelerator = open_accelerator(learner.policy.config, config.options, learner.policy.placement.device)
+    folder = open_folder(config, checkpoint, accelerator.is_main_process)
     with threads(choose_threads(config, checkpoint)):
-        accelerator = open_accelerator(learner.policy.config, config.options, learner.policy.placement.device)
         seed_generators(config.options.seed + accelerator.process_index)
         listener.preparing("loading the data")
-        trainer = _make_trainer(config, learner, accelerator)
+        trainer = make_trainer(config, learner, accelerator)
         if checkpoint is not None:
-            restore(trainer, checkpoint)
+            restore(trainer, checkpoint, accelerator.process_index)
         loop = Loop(config, trainer, _validation(config, learner), folder, listener, accelerator)
         if not accelerator.is_main_process:
             finished = loop.go()
@@ -104,7 +103,8 @@ def _evaluations(loop: Loop) -> Evaluations:
     return Evaluations(config, loop.folder, device, workers, loop.tell)
 
 
-def _make_trainer(config: TrainConfig, learner: Learner, accelerator: Any) -> Trainer:
+def make_trainer(config: TrainConfig, learner: Learner, accelerator: Any) -> Trainer:
+    """All that learns, at its first step."""
     options, material, policy = config.options, learner.material, learner.policy
     shard = (accelerator.process_index, accelerator.num_processes)
     batches: Batches | Stream

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from yardarm.errors import UsageError, one_line
 from yardarm.training.checkpoints import Checkpoint, read_state_json
 from yardarm.training.config import TrainConfig
 from yardarm.training.config_file import TRAIN_CONFIG, config_to_data
-from yardarm.training.generators import generator_states, restore_generators
+from yardarm.training.generators import restore_generators
 from yardarm.training.optimizer_state import load_optimizer, optimizer_groups, optimizer_tensors
 from yardarm.training.trainer import Trainer
 
@@ -25,7 +26,7 @@ __all__ = ["restore", "save_policy", "save_state"]
 OPTIMIZER = "optimizer_state.safetensors"
 OPTIMIZER_GROUPS = "optimizer_param_groups.json"
 SCHEDULER = "scheduler_state.json"
-GENERATORS = "rng_state.safetensors"
+GENERATORS = "rng_state"
 STEP = "training_step.json"
 # Ours.
 PLACE = "data_position.json"
@@ -40,13 +41,14 @@ def save_policy(trainer: Trainer, config: TrainConfig, folder: Path) -> None:
     (folder / TRAIN_CONFIG).write_text(json.dumps(config_to_data(config), indent=4), encoding="utf-8")
 
 
-def save_state(trainer: Trainer, folder: Path) -> None:
-    """Write all that goes on from here."""
+def save_state(trainer: Trainer, generators: Sequence[Mapping[str, Tensor]], folder: Path) -> None:
+    """Write all that goes on from here; each process has generators of its own."""
     save_file(_flat(optimizer_tensors(trainer.optimizer)), folder / OPTIMIZER)
     _write(folder / OPTIMIZER_GROUPS, optimizer_groups(trainer.optimizer))
     state = trainer.scheduler.state_dict()
     _write(folder / SCHEDULER, {name: value for name, value in state.items() if name != "lr_lambdas"})
-    save_file(generator_states(), folder / GENERATORS)
+    for number, states in enumerate(generators):
+        save_file(dict(states), folder / _generators(number))
     _write(folder / PLACE, trainer.batches.state_dict())
     _write(folder / STEP, {"step": trainer.step, "threads": torch.get_num_threads()})
     if trainer.average is not None:
@@ -56,7 +58,7 @@ def save_state(trainer: Trainer, folder: Path) -> None:
         save_file(_flat(trainer.average.weights), folder / AVERAGE)
 
 
-def restore(trainer: Trainer, checkpoint: Checkpoint) -> None:
+def restore(trainer: Trainer, checkpoint: Checkpoint, process: int = 0) -> None:
     """Go on from a checkpoint whose policy the trainer has already."""
     folder = checkpoint.state
     try:
@@ -69,7 +71,7 @@ def restore(trainer: Trainer, checkpoint: Checkpoint) -> None:
         trainer.step = int(read_state_json(folder / STEP)["step"])
         if (folder / PLACE).exists():
             trainer.batches.load_state_dict(read_state_json(folder / PLACE))
-        restore_generators(load_file(folder / GENERATORS))
+        restore_generators(load_file(folder / _generators(process)))
     except UsageError:
         raise
     except (OSError, SafetensorError, KeyError, RuntimeError, ValueError) as error:
@@ -79,6 +81,10 @@ def restore(trainer: Trainer, checkpoint: Checkpoint) -> None:
 def threads_of(checkpoint: Checkpoint) -> int | None:
     """How many threads torch had."""
     return read_state_json(checkpoint.state / STEP).get("threads")
+
+
+def _generators(process: int) -> str:
+    return f"{GENERATORS}_{process}.safetensors" if process else f"{GENERATORS}.safetensors"
 
 
 def _flat(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

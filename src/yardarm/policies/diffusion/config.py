@@ -99,6 +99,11 @@ class DiffusionConfig(PolicyConfig):
         """The last frames would be mostly padding."""
         return self.drop_n_last_frames
 
+    def check_trainable(self) -> None:
+        """Refuse what only LeRobot's trainer does."""
+        for name in ("compile_model", "gradient_checkpointing"):
+            require(not getattr(self, name), f"--policy.{name}=true is not supported by `yardarm train`; leave it away")
+
     def optimizer_preset(self) -> OptimizerOptions:
         """Adam."""
         return OptimizerOptions(

@@ -40,9 +40,10 @@ class DiffusionObjective(nn.Module):
         answer = self.network.unet(noisy, steps, self.network.encode(self._with_time(batch)))
         target = noise if self.config.prediction_type == "epsilon" else actions
         errors = (answer - target) ** 2
-        if self.config.do_mask_loss_for_padding:
-            errors = errors * ~batch[ACTION_PADDING][..., None]
-        return errors.mean()
+        if not self.config.do_mask_loss_for_padding:
+            return errors.mean()
+        real = ~batch[ACTION_PADDING][..., None]
+        return (errors * real).sum() / (real.sum() * errors.shape[-1]).clamp_min(1)
 
     def _with_time(self, batch: Batch) -> Batch:
         """Give images of a single observation step the axis that a window of one frame lacks."""

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# One ACT for the ten tasks of Meta-World's MT10, from the 39 raw values of their states. No GPU, nothing is rendered.
+#
+#     sh recipes/metaworld_states.sh [FOLDER]        # about half an hour on two cores; stop it at any time, and start it again
+set -eu
+out=${1:-outputs/recipes/metaworld_states}
+
+# A thousand solved episodes of the scripted experts. Their seeds are not those that are evaluated.
+yardarm record --policy.type=expert --env.type=metaworld --env.task=mt10 --n_episodes=100 --only_successes=true \
+  --seed=100000 --dataset.features=observation.environment_state --dataset.root="$out/data" --output_dir="$out/played"
+
+# A training that has begun goes on.
+if [ -e "$out/train/checkpoints/last" ]; then
+  yardarm train --resume=true --config_path="$out/train"
+else
+  yardarm train --dataset.root="$out/data" --output_dir="$out/train" \
+    --policy.type=act --task_vector=mt10 \
+    --policy.chunk_size=16 --policy.n_action_steps=4 --policy.use_vae=false --policy.dropout=0 \
+    --policy.dim_model=128 --policy.dim_feedforward=512 --policy.n_heads=4 --policy.n_encoder_layers=3 \
+    --policy.normalization_mapping='{"ENV": "MEAN_STD", "ACTION": "MEAN_STD"}' \
+    --policy.optimizer_lr=5e-4 --scheduler.name=cosine --scheduler.num_warmup_steps=500 --ema_decay=0.999 \
+    --steps=16000 --batch_size=128 --save_freq=4000 --threads=1
+fi
+
+# A hundred episodes of each task, beside the experts.
+yardarm eval --policy.path="$out/train/checkpoints/last/pretrained_model" --against=expert \
+  --env.type=metaworld --env.task=mt10 --eval.n_episodes=100 --output_dir="$out/eval"
