@@ -8,7 +8,7 @@ DEMO_DIR ?= outputs/demo
 .PHONY: demo test test-all lint system browser clean
 
 demo: system $(VENV)/.installed
-	$(BIN)/yardarm eval --policy.type=expert --env.type=metaworld \
+	$(BIN)/yardarm eval --policy.type=mt10-act --against=expert --env.type=metaworld \
 	  --env.task=reach-v3,door-open-v3,drawer-close-v3,push-v3,pick-place-v3 \
 	  --eval.n_episodes=20 --output_dir=$(DEMO_DIR)
 	$(BIN)/yardarm replay $(DEMO_DIR) --task=door-open-v3 --episode=0

@@ -22,6 +22,6 @@ else
     --steps=16000 --batch_size=128 --save_freq=4000 --threads=1
 fi
 
-# A hundred episodes of each task, beside the experts.
+# Fifty episodes of each task, beside the experts.
 yardarm eval --policy.path="$out/train/checkpoints/last/pretrained_model" --against=expert \
-  --env.type=metaworld --env.task=mt10 --eval.n_episodes=100 --output_dir="$out/eval"
+  --env.type=metaworld --env.task=mt10 --eval.n_episodes=50 --output_dir="$out/eval"

@@ -185,7 +185,11 @@ def _help(benchmark: str) -> str:
         ("--policy.revision", "", "of a checkpoint on the Hub: a branch, a tag or a commit"),
         ("--policy.resize_images", "False", "of a checkpoint: resize images to the size it was trained with"),
         ("--policy.NAME", "", "of a checkpoint: any field of its config.json, e.g. --policy.n_action_steps=50"),
-        ("--policy.type", "", "instead: expert, random, zero, or package.module:Name with options --policy.NAME=…"),
+        (
+            "--policy.type",
+            "",
+            "instead: expert, random, zero, mt10-act (learned), or package.module:Name with options --policy.NAME=…",
+        ),
         ("--policy.type=remote", "", "a policy behind a socket, with these:"),
         ("--policy.url", "", "its address, ws://host:port"),
         ("--policy.protocol", "auto", "what its server speaks: openpi or vla-eval"),

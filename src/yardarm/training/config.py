@@ -85,6 +85,7 @@ class TrainOptions:
     max_eval_samples: int = option(0, "at most so many held-out samples; 0: all")
     ema_decay: float = option(0.0, "save and evaluate a moving average of the weights, with this decay; 0: none")
     mixed_precision: str = option("", "no, bf16 or fp16 [as --policy.use_amp says]")
+    cudnn_deterministic: bool = option(False, "on a GPU: only kernels that repeat themselves, which are slower")
     threads: int = option(0, "of torch; they are part of what a run repeats bit for bit [all cores, but --eval.cores]")
     use_policy_training_preset: bool = option(True, "false: --optimizer.* and --scheduler.* begin from plain defaults")
     task_vector: str = option("", "tell the policy its task: mt10, mt50 or tasks (one-hot), or text (an embedding)")

@@ -31,6 +31,8 @@ def open_accelerator(config: PolicyConfig, options: TrainOptions, device: torch.
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState
 
+    torch.backends.cudnn.deterministic = options.cudnn_deterministic
+    torch.backends.cudnn.benchmark = not options.cudnn_deterministic
     AcceleratorState._reset_state()  # an earlier training of this process may have had another precision
     return Accelerator(
         mixed_precision=precision_of(config, options, device),
