@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from pathlib import Path
 
@@ -82,6 +83,14 @@ def test_record_train_evaluate_compare(tmp_path: Path) -> None:
         "eval", f"--policy.path={policy}", *SHORT, "--eval.n_episodes=2", f"--output_dir={tmp_path / 'own'}"
     )
     assert alone.returncode == 0, alone.stderr
+    assert courses(tmp_path / "own") == courses(tmp_path / "run" / "eval" / "step_000020")
+
+    # An evaluation that a stop has left undone is done when the training goes on.
+    shutil.rmtree(tmp_path / "run" / "eval" / "step_000020")
+    kept = [point for point in points if (point["kind"], point["step"]) != ("evaluation", 20)]
+    (tmp_path / "run" / "metrics.jsonl").write_text("".join(f"{json.dumps(point)}\n" for point in kept))
+    again = yardarm("train", "--resume=true", f"--config_path={tmp_path / 'run'}")
+    assert again.returncode == 0, again.stderr
     assert courses(tmp_path / "own") == courses(tmp_path / "run" / "eval" / "step_000020")
 
     played = yardarm(

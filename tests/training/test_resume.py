@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ import torch
 from safetensors.torch import load_file
 
 from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
-from yardarm.training import Listener, TrainConfig, find_checkpoint_to_resume, train
+from yardarm.errors import UsageError
+from yardarm.results import Curve
+from yardarm.training import Listener, TrainConfig, TrainOptions, check_resumed, find_checkpoint_to_resume, train
+from yardarm.training.config_file import FIXED
 
 KINDS: dict[str, dict[str, Any]] = {
     "states": {},
@@ -65,3 +69,58 @@ def test_a_training_that_was_stopped_gives_the_same_weights(kind: str, tmp_path:
         assert not train(parts, StopsAfter(step), checkpoint=stopped).finished
     resumed(parts, tmp_path / "parts")
     assert_same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
+
+
+CHANGES = (
+    *("policy.chunk_size=3", "peft.r=4", "dataset.episodes=[0]", "optimizer.lr=0.1", "scheduler.name=linear", "seed=1"),
+    *("batch_size=2", "gradient_accumulation_steps=2", "ema_decay=0.5", "mixed_precision=bf16", "task_vector=tasks"),
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_would_make_another_training_of_it_is_refused(change: str) -> None:
+    with pytest.raises(UsageError, match=f"--{change.partition('=')[0]} cannot change in a training that goes on"):
+        check_resumed([change.partition("=")[0]])
+
+
+def test_every_flag_is_either_fixed_or_does_not_change_the_weights() -> None:
+    """Who adds a flag decides whether a training may go on with another value of it."""
+    may_change = {
+        *("steps", "num_workers", "prefetch_factor", "log_freq", "save_freq", "save_checkpoint", "eval_freq"),
+        *("eval_steps", "max_eval_samples", "cudnn_deterministic", "threads", "output_dir", "job_name", "resume"),
+    }
+    own = {field.name for field in dataclasses.fields(TrainOptions)}
+    assert own == may_change | (FIXED & own)
+
+
+def test_another_course_from_an_earlier_checkpoint_keeps_the_first_one_aside(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data")
+    config = small_training(data, tmp_path / "run", save_freq=2)
+    train(config)
+    earlier = find_checkpoint_to_resume(tmp_path / "run" / "checkpoints" / "000002")
+    assert not train(config, StopsAfter(3), checkpoint=earlier).finished
+    assert find_checkpoint_to_resume(tmp_path / "run").step == 3
+    [aside] = (tmp_path / "run" / "abandoned").iterdir()
+    assert sorted(path.name for path in (aside / "checkpoints").iterdir()) == ["000004", "000006"]
+    resumed(config, tmp_path / "run")
+    whole = load_file(aside / "checkpoints" / "000006" / "pretrained_model" / "model.safetensors")
+    assert_same(weights(tmp_path / "run"), whole)
+
+
+def test_other_data_is_not_gone_on_with(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", episodes=6)
+    train(small_training(data, tmp_path / "run", dataset={"episodes": [0]}, steps=4), StopsAfter(1))
+    other = small_training(data, tmp_path / "run", dataset={"episodes": [3]}, steps=4)
+    with pytest.raises(UsageError, match="episodes are not those"):
+        train(other, checkpoint=find_checkpoint_to_resume(tmp_path / "run"))
+
+
+def test_a_folder_that_is_being_trained_in_is_not_touched(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data")
+    config = small_training(data, tmp_path / "run", save_freq=2)
+    train(config)
+    checkpoint = find_checkpoint_to_resume(tmp_path / "run")
+    holding = Curve(tmp_path / "run" / "metrics.jsonl", upto=6)
+    with pytest.raises(UsageError, match="another process is training in"):
+        train(config, checkpoint=checkpoint)
+    holding.close()

@@ -15,6 +15,10 @@ from yardarm.errors import PolicyFault, UsageError
 from yardarm.policies.pretrained import load_policy
 from yardarm.results import read_curve
 from yardarm.training import Listener, train
+from yardarm.training.devices import open_accelerator
+from yardarm.training.learner import make_learner
+from yardarm.training.run import make_trainer
+from yardarm.training.state import save_policy
 
 
 def losses(folder: Path, kind: str = "train") -> list[float]:
@@ -44,12 +48,16 @@ def test_images_are_learned_from_too(tmp_path: Path) -> None:
 
 def test_what_is_saved_answers_as_what_was_trained(tmp_path: Path) -> None:
     data = demonstrations(tmp_path / "data")
-    result = train(small_training(data, tmp_path / "run", ema_decay=0.5))
-    assert result.checkpoint is not None
-    policy = load_policy(result.checkpoint / "pretrained_model")
-    seen = {"observation.environment_state": np.zeros((2, 5), np.float32)}
-    assert policy.predict(seen).shape == (2, 4, 2)
-    assert policy.config.to_json()["chunk_size"] == 4
+    config = small_training(data, tmp_path / "run")
+    learner = make_learner(config, None)
+    accelerator = open_accelerator(learner.policy.config, config.options, learner.policy.placement.device)
+    trainer = make_trainer(config, learner, accelerator)
+    for _ in range(3):
+        trainer.advance()
+    save_policy(trainer, config, tmp_path / "saved")
+    seen = {"observation.environment_state": np.random.default_rng(0).normal(size=(2, 5)).astype(np.float32)}
+    trainer.policy.network.eval()
+    assert np.array_equal(load_policy(tmp_path / "saved").predict(seen), trainer.policy.predict(seen))
 
 
 def test_the_average_is_saved_and_the_weights_are_trained_on(tmp_path: Path) -> None:
@@ -103,6 +111,12 @@ def test_a_stream_can_be_trained_on(tmp_path: Path) -> None:
     result = train(small_training(data, tmp_path / "run", dataset={"streaming": True}))
     assert result.finished
     assert len(losses(tmp_path / "run")) == 3
+
+
+def test_a_stream_without_a_whole_batch_is_refused(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", episodes=1)
+    with pytest.raises(UsageError, match="gives no whole batch"):
+        train(small_training(data, tmp_path / "run", dataset={"streaming": True}, batch_size=64))
 
 
 def test_a_trained_policy_is_fine_tuned_with_the_new_datas_statistics(tmp_path: Path) -> None:
@@ -199,6 +213,16 @@ def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
         ({"env": {"type": "metaworld", "task": "reach-v3"}}, "observation.environment_state"),
         ({"policy": {**TINY_ACT, "push_to_hub": True}}, "--policy.push_to_hub=true needs to know where"),
         ({"seed": -1}, "--seed must not be negative"),
+        ({"seed": 2**70}, "--seed must be a number below"),
+        ({"num_workers": 1000}, "--num_workers must be at most 128"),
+        ({"dataset": {"eval_split": 0.5}}, "say how often by --eval_steps"),
+        ({"max_eval_samples": 5}, "--max_eval_samples is for held-out episodes"),
+        ({"eval_freq": 5}, "--eval_freq=5 needs to know where to evaluate"),
+        ({"dataset": {"image_transforms": {"enable": True}}}, "the policy sees no images"),
+        ({"dataset": {"episodes": 0}}, r"--dataset.episodes: this is no list\[int\]"),
+        ({"policy": {**TINY_ACT, "dropout": 2.0}}, "cannot be made so"),
+        ({"policy": {**TINY_ACT, "repo_id": "xx"}}, "--policy.repo_id=xx is no name on the Hub"),
+        ({"policy": {**TINY_ACT, "revision": "main"}}, "--policy.revision is of a policy on the Hub"),
     ],
 )
 def test_what_cannot_work_is_refused_in_one_line(change: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import signal
 import sys
@@ -17,7 +18,7 @@ from yardarm.cli.training_display import open_training_display, stopping_politel
 from yardarm.errors import UsageError
 from yardarm.evaluation import read_config_file
 from yardarm.policies import CHECKPOINT_TYPES, OptimizerOptions, PeftOptions, SchedulerOptions
-from yardarm.tasks import BENCHMARKS
+from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 from yardarm.tracking import WandbOptions
 from yardarm.training import (
     Checkpoint,
@@ -26,8 +27,10 @@ from yardarm.training import (
     TrainEvalOptions,
     TrainingResult,
     TrainOptions,
+    check_resumed,
     config_from_data,
     find_checkpoint_to_resume,
+    push_trained,
     train,
 )
 
@@ -58,8 +61,11 @@ def run(words: Sequence[str]) -> int:
         with open_training_display(console) as display, stopping_politely(display):
             display.on_start = view.open if watched else None
             result = train(config, display, checkpoint)
-        if display.path is not None:  # of several processes, the first tells
-            _show(result, config, console)
+        if display.path is None:  # of several processes, the first tells
+            return 0 if result.finished else 128 + (display.stopping or signal.SIGINT)
+        _show(result, config, console)
+        if result.finished and config.pushes:
+            console.print(f"On the Hub: {push_trained(result, config)}", soft_wrap=True)
         if watched and console.is_terminal and result.finished:
             view.stay()
     return 0 if result.finished else 128 + (display.stopping or signal.SIGINT)
@@ -78,36 +84,39 @@ def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
     stored: dict[str, Any] = read_config_file(checkpoint.config)
     if path is not None and "output_dir" not in flags:
         stored["output_dir"] = None  # where the checkpoint is now
-    _refuse_other_policy(flags)
+    check_resumed(flags)
     return config_from_data(nested(flags, stored)), checkpoint
-
-
-def _refuse_other_policy(flags: Flags) -> None:
-    for name in flags:
-        if name.startswith(("policy.", "peft.")) and name != "policy.device":
-            raise UsageError(
-                f"--{name} cannot change in a training that goes on; to begin a new one from its weights, give "
-                "--policy.path=…/pretrained_model without --resume"
-            )
 
 
 def _show(result: TrainingResult, config: TrainConfig, console: Console) -> None:
     """Say where everything is, and what comes next."""
     if not result.finished:
         words = ["yardarm", "train", "--resume=true", f"--config_path={result.path}"]
-        print(f"\nyardarm: stopped after step {result.step}; go on with\n  {shlex.join(words)}", file=sys.stderr)
+        kept = (
+            f"go on with\n  {shlex.join(words)}" if result.checkpoint else "nothing was saved (--save_checkpoint=false)"
+        )
+        print(f"\nyardarm: stopped after step {result.step}; {kept}", file=sys.stderr)
         return
     console.print(f"\nTraining: {result.path}", soft_wrap=True)
     if result.checkpoint is None:
         return
     policy = result.checkpoint / "pretrained_model"
     console.print(f"Policy: {policy}", soft_wrap=True)
-    task = (
-        [f"--env.type={config.env.name}", f"--env.task={config.env.task}"] if config.env else ["--env.type=metaworld"]
-    )
-    evaluate = shlex.join(["yardarm", "eval", f"--policy.path={policy}", *task])
+    evaluate = shlex.join(["yardarm", "eval", f"--policy.path={policy}", *_env_flags(config.env)])
     console.print(f"Evaluate it: {evaluate}", soft_wrap=True)
     console.print(f"See its learning curve: {shlex.join(['yardarm', 'view', str(result.path)])}", soft_wrap=True)
+
+
+def _env_flags(env: BenchmarkConfig | None) -> list[str]:
+    """The flags of a world, as far as they are not its defaults."""
+    if env is None:
+        return ["--env.type=…"]
+    changed = {
+        field.name: getattr(env, field.name)
+        for field in dataclasses.fields(env)
+        if field.default is not dataclasses.MISSING and getattr(env, field.name) != field.default
+    }
+    return [f"--env.type={env.name}", *(f"--env.{name}={value}" for name, value in changed.items())]
 
 
 def _help(benchmark: str) -> str:

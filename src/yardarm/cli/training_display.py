@@ -122,10 +122,11 @@ def stopping_politely(display: TrainingDisplay) -> Iterator[None]:
     """Have Ctrl-C and SIGTERM end the training after its step; the second one ends it at once."""
 
     def ask(signum: int, frame: FrameType | None) -> None:
-        if display.stopping is not None:
-            raise KeyboardInterrupt
+        own = before[signal.Signals(signum)]
+        if callable(own) and (display.path is None or display.stopping is not None):
+            own(signum, frame)  # nothing has begun yet, or somebody is in a hurry
         display.stopping = signum
-        print("yardarm: stopping after this step, with a checkpoint; once more: at once", file=sys.stderr)
+        print("yardarm: stopping after this step; once more: at once", file=sys.stderr)
 
     before = {own: signal.signal(own, ask) for own in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -204,7 +204,7 @@ def decode(kind: type, section: str, data: Mapping[str, Any], command: str = EVA
     try:
         return draccus.decode(kind, {name: _fitting(hints[name], value) for name, value in data.items()})
     except draccus.utils.DecodingError as error:
-        raise _misfit(section, error) from error
+        raise _misfit(section, error, hints) from error
 
 
 def _decode_plain(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,10 +239,15 @@ def plain_value(value: Any) -> Any:
     return value.value() if isinstance(value, FlagText) else value
 
 
-def _misfit(section: str, error: Exception) -> UsageError:
+def _misfit(section: str, error: Exception, hints: Mapping[str, Any]) -> UsageError:
     name, _, reason = str(error).replace("`", "").partition(": ")
     flag = ".".join(part for part in (section, name) if part)
-    return UsageError(f"--{flag}: {reason.splitlines()[0]}")
+    first = reason.splitlines()[0]
+    if first.endswith(":") and name in hints:  # it goes on with one line for each type that it could have been
+        kinds = [kind for kind in typing.get_args(hints[name]) if kind is not type(None)]
+        named = " or ".join(str(kind) if typing.get_args(kind) else kind.__name__ for kind in kinds)
+        return UsageError(f"--{flag}: this is no {named}")
+    return UsageError(f"--{flag}: {first}")
 
 
 def _check_names(section: str, data: Mapping[str, Any], known: Iterable[str], command: str = EVAL) -> None:

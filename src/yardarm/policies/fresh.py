@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from yardarm.errors import UsageError
+from yardarm.errors import UsageError, one_line
 from yardarm.policies.backbone import load_backbone
 from yardarm.policies.config import PolicyConfig, PolicyFeature
 from yardarm.policies.learned import LearnedPolicy, Placement, choose_device
@@ -34,8 +34,7 @@ def new_config(kind: str, inputs: Features, outputs: Features, options: Mapping[
         side: {name: {"type": feature.type.value, "shape": list(feature.shape)} for name, feature in own.items()}
         for side, own in (("input_features", inputs), ("output_features", outputs))
     }
-    changed = " ".join(f"--policy.{name}={value}" for name, value in options.items())
-    return architecture.config_class.from_json(features, {**options, "device": str(device)}, changed or kind)
+    return architecture.config_class.from_json(features, {**options, "device": str(device)}, f"--policy.type={kind}")
 
 
 def new_policy(
@@ -45,7 +44,10 @@ def new_policy(
     architecture: type[LearnedPolicy] = import_object(CHECKPOINT_TYPES[config.type])
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        network = architecture.network_class(config)
+        try:
+            network = architecture.network_class(config)
+        except (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError) as error:
+            raise UsageError(f"a policy of type '{config.type}' cannot be made so: {one_line(error)[:160]}") from error
     weights = getattr(config, "pretrained_backbone_weights", None)
     if config.images and weights:
         for backbone in _backbones(network):

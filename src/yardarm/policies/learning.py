@@ -1,10 +1,11 @@
 """What a trainer needs of policies. It is a door of its own, because it needs torch, which takes a second to import."""
 
 from yardarm.policies.adapters import add_adapter
+from yardarm.policies.checkpoint import check_hub
 from yardarm.policies.conditioning import make_task_vector
 from yardarm.policies.config import ACTION, ACTION_PADDING, FeatureType, PolicyConfig, PolicyFeature
 from yardarm.policies.fresh import new_config, new_policy
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.learned import LearnedPolicy, choose_device
 from yardarm.policies.pretrained import load_policy
 from yardarm.policies.processing import TASK_VECTOR, Batch, Statistics, TaskVector, conditioned_features
 
@@ -20,6 +21,8 @@ __all__ = [
     "Statistics",
     "TaskVector",
     "add_adapter",
+    "check_hub",
+    "choose_device",
     "conditioned_features",
     "load_policy",
     "make_task_vector",

@@ -108,14 +108,13 @@ class Curve:
     """
 
     def __init__(self, path: Path, upto: int = 0) -> None:
-        kept = [point for point in read_curve(path) if point["step"] <= upto]
-        content = "".join(_line(point) for point in kept).encode()
         self._file = self._locked(path)
+        self.points = [point for point in read_curve(path) if point["step"] <= upto]
+        content = "".join(_line(point) for point in self.points).encode()
         if path.read_bytes() != content:
             write_atomically(path, lambda file: file.write(content))
-            self._file.close()
-            self._file = self._locked(path)
-        self.points = kept
+            before, self._file = self._file, self._locked(path)
+            before.close()
 
     def append(self, point: Mapping[str, Any]) -> None:
         """Write a point."""
@@ -135,6 +134,8 @@ class Curve:
         file = path.open("ab", buffering=0)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(file.fileno()).st_ino != path.stat().st_ino:
+                raise BlockingIOError  # who held it has put another in its place
         except BlockingIOError:
             file.close()
             raise UsageError(f"another process is training in {path.parent}; wait for it") from None

@@ -2,9 +2,9 @@
 
 from yardarm.training.checkpoints import Checkpoint, find_checkpoint_to_resume
 from yardarm.training.config import DatasetOptions, TrainConfig, TrainEvalOptions, TrainOptions
-from yardarm.training.config_file import TRAIN_CONFIG, config_from_data, config_to_data
+from yardarm.training.config_file import TRAIN_CONFIG, check_resumed, config_from_data, config_to_data
 from yardarm.training.listener import Listener
-from yardarm.training.run import TrainingResult, train
+from yardarm.training.run import TrainingResult, push_trained, train
 
 __all__ = [
     "TRAIN_CONFIG",
@@ -15,8 +15,10 @@ __all__ = [
     "TrainEvalOptions",
     "TrainOptions",
     "TrainingResult",
+    "check_resumed",
     "config_from_data",
     "config_to_data",
     "find_checkpoint_to_resume",
+    "push_trained",
     "train",
 ]

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yardarm.errors import UsageError
+from safetensors import SafetensorError
+
+from yardarm.errors import UsageError, YardarmError, one_line
 from yardarm.files import sync
+from yardarm.results import TrainingFolder, now
 from yardarm.training.config_file import TRAIN_CONFIG
 
-__all__ = ["Checkpoint", "find_checkpoint_to_resume", "write_checkpoint"]
+__all__ = ["Checkpoint", "find_checkpoint_to_resume", "read_state_json", "set_aside", "write_checkpoint"]
 
 POLICY = "pretrained_model"
 STATE = "training_state"
@@ -89,8 +92,10 @@ def write_checkpoint(folder: Path, step: int, fill: Callable[[Checkpoint], None]
         if final.path.exists():  # of the same step, from before a resume
             final.path.rename(folder / f".{step:06d}.old")
         partial.path.rename(final.path)
-    except OSError as error:
-        raise UsageError(f"a checkpoint cannot be written to {final.path}: {error.strerror}") from error
+    except (OSError, SafetensorError) as error:
+        raise YardarmError(
+            f"a checkpoint cannot be written to {final.path} ({one_line(error)}); those before it are kept"
+        ) from error
     finally:
         shutil.rmtree(partial.path, ignore_errors=True)
         shutil.rmtree(folder / f".{step:06d}.old", ignore_errors=True)
@@ -121,6 +126,20 @@ def find_checkpoint_to_resume(named: Path) -> Checkpoint:
     if problem := checkpoint.problem():
         raise UsageError(f"the checkpoint {folder} is damaged: {problem}; {_offer(checkpoint)}")
     return checkpoint
+
+
+def set_aside(folder: TrainingFolder, step: int) -> None:
+    """Make room for another course from a step on: what an earlier one left behind is kept, under `abandoned`."""
+    later = [checkpoint.path for checkpoint in _checkpoints(folder.checkpoints) if checkpoint.step > step]
+    if not later:
+        return
+    runs = [run for run in folder.path.glob("eval/step_*") if int(run.name.partition("_")[2][:6]) > step]
+    place = folder.path / "abandoned" / f"{now().replace(':', '-')}_after_step_{step:06d}"
+    for path in (*later, *runs):
+        target = place / path.relative_to(folder.path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(target)
+    _point_last_to(folder.checkpoints / f"{step:06d}")
 
 
 def _offer(damaged: Checkpoint) -> str:

@@ -14,7 +14,7 @@ import torch
 from yardarm.errors import UsageError
 from yardarm.evaluation import check_policy_fits, select_tasks
 from yardarm.machine import usable_cores
-from yardarm.policies.learning import LearnedPolicy
+from yardarm.policies.learning import LearnedPolicy, choose_device
 from yardarm.results import TrainingFolder
 from yardarm.training.checkpoints import Checkpoint
 from yardarm.training.config import TrainConfig
@@ -43,12 +43,15 @@ def check_evaluation(config: TrainConfig, policy: LearnedPolicy) -> None:
         tasks = select_tasks((config.env,), trust_remote_code=False)
         policy.prepare(tasks)
         check_policy_fits(policy, tasks)
+        choose_device(eval_device(config, policy.placement.device))
 
 
 def open_folder(config: TrainConfig, checkpoint: Checkpoint | None, first: bool) -> TrainingFolder:
     """A new folder; or that of the checkpoint, unless another is named. Of several processes the first makes it."""
     if checkpoint is not None:
-        return TrainingFolder(config.options.output_dir or checkpoint.path.parent.parent)
+        if config.options.steps < checkpoint.step:
+            raise UsageError(f"--steps={config.options.steps}: {checkpoint.path} is beyond that already")
+        return _made(config.options.output_dir or checkpoint.path.parent.parent)
     if not first:
         return TrainingFolder(config.options.output_dir or DEFAULT_ROOT)
     path = config.options.output_dir
@@ -59,6 +62,10 @@ def open_folder(config: TrainConfig, checkpoint: Checkpoint | None, first: bool)
         raise UsageError(
             f"--output_dir={path} is there already; go on with it by --resume=true, or choose another --output_dir"
         )
+    return _made(path)
+
+
+def _made(path: Path) -> TrainingFolder:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

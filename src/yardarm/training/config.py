@@ -19,6 +19,8 @@ __all__ = ["DatasetOptions", "TrainConfig", "TrainEvalOptions", "TrainOptions"]
 PRECISIONS = ("", "no", "bf16", "fp16")
 TASK_VECTORS = ("", "mt10", "mt50", "tasks", "text")
 LONGEST_NAME = 100
+MOST_WORKERS = 128
+EVAL_FREQ = 20_000
 
 
 @dataclass
@@ -78,9 +80,9 @@ class TrainOptions:
     prefetch_factor: int = option(4, "batches that each of them makes ahead")
     seed: int = option(FIRST_SEED, "of weights, shuffling, augmentation and noise; and of evaluated episodes")
     log_freq: int = option(200, "a point of the learning curve every so many steps")
-    save_freq: int = option(20_000, "a checkpoint every so many steps, and after the last; 0: after the last only")
+    save_freq: int = option(20_000, "a checkpoint every so many steps, and after the last; 0: only then")
     save_checkpoint: bool = option(True, "false: write none, not even the last")
-    eval_freq: int = option(20_000, "an evaluation in --env.type every so many steps, and after the last; 0: none")
+    eval_freq: int = option(EVAL_FREQ, "an evaluation in --env.type every so many steps, and after the last; 0: none")
     eval_steps: int = option(0, "the loss of held-out episodes every so many steps; needs --dataset.eval_split")
     max_eval_samples: int = option(0, "at most so many held-out samples; 0: all")
     ema_decay: float = option(0.0, "save and evaluate a moving average of the weights, with this decay; 0: none")
@@ -105,9 +107,13 @@ class TrainOptions:
             "tolerance_s",
         ):
             positive(f"--{name}", getattr(self, name))
-        for name in ("save_freq", "eval_freq", "eval_steps", "max_eval_samples", "threads", "seed", "num_workers"):
+        for name in ("eval_steps", "max_eval_samples", "threads", "seed", "num_workers"):
             if (getattr(self, name) or 0) < 0:
                 raise UsageError(f"--{name} must not be negative, got {getattr(self, name)}")
+        if self.seed is None or self.seed >= 2**63:
+            raise UsageError(f"--seed must be a number below 2^63, got {self.seed}")
+        if (self.num_workers or 0) > MOST_WORKERS:
+            raise UsageError(f"--num_workers must be at most {MOST_WORKERS}, got {self.num_workers}")
         if not 0 <= self.ema_decay < 1:
             raise UsageError(f"--ema_decay must be at least 0 and below 1, got {self.ema_decay}")
         _one_of("--mixed_precision", self.mixed_precision, PRECISIONS)
@@ -144,6 +150,14 @@ class TrainConfig:
         options = self.options
         if options.eval_steps and not self.dataset.eval_split:
             raise UsageError(f"--eval_steps={options.eval_steps} needs held-out episodes: add --dataset.eval_split=0.1")
+        if self.dataset.eval_split and not options.eval_steps:
+            raise UsageError("--dataset.eval_split holds episodes out to measure them: say how often by --eval_steps=…")
+        if options.max_eval_samples and not options.eval_steps:
+            raise UsageError("--max_eval_samples is for held-out episodes: add --dataset.eval_split and --eval_steps")
+        if self.env is None and options.eval_freq > 0 and options.eval_freq != EVAL_FREQ:
+            raise UsageError(f"--eval_freq={options.eval_freq} needs to know where to evaluate: add --env.type")
+        if self.policy.get("revision") and not path:
+            raise UsageError("--policy.revision is of a policy on the Hub: give --policy.path")
         if options.rename_map and not path:
             raise UsageError("--rename_map is for --policy.path: a new policy takes the dataset's own names")
         if options.task_vector and path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,17 @@ from yardarm.policies import OptimizerOptions, PeftOptions, SchedulerOptions
 from yardarm.tracking import WandbOptions
 from yardarm.training.config import DatasetOptions, TrainConfig, TrainEvalOptions, TrainOptions
 
-__all__ = ["TRAIN_CONFIG", "config_from_data", "config_to_data"]
+__all__ = ["TRAIN_CONFIG", "check_resumed", "config_from_data", "config_to_data"]
 
 TRAIN_CONFIG = "train_config.json"
 COMMAND = "train"
 SECTIONS = ("dataset", "policy", "env", "eval", "optimizer", "scheduler", "wandb", "peft")
+# What a training's weights follow from; and what of it only says where things are.
+FIXED = {
+    *("policy", "peft", "dataset", "optimizer", "scheduler", "use_policy_training_preset", "seed", "batch_size"),
+    *("gradient_accumulation_steps", "ema_decay", "mixed_precision", "task_vector", "rename_map", "tolerance_s"),
+}
+MOVABLE = {"policy.device", "dataset.root", "dataset.repo_id", "dataset.video_backend"}
 # LeRobot's newer name of a flag.
 ALIASES = {"env_eval_freq": "eval_freq"}
 
@@ -44,6 +50,16 @@ def config_from_data(data: Mapping[str, Any]) -> TrainConfig:
         wandb=decode(WandbOptions, "wandb", sections["wandb"], COMMAND),
         peft=decode(PeftOptions, "peft", sections["peft"], COMMAND) if sections["peft"] else None,
     )
+
+
+def check_resumed(names: Iterable[str]) -> None:
+    """Refuse flags that would make another training of one that goes on."""
+    for name in names:
+        if name.partition(".")[0] in FIXED and name not in MOVABLE:
+            raise UsageError(
+                f"--{name} cannot change in a training that goes on; to begin a new one from its weights, give "
+                "--policy.path=…/pretrained_model without --resume"
+            )
 
 
 def config_to_data(config: TrainConfig) -> dict[str, Any]:

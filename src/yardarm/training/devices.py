@@ -31,6 +31,8 @@ def open_accelerator(config: PolicyConfig, options: TrainOptions, device: torch.
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState
 
+    if device.index:
+        raise UsageError(f"--policy.device={device}: choose a GPU by CUDA_VISIBLE_DEVICES, and let it be cuda here")
     torch.backends.cudnn.deterministic = options.cudnn_deterministic
     torch.backends.cudnn.benchmark = not options.cudnn_deterministic
     AcceleratorState._reset_state()  # an earlier training of this process may have had another precision

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -28,6 +30,7 @@ SNAPSHOTS = "snapshots"
 STOP_WITHIN_S = 30.0
 # Behind the training, where both want the same core.
 NICE = 10
+PR_SET_PDEATHSIG = 1
 # What is for the training, and no flag of `yardarm eval`.
 OWN = ("background", "cores", "device")
 
@@ -61,10 +64,9 @@ class Evaluations:
 
     def take_up(self, points: Iterable[Mapping[str, Any]], upto: int) -> None:
         """Go on with what an earlier session has left unfinished, where its weights are still there."""
-        done = {point["step"] for point in points if point["kind"] == "evaluation" and point["status"] != "running"}
-        begun = {point["step"] for point in points if point["kind"] == "evaluation"}
-        every = self._config.options.eval_freq
-        for step in sorted(begun | set(range(every, upto + 1, every))):
+        done = {point["step"] for point in points if point["kind"] == "evaluation" and point["status"] == "finished"}
+        every, last = self._config.options.eval_freq, self._config.options.steps
+        for step in sorted({*range(every, upto + 1, every), *({last} if upto == last else ())}):
             places = (Checkpoint(self._folder.checkpoints / f"{step:06d}").policy, self.snapshot_folder(step))
             policy = next((place for place in places if place.is_dir()), None)
             if step not in done and policy is not None:
@@ -124,7 +126,7 @@ class Evaluations:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for the training, which ends this itself
-                preexec_fn=_stand_back if self._config.eval.background else None,
+                preexec_fn=_stand_back if self._config.eval.background else _die_with_the_training,
             )
 
     def _settings(self, due: _Due) -> dict[str, Any]:
@@ -153,6 +155,7 @@ class Evaluations:
             problem = said[-1] if said else f"it ended with code {process.returncode}"
             log.warning("the evaluation of step %d failed: %s", due.step, problem)
             self._tell({**_unfinished(due.step, run, "failed"), "problem": problem})
+            return  # a training that goes on tries it again
         if due.is_snapshot:
             shutil.rmtree(due.policy, ignore_errors=True)
 
@@ -185,3 +188,10 @@ def _unfinished(step: int, run: Path, status: str) -> dict[str, Any]:
 
 def _stand_back() -> None:
     os.nice(NICE)
+    _die_with_the_training()
+
+
+def _die_with_the_training() -> None:
+    """A training that was killed cannot end its evaluation: the kernel does, and what is finished is kept."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -48,6 +48,9 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     policy = _policy(config, meta, checkpoint)
     names = {own: name for name, own in policy.wants.own_names.items()}
     policy.config.check_trainable()
+    policy.config.push_to_hub = config.pushes
+    if config.dataset.image_transforms.enable and not policy.config.images:
+        raise UsageError("--dataset.image_transforms.enable=true: the policy sees no images")
     _check_fits(policy, meta)
     plain = not config.options.use_policy_training_preset
     return Learner(
@@ -81,6 +84,9 @@ def _new(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
 def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
     """A trained policy with the statistics of the new data, and with adapters if they are asked for."""
     renamed = config.options.rename_map
+    for name in ("dtype", "resize_images"):
+        if name in config.policy:
+            raise UsageError(f"--policy.{name} is for evaluations; training has --mixed_precision=bf16")
     options = {"device": _device(config), **_fields(config), "revision": config.policy.get("revision")}
     if kind := config.policy.get("type"):
         options["type"] = kind

@@ -70,8 +70,8 @@ class Loop:
         point = self.meter.point(self.trainer.step, self.trainer.steps_per_epoch, elapsed)
         if not math.isfinite(point["loss"]):
             raise PolicyFault(
-                f"the loss is {point['loss']} by step {self.trainer.step}: the weights are of no use any more; go on "
-                "from the last checkpoint with a smaller learning rate (--optimizer.lr), or look for NaN in the dataset"
+                f"the loss is {point['loss']} by step {self.trainer.step}: the weights are of no use any more; begin "
+                "anew with a smaller learning rate (--optimizer.lr), or look for NaN in the dataset"
             )
         self.tell(point)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import signal
 from collections.abc import Iterator, Mapping
@@ -160,16 +162,21 @@ class Batches:
             **worker_options(options, bool(config.images)),
         )
         self.per_epoch = len(self._loader)
+        # An edited dataset, or other episodes, would not be noticed by the number of frames alone.
+        chosen = [dataset.episodes, dataset.episode_bounds.tolist()]
+        self._episodes = hashlib.sha256(json.dumps(chosen).encode()).hexdigest()[:16]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self._loader.forever()
 
     def state_dict(self) -> dict[str, Any]:
         """The place after the last batch."""
-        return self._loader.state_dict()
+        return {**self._loader.state_dict(), "episodes": self._episodes}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a place."""
+        if state.get("episodes", self._episodes) != self._episodes:
+            raise UsageError("the dataset's episodes are not those that this training has learned from so far")
         self._loader.load_state_dict(state)
 
 
@@ -190,7 +197,12 @@ class Stream:
         while True:
             self._dataset.set_epoch(self._pass)
             self._pass += 1
-            yield from self._loader
+            empty = True
+            for batch in self._loader:
+                empty = False
+                yield batch
+            if empty:
+                raise UsageError("a pass over the stream gives no whole batch: choose a smaller --batch_size")
 
     def state_dict(self) -> dict[str, Any]:
         """Which pass comes next."""
@@ -198,6 +210,8 @@ class Stream:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on with the next pass."""
+        if "pass" not in state:
+            raise UsageError("this training was not streamed before: leave --dataset.streaming away")
         log.warning("a stream cannot go on at a sample: the training goes on with another order than without a stop")
         self._pass = int(state["pass"])
 

@@ -23,7 +23,7 @@ def parameter_groups(network: nn.Module, rates: Mapping[str, float]) -> list[dic
         if parameter.requires_grad:
             own = next((prefix for prefix in rates if name.startswith(prefix)), "")
             groups[own]["params"].append(parameter)
-    return [group for group in groups.values() if group["params"]]
+    return list(groups.values())
 
 
 def make_optimizer(groups: Iterable[dict[str, Any]], options: OptimizerOptions) -> torch.optim.Optimizer:

@@ -25,7 +25,8 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 def optimizer_groups(optimizer: torch.optim.Optimizer) -> list[dict[str, Any]]:
     """The settings of its groups, plain enough for JSON."""
-    return optimizer.state_dict()["param_groups"]
+    groups = optimizer.state_dict()["param_groups"]
+    return [{name: value for name, value in group.items() if name != "initial_lr"} for group in groups]
 
 
 def load_optimizer(

@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
+from yardarm.errors import UsageError
+from yardarm.policies.learning import check_hub, load_policy
 from yardarm.tracking import TrainingTracker, open_training_tracker
-from yardarm.training.checkpoints import Checkpoint
+from yardarm.training.checkpoints import Checkpoint, set_aside
 from yardarm.training.choices import (
     check_evaluation,
     choose_threads,
@@ -34,7 +36,7 @@ from yardarm.training.state import restore
 from yardarm.training.trainer import Trainer
 from yardarm.training.validation import Validation
 
-__all__ = ["TrainingResult", "make_trainer", "train"]
+__all__ = ["TrainingResult", "make_trainer", "push_trained", "train"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,15 @@ def train(
     """Train a policy; with a checkpoint, go on from there as if the training had never stopped."""
     listener = listener or Listener()
     config = settled(config)
+    if config.pushes:
+        check_hub(str(config.policy["repo_id"]))
     tracker = open_training_tracker(config.wandb)
     listener.preparing("reading the dataset, making the policy")
     learner = make_learner(config, checkpoint)
     check_evaluation(config, learner.policy)
     accelerator = open_accelerator(learner.policy.config, config.options, learner.policy.placement.device)
+    if accelerator.num_processes > 1 and config.evaluates and not config.eval.background:
+        raise UsageError("--eval.background=false is for one process: the others would wait too long for the first")
     folder = open_folder(config, checkpoint, accelerator.is_main_process)
     with threads(choose_threads(config, checkpoint)):
         seed_generators(config.options.seed + accelerator.process_index)
@@ -67,15 +73,25 @@ def train(
         if checkpoint is not None:
             restore(trainer, checkpoint, accelerator.process_index)
         loop = Loop(config, trainer, _validation(config, learner), folder, listener, accelerator)
+        loop.checkpoint = checkpoint
         if not accelerator.is_main_process:
             finished = loop.go()
             return TrainingResult(folder.path, trainer.step, finished, None, ())
         return _recorded(loop, learner, tracker)
 
 
+def push_trained(result: TrainingResult, config: TrainConfig) -> str:
+    """Upload the policy of the last checkpoint to the Hub, and return the address of the commit."""
+    assert result.checkpoint is not None
+    policy = load_policy(Checkpoint(result.checkpoint).policy, device="cpu", merge_adapter=False)
+    return policy.push_to_hub(str(config.policy["repo_id"]), private=config.policy.get("private"))
+
+
 def _recorded(loop: Loop, learner: Learner, tracker: TrainingTracker) -> TrainingResult:
     """Run the loop with all that is written, evaluated and tracked."""
     config, trainer, folder, listener = loop.config, loop.trainer, loop.folder, loop.listener
+    if loop.checkpoint is not None and loop.checkpoint.path.parent == folder.checkpoints:
+        set_aside(folder, trainer.step)
     loop.log = log = TrainingLog(folder, _about(config, learner), trainer.step, tracker)
     if config.evaluates:
         loop.evaluations = _evaluations(loop)
@@ -89,10 +105,6 @@ def _recorded(loop: Loop, learner: Learner, tracker: TrainingTracker) -> Trainin
             loop.evaluations.stop()
         newest = loop.checkpoint.path if loop.checkpoint else None
         log.close(finished, newest)
-    if finished and config.pushes:
-        listener.preparing("uploading the policy")
-        with trainer.averaged():
-            learner.policy.push_to_hub(str(config.policy["repo_id"]), private=config.policy.get("private"))
     return TrainingResult(folder.path, trainer.step, finished, newest, tuple(log.curve.points))
 
 

@@ -20,7 +20,7 @@ from yardarm.training.generators import restore_generators
 from yardarm.training.optimizer_state import load_optimizer, optimizer_groups, optimizer_tensors
 from yardarm.training.trainer import Trainer
 
-__all__ = ["restore", "save_policy", "save_state"]
+__all__ = ["restore", "save_policy", "save_state", "threads_of"]
 
 # LeRobot's names.
 OPTIMIZER = "optimizer_state.safetensors"
@@ -32,6 +32,7 @@ STEP = "training_step.json"
 PLACE = "data_position.json"
 WEIGHTS = "weights.safetensors"
 AVERAGE = "average.safetensors"
+SCALER = "scaler_state.json"
 
 
 def save_policy(trainer: Trainer, config: TrainConfig, folder: Path) -> None:
@@ -46,11 +47,13 @@ def save_state(trainer: Trainer, generators: Sequence[Mapping[str, Tensor]], fol
     save_file(_flat(optimizer_tensors(trainer.optimizer)), folder / OPTIMIZER)
     _write(folder / OPTIMIZER_GROUPS, optimizer_groups(trainer.optimizer))
     state = trainer.scheduler.state_dict()
-    _write(folder / SCHEDULER, {name: value for name, value in state.items() if name != "lr_lambdas"})
+    _write(folder / SCHEDULER, {**state, "lr_lambdas": [None for _ in trainer.optimizer.param_groups]})
     for number, states in enumerate(generators):
         save_file(dict(states), folder / _generators(number))
     _write(folder / PLACE, trainer.batches.state_dict())
     _write(folder / STEP, {"step": trainer.step, "threads": torch.get_num_threads()})
+    if trainer.scaler is not None:
+        _write(folder / SCALER, trainer.scaler.state_dict())
     if trainer.average is not None:
         # The policy's own folder has the average; what is trained on, and its exact values, are these.
         network = trainer.policy.network
@@ -64,10 +67,14 @@ def restore(trainer: Trainer, checkpoint: Checkpoint, process: int = 0) -> None:
     try:
         load_optimizer(trainer.optimizer, load_file(folder / OPTIMIZER), read_state_json(folder / OPTIMIZER_GROUPS))
         if (folder / SCHEDULER).exists():
-            trainer.scheduler.load_state_dict({**trainer.scheduler.state_dict(), **read_state_json(folder / SCHEDULER)})
+            own = trainer.scheduler.state_dict()
+            known = {**own, **read_state_json(folder / SCHEDULER), "lr_lambdas": own["lr_lambdas"]}
+            trainer.scheduler.load_state_dict(known)
         if trainer.average is not None:
             trainer.policy.network.load_state_dict(load_file(folder / WEIGHTS))
             trainer.average.load(load_file(folder / AVERAGE))
+        if trainer.scaler is not None and (folder / SCALER).exists():
+            trainer.scaler.load_state_dict(read_state_json(folder / SCALER))
         trainer.step = int(read_state_json(folder / STEP)["step"])
         if (folder / PLACE).exists():
             trainer.batches.load_state_dict(read_state_json(folder / PLACE))

@@ -121,8 +121,14 @@ class Trainer:
         norm = self._accelerator.clip_grad_norm_(parameters, self._clip or float("inf"))
         self._applied.step()
         self._applied.zero_grad()
-        self.scheduler.step()
+        if not self._accelerator.optimizer_step_was_skipped:  # fp16 finds its scale by failing now and then
+            self.scheduler.step()
         return norm
+
+    @property
+    def scaler(self) -> Any:
+        """What keeps gradients of half precision in their range; nobody does otherwise."""
+        return self._accelerator.scaler
 
     @contextlib.contextmanager
     def averaged(self) -> Iterator[None]:

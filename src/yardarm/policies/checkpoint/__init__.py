@@ -4,7 +4,7 @@ from yardarm.policies.checkpoint.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, C
 from yardarm.policies.checkpoint.finding import find_checkpoint
 from yardarm.policies.checkpoint.fitting import check_fit
 from yardarm.policies.checkpoint.migration import SplitWeights, split_old_statistics
-from yardarm.policies.checkpoint.writing import push_checkpoint, save_checkpoint
+from yardarm.policies.checkpoint.writing import check_hub, push_checkpoint, save_checkpoint
 
 __all__ = [
     "ADAPTER_CONFIG",
@@ -14,6 +14,7 @@ __all__ = [
     "CheckpointFolder",
     "SplitWeights",
     "check_fit",
+    "check_hub",
     "find_checkpoint",
     "push_checkpoint",
     "save_checkpoint",

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from safetensors.torch import save
 
 from yardarm.errors import UsageError, one_line
+from yardarm.hub import HUB_ID
 from yardarm.policies.checkpoint.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CONFIG, WEIGHTS
 from yardarm.policies.processing import POSTPROCESSOR, PREPROCESSOR
 
 if TYPE_CHECKING:
     from yardarm.policies.learned import LearnedPolicy
 
-__all__ = ["push_checkpoint", "save_checkpoint"]
+__all__ = ["check_hub", "push_checkpoint", "save_checkpoint"]
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +43,21 @@ def save_checkpoint(policy: LearnedPolicy, folder: str | Path) -> None:
         _write(path / weights, save(policy.weights(), metadata={"format": "pt"}))
     except OSError as error:
         raise UsageError(f"a checkpoint cannot be written to {path}: {error.strerror}") from error
+
+
+def check_hub(repo_id: str) -> None:
+    """Ask the Hub who this is, before anything slow: an upload that is refused is refused now."""
+    if not HUB_ID.fullmatch(repo_id):
+        raise UsageError(f"--policy.repo_id={repo_id} is no name on the Hub: it must be owner/name")
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HTTPError
+
+    try:
+        HfApi(token=True).whoami()
+    except (HTTPError, OSError, ValueError) as error:
+        raise UsageError(
+            f"{repo_id} cannot be pushed to the Hub ({one_line(error)}); log in first with `hf auth login`"
+        ) from error
 
 
 def push_checkpoint(policy: LearnedPolicy, repo_id: str, *, private: bool | None, message: str) -> str:
