@@ -13,6 +13,8 @@ import pytest
 
 from tests.helpers import path_with, yardarm, yardarm_here
 from yardarm.cli.dataset import COMMANDS as DATASET_COMMANDS
+from yardarm.policies.act import ActConfig
+from yardarm.policies.diffusion import DiffusionConfig
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
