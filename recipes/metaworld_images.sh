@@ -1,7 +1,7 @@
-#!/usr/bin/env bash
+#!/bin/sh
 # One ACT for three tasks of Meta-World, from images of 96 pixels and the arm's own state. No GPU.
 #
-#     sh recipes/metaworld_images.sh [FOLDER]        # some two hours on two cores; stop it at any time, and start it again
+#     sh recipes/metaworld_images.sh [FOLDER]        # some two hours on two cores; stop it at any time; the same command goes on
 set -eu
 out=${1:-outputs/recipes/metaworld_images}
 

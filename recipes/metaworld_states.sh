@@ -1,7 +1,7 @@
-#!/usr/bin/env bash
+#!/bin/sh
 # One ACT for the ten tasks of Meta-World's MT10, from the 39 raw values of their states. No GPU, nothing is rendered.
 #
-#     sh recipes/metaworld_states.sh [FOLDER]        # less than an hour on two cores; stop it at any time
+#     sh recipes/metaworld_states.sh [FOLDER]        # less than an hour on two cores; stop it at any time; the same command goes on
 set -eu
 out=${1:-outputs/recipes/metaworld_states}
 

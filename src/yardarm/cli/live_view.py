@@ -26,6 +26,7 @@ class LiveView:
         """Start the viewer; the address is said when it answers, and the evaluation does not wait for that."""
         command = [
             sys.executable,
+            "-P",
             "-m",
             "yardarm",
             "view",

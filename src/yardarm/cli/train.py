@@ -82,8 +82,9 @@ def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
         raise UsageError("--resume=true needs to know what: add --config_path=…/train_config.json, or --output_dir=…")
     checkpoint = find_checkpoint_to_resume(Path(named))
     stored: dict[str, Any] = read_config_file(checkpoint.config)
-    if path is not None and "output_dir" not in flags:
-        stored["output_dir"] = None  # where the checkpoint is now
+    own = checkpoint.path.parent.parent
+    if "output_dir" in flags and Path(flags["output_dir"]).expanduser().resolve() != own:
+        raise UsageError(f"--output_dir={flags['output_dir']}: a training goes on in its own folder, {own}")
     check_resumed(flags)
     return config_from_data(nested(flags, stored)), checkpoint
 
@@ -98,25 +99,33 @@ def _show(result: TrainingResult, config: TrainConfig, console: Console) -> None
         print(f"\nyardarm: stopped after step {result.step}; {kept}", file=sys.stderr)
         return
     console.print(f"\nTraining: {result.path}", soft_wrap=True)
+    newest = {point["step"]: point["status"] for point in result.points if point["kind"] == "evaluation"}
+    if failed := [step for step, status in newest.items() if status == "failed"]:
+        again = shlex.join(["yardarm", "train", "--resume=true", f"--config_path={result.path}"])
+        print(f"yardarm: {len(failed)} evaluations failed; run them again: {again}", file=sys.stderr)
     if result.checkpoint is None:
         return
     policy = result.checkpoint / "pretrained_model"
     console.print(f"Policy: {policy}", soft_wrap=True)
-    evaluate = shlex.join(["yardarm", "eval", f"--policy.path={policy}", *_env_flags(config.env)])
+    evaluate = f"yardarm eval {shlex.quote(f'--policy.path={policy}')} {_env_flags(config.env)}"
     console.print(f"Evaluate it: {evaluate}", soft_wrap=True)
     console.print(f"See its learning curve: {shlex.join(['yardarm', 'view', str(result.path)])}", soft_wrap=True)
 
 
-def _env_flags(env: BenchmarkConfig | None) -> list[str]:
+def _of_presets(rows: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    return [(name, "the policy's preset", text) for name, _, text in rows]
+
+
+def _env_flags(env: BenchmarkConfig | None) -> str:
     """The flags of a world, as far as they are not its defaults."""
     if env is None:
-        return ["--env.type=…"]
+        return "--env.type=…"
     changed = {
         field.name: getattr(env, field.name)
         for field in dataclasses.fields(env)
         if field.default is not dataclasses.MISSING and getattr(env, field.name) != field.default
     }
-    return [f"--env.type={env.name}", *(f"--env.{name}={value}" for name, value in changed.items())]
+    return shlex.join([f"--env.type={env.name}", *(f"--env.{name}={value}" for name, value in changed.items())])
 
 
 def _help(benchmark: str) -> str:
@@ -128,15 +137,19 @@ def _help(benchmark: str) -> str:
         ("--policy.repo_id", "", "upload the trained policy to the Hub as owner/name"),
         *describe(DatasetOptions, "dataset."),
         *describe(TrainOptions),
-        *describe(OptimizerOptions, "optimizer."),
-        *describe(SchedulerOptions, "scheduler."),
+        *_of_presets(describe(OptimizerOptions, "optimizer.")),
+        *_of_presets(describe(SchedulerOptions, "scheduler.")),
         ("--env.type", "", f"evaluate while training: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
         *describe(env, "env."),
         *describe(TrainEvalOptions, "eval."),
         *describe(PeftOptions, "peft."),
         *describe(WandbOptions, "wandb."),
         ("--view", "False", "open the learning curve in a browser, and watch it live"),
-        ("--config_path", "", "a file with these options; with --resume: a checkpoint's train_config.json"),
+        (
+            "--config_path",
+            "",
+            "a file with these options; with --resume: a training's folder, or a checkpoint's train_config.json",
+        ),
     ]
     return (
         "Train a policy on a dataset. Press Ctrl-C at any time: the step is finished, a checkpoint is written, and "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +25,10 @@ from rich.progress import (
 from yardarm.training import Listener
 
 __all__ = ["TrainingDisplay", "open_training_display", "stopping_politely"]
+
+
+# Ctrl-C, a cluster's scheduler, a terminal that was closed.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class TrainingDisplay(Listener):
@@ -49,14 +54,21 @@ class TrainingDisplay(Listener):
         if self.on_start is not None:
             self.on_start(path)
 
+    def say(self, line: str) -> None:
+        """Print a line; a reader that has gone, as in `yardarm train | head`, does not end the training."""
+        try:
+            self.console.print(line, soft_wrap=True)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
     def point(self, point: Mapping[str, Any]) -> None:
         """Say what is new."""
         if line := _said(point):
-            self.console.print(line, soft_wrap=True)
+            self.say(line)
 
     def waiting(self, evaluations: int) -> None:
         """Say what is waited for."""
-        self.console.print(f"waiting for {evaluations} evaluation(s)")
+        self.say(f"waiting for {evaluations} evaluation(s)")
 
 
 class BarDisplay(TrainingDisplay):
@@ -123,12 +135,14 @@ def stopping_politely(display: TrainingDisplay) -> Iterator[None]:
 
     def ask(signum: int, frame: FrameType | None) -> None:
         own = before[signal.Signals(signum)]
-        if callable(own) and (display.path is None or display.stopping is not None):
-            own(signum, frame)  # nothing has begun yet, or somebody is in a hurry
+        if display.path is None or display.stopping is not None:  # nothing has begun yet, or somebody is in a hurry
+            if callable(own):
+                own(signum, frame)
+            raise KeyboardInterrupt
         display.stopping = signum
         print("yardarm: stopping after this step; once more: at once", file=sys.stderr)
 
-    before = {own: signal.signal(own, ask) for own in (signal.SIGINT, signal.SIGTERM)}
+    before = {own: signal.signal(own, ask) for own in SIGNALS}
     try:
         yield
     finally:
@@ -156,4 +170,6 @@ def _said(point: Mapping[str, Any]) -> str:
 def _rates(point: Mapping[str, Any]) -> str:
     """The loss, the speed, and where the time goes."""
     share = 100 * point["data_s"] / max(1e-9, point["data_s"] + point["update_s"])
-    return f"loss {point['loss']:.4g}, {point['samples_per_s']:,.0f} samples/s, {share:.0f}% of it waiting for data"
+    return (
+        f"loss {point['loss']:.4g}, {point['samples_per_s']:,.0f} samples/s, {share:.0f}% of the time waiting for data"
+    )

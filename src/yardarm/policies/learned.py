@@ -85,7 +85,7 @@ class LearnedPolicy(BatchedPolicy):
     """What LeRobot puts before the names of the network's parameters."""
     adapted: ClassVar[tuple[str, ...]] = ()
     """Ends of the names of layers that get an adapter, unless others are asked for."""
-    resize_hint: ClassVar[str] = "let images be resized with --policy.resize_images=true"
+    resize_hint: str = "let images be resized with --policy.resize_images=true"
 
     def __init__(
         self,

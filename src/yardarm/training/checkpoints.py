@@ -19,7 +19,14 @@ from yardarm.files import sync
 from yardarm.results import TrainingFolder, now
 from yardarm.training.config_file import TRAIN_CONFIG
 
-__all__ = ["Checkpoint", "find_checkpoint_to_resume", "read_state_json", "set_aside", "write_checkpoint"]
+__all__ = [
+    "Checkpoint",
+    "find_checkpoint_to_resume",
+    "has_checkpoints",
+    "read_state_json",
+    "set_aside",
+    "write_checkpoint",
+]
 
 POLICY = "pretrained_model"
 STATE = "training_state"
@@ -111,7 +118,9 @@ def find_checkpoint_to_resume(named: Path) -> Checkpoint:
     """
     path = named.expanduser()
     if not path.exists():
-        raise UsageError(f"there is no {named} to resume from; --config_path takes a checkpoint's {TRAIN_CONFIG}")
+        raise UsageError(
+            f"there is no {named} to resume from; --config_path takes a training's folder, or a checkpoint's"
+        )
     path = path.resolve()
     folder = path.parent if path.is_file() else path
     if folder.name in (POLICY, STATE):
@@ -120,7 +129,7 @@ def find_checkpoint_to_resume(named: Path) -> Checkpoint:
         inner = folder if folder.name == "checkpoints" else folder / "checkpoints"
         found = list(_checkpoints(inner))
         if not found:
-            raise UsageError(f"{named} has no checkpoints to resume from; begin anew with another --output_dir")
+            raise UsageError(f"{named} has no checkpoints to resume from; begin it anew, without --resume")
         folder = found[-1].path
     checkpoint = Checkpoint(folder)
     if problem := checkpoint.problem():
@@ -140,6 +149,11 @@ def set_aside(folder: TrainingFolder, step: int) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         path.rename(target)
     _point_last_to(folder.checkpoints / f"{step:06d}")
+
+
+def has_checkpoints(folder: Path) -> bool:
+    """Whether a training's folder has any."""
+    return any(True for _ in _checkpoints(TrainingFolder(folder).checkpoints))
 
 
 def _offer(damaged: Checkpoint) -> str:

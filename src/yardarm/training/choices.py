@@ -16,7 +16,7 @@ from yardarm.evaluation import check_policy_fits, select_tasks
 from yardarm.machine import usable_cores
 from yardarm.policies.learning import LearnedPolicy, choose_device
 from yardarm.results import TrainingFolder
-from yardarm.training.checkpoints import Checkpoint
+from yardarm.training.checkpoints import Checkpoint, has_checkpoints
 from yardarm.training.config import TrainConfig
 from yardarm.training.state import threads_of
 
@@ -42,6 +42,7 @@ def check_evaluation(config: TrainConfig, policy: LearnedPolicy) -> None:
         config.env.check_requirements()
         tasks = select_tasks((config.env,), trust_remote_code=False)
         policy.prepare(tasks)
+        policy.resize_hint = "train on images of the environment's size"  # what an evaluation could do does not help
         check_policy_fits(policy, tasks)
         choose_device(eval_device(config, policy.placement.device))
 
@@ -51,18 +52,25 @@ def open_folder(config: TrainConfig, checkpoint: Checkpoint | None, first: bool)
     if checkpoint is not None:
         if config.options.steps < checkpoint.step:
             raise UsageError(f"--steps={config.options.steps}: {checkpoint.path} is beyond that already")
-        return _made(config.options.output_dir or checkpoint.path.parent.parent)
+        return TrainingFolder(checkpoint.path.parent.parent)
     if not first:
         return TrainingFolder(config.options.output_dir or DEFAULT_ROOT)
     path = config.options.output_dir
     if path is None:
         started = dt.datetime.now()
         path = DEFAULT_ROOT / f"{started:%Y-%m-%d}" / f"{started:%H-%M-%S}_{config.name}"
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    if path.exists() and not _can_be_begun(path):
         raise UsageError(
             f"--output_dir={path} is there already; go on with it by --resume=true, or choose another --output_dir"
         )
     return _made(path)
+
+
+def _can_be_begun(path: Path) -> bool:
+    """Whether a folder is empty, or of a training that was killed before its first checkpoint."""
+    if not path.is_dir():
+        return False
+    return not any(path.iterdir()) or (TrainingFolder(path).manifest.exists() and not has_checkpoints(path))
 
 
 def _made(path: Path) -> TrainingFolder:

@@ -20,7 +20,7 @@ PRECISIONS = ("", "no", "bf16", "fp16")
 TASK_VECTORS = ("", "mt10", "mt50", "tasks", "text")
 LONGEST_NAME = 100
 MOST_WORKERS = 128
-EVAL_FREQ = 20_000
+EVAL_FREQ = SAVE_FREQ = 20_000
 
 
 @dataclass
@@ -80,9 +80,13 @@ class TrainOptions:
     prefetch_factor: int = option(4, "batches that each of them makes ahead")
     seed: int = option(FIRST_SEED, "of weights, shuffling, augmentation and noise; and of evaluated episodes")
     log_freq: int = option(200, "a point of the learning curve every so many steps")
-    save_freq: int = option(20_000, "a checkpoint every so many steps, and after the last; 0: only then")
+    save_freq: int | None = option(
+        None, "a checkpoint every so many steps, and after the last; 0: only then [20,000, or a fifth of --steps]"
+    )
     save_checkpoint: bool = option(True, "false: write none, not even the last")
-    eval_freq: int = option(EVAL_FREQ, "an evaluation in --env.type every so many steps, and after the last; 0: none")
+    eval_freq: int = option(
+        EVAL_FREQ, "with --env.type: an evaluation every so many steps, and after the last; 0: none"
+    )
     eval_steps: int = option(0, "the loss of held-out episodes every so many steps; needs --dataset.eval_split")
     max_eval_samples: int = option(0, "at most so many held-out samples; 0: all")
     ema_decay: float = option(0.0, "save and evaluate a moving average of the weights, with this decay; 0: none")
@@ -95,7 +99,7 @@ class TrainOptions:
     output_dir: Path | None = option(None, "the training's folder [outputs/train/DATE/TIME_NAME]")
     job_name: str | None = option(None, "a name for the training [ENV_POLICY]")
     rename_map: dict[str, str] | None = option(None, 'with --policy.path: {"the dataset\'s name": "the policy\'s", …}')
-    resume: bool = option(False, "go on with the training of --config_path, or of --output_dir")
+    resume: bool = option(False, "go on with the training of --config_path (its folder will do), or of --output_dir")
 
     def __post_init__(self) -> None:
         for name in (
@@ -114,6 +118,8 @@ class TrainOptions:
             raise UsageError(f"--seed must be a number below 2^63, got {self.seed}")
         if (self.num_workers or 0) > MOST_WORKERS:
             raise UsageError(f"--num_workers must be at most {MOST_WORKERS}, got {self.num_workers}")
+        if self.save_freq is None:
+            self.save_freq = min(SAVE_FREQ, max(1, self.steps // 5))
         if not 0 <= self.ema_decay < 1:
             raise UsageError(f"--ema_decay must be at least 0 and below 1, got {self.ema_decay}")
         _one_of("--mixed_precision", self.mixed_precision, PRECISIONS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import logging
 import os
 import shutil
 import signal
@@ -23,8 +22,6 @@ from yardarm.training.config import TrainConfig
 from yardarm.training.config_file import config_to_data
 
 __all__ = ["Evaluations", "evaluation_point"]
-
-log = logging.getLogger(__name__)
 
 SNAPSHOTS = "snapshots"
 STOP_WITHIN_S = 30.0
@@ -118,7 +115,8 @@ class Evaluations:
         run.parent.mkdir(parents=True, exist_ok=True)
         settings = run.with_suffix(".json")
         settings.write_text(json.dumps(self._settings(due), indent=1), encoding="utf-8")
-        words = [sys.executable, "-m", "yardarm", "eval", f"--config_path={settings}", f"--output_dir={run}"]
+        # -P: modules of the folder that the command is given in must not come before others, as for `yardarm` itself.
+        words = [sys.executable, "-P", "-m", "yardarm", "eval", f"--config_path={settings}", f"--output_dir={run}"]
         with run.with_suffix(".log").open("wb") as output:
             return subprocess.Popen(
                 words,
@@ -153,7 +151,6 @@ class Evaluations:
         else:
             said = run.with_suffix(".log").read_text(errors="replace").strip().splitlines()
             problem = said[-1] if said else f"it ended with code {process.returncode}"
-            log.warning("the evaluation of step %d failed: %s", due.step, problem)
             self._tell({**_unfinished(due.step, run, "failed"), "problem": problem})
             return  # a training that goes on tries it again
         if due.is_snapshot:

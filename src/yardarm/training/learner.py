@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,8 @@ from yardarm.training.config import TrainConfig
 from yardarm.training.material import Material, Split, policy_features, read_meta, split_episodes, statistics
 
 __all__ = ["Learner", "make_learner"]
+
+logger = logging.getLogger(__name__)
 
 # Of ``--policy.…``: what is for the trainer, and not for a policy's configuration.
 NOT_FIELDS = ("type", "path", "revision")
@@ -73,6 +76,11 @@ def _policy(config: TrainConfig, meta: DatasetMetadata, checkpoint: Checkpoint |
 def _new(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
     inputs, outputs = policy_features(meta)
     told = None
+    if len(meta.tasks) > 1 and not config.options.task_vector:
+        logger.warning(
+            "the dataset has %d tasks, and nothing tells the policy which one it does: --task_vector=tasks would",
+            len(meta.tasks),
+        )
     if config.options.task_vector:
         told = make_task_vector(config.options.task_vector, meta.tasks)
         inputs = conditioned_features(inputs, told.size)
@@ -92,7 +100,8 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
         options["type"] = kind
     path = str(config.policy["path"])
     if Path(path).expanduser().is_dir():
-        path = str(Path(path).expanduser().absolute())  # an adapter must find its base from anywhere
+        # An adapter must find its base from anywhere, and the same one when `checkpoints/last` has moved on.
+        path = str(Path(path).expanduser().resolve())
     policy = load_policy(path, rename_map=renamed, merge_adapter=False, **options)
     own = policy.config
     known = statistics(meta, {**own.input_features, **own.output_features}, renamed or {})

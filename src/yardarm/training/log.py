@@ -16,6 +16,8 @@ __all__ = ["Meter", "TrainingLog"]
 
 FORMAT = 1
 WRITE_EVERY_S = 10.0
+# What earlier sessions were made with.
+SESSION = ("command", "versions", "machine", "git_commit", "updated")
 
 
 class TrainingLog:
@@ -27,6 +29,9 @@ class TrainingLog:
         known: dict[str, Any] = folder.read_manifest() if folder.manifest.exists() else {"started": now()}
         self._earlier_s = float(known.get("wall_s", 0.0))
         self._opened = time.monotonic()
+        if "policy" in known:  # where it began, and not where it goes on
+            about = {**about, "policy": {**about["policy"], "path": known["policy"].get("path")}}
+            known.setdefault("sessions", []).append({name: known.get(name) for name in SESSION})
         self._content: dict[str, Any] = {**known, **provenance(), **about, "format": FORMAT, "step": step}
         self._tracker = tracker
         self._content["wandb"] = tracker.begin(folder.path, about["config"], known.get("wandb", {}))
@@ -66,7 +71,6 @@ class Meter:
 
     def __init__(self) -> None:
         self._steps: list[Step] = []
-        self._since = time.monotonic()
 
     def add(self, step: Step) -> None:
         """Count a step."""
@@ -74,11 +78,12 @@ class Meter:
 
     def point(self, step: int, per_epoch: float, elapsed_s: float) -> dict[str, Any]:
         """The mean of what was counted, and begin anew."""
-        steps, seconds = self._steps, time.monotonic() - self._since
+        steps = self._steps
         count, samples = len(steps), sum(own.samples for own in steps)
+        seconds = sum(own.data_s + own.update_s for own in steps)  # and not what was measured or saved in between
         parts = {name: float(sum(own.losses[name] for own in steps)) / count for name in steps[-1].losses}
         loss = parts.pop("loss")
-        self._steps, self._since = [], time.monotonic()
+        self._steps = []
         return {
             "kind": "train",
             "step": step,

@@ -50,7 +50,7 @@ class Loop:
                 self._measure()
             if self.validation is not None and self._is_due(options.eval_steps):
                 self.tell(self.validation.measure(trainer))
-            if self._is_due(options.save_freq) and options.save_checkpoint:
+            if self._is_due(options.save_freq or 0) and options.save_checkpoint:
                 self.save()
             if self._is_due(options.eval_freq):
                 self._evaluate()

@@ -76,7 +76,7 @@ class ActConfig(PolicyConfig):
         require(self.n_obs_steps == 1, f"n_obs_steps must be 1 for ACT, not {self.n_obs_steps}")
         require(
             1 <= self.n_action_steps <= self.chunk_size,
-            f"n_action_steps must be between 1 and chunk_size={self.chunk_size}, not {self.n_action_steps}",
+            f"n_action_steps must be between 1 and chunk_size={self.chunk_size}, not {self.n_action_steps}; set both",
         )
         require(
             self.temporal_ensemble_coeff is None or self.n_action_steps == 1,
