@@ -144,29 +144,32 @@ class Evaluations:
 
     def _end(self, due: _Due, process: subprocess.Popen[bytes]) -> None:
         run = self._run(due)
-        if process.returncode in (0, 1):
-            self._tell(evaluation_point(due.step, run, self._folder.path))
-            run.with_suffix(".log").unlink(missing_ok=True)
-            run.with_suffix(".json").unlink(missing_ok=True)
-        else:
+        point = evaluation_point(due.step, run)
+        if point is None:
             said = run.with_suffix(".log").read_text(errors="replace").strip().splitlines()
             problem = said[-1] if said else f"it ended with code {process.returncode}"
             self._tell({**_unfinished(due.step, run, "failed"), "problem": problem})
             return  # a training that goes on tries it again
+        self._tell(point)
+        run.with_suffix(".log").unlink(missing_ok=True)
+        run.with_suffix(".json").unlink(missing_ok=True)
         if due.is_snapshot:
             shutil.rmtree(due.policy, ignore_errors=True)
 
 
-def evaluation_point(step: int, run: Path, root: Path) -> dict[str, Any]:
-    """A point of the learning curve from a run that is over."""
+def evaluation_point(step: int, run: Path) -> dict[str, Any] | None:
+    """A point of the learning curve from a run; none of one that is not finished, whose episodes would mislead."""
     try:
-        result = read_result(RunFolder(run)).result
-    except UsageError as error:
-        return {**_unfinished(step, run, "failed"), "problem": str(error)}
+        stored = read_result(RunFolder(run))
+    except UsageError:
+        return None
+    if not stored.is_finished:
+        return None
+    result = stored.result
     rate = Rate.over(result.by_task(), result.uncertainty)
     tasks = {task.task.name: Rate.over([task.episodes], result.uncertainty).to_json() for task in result.tasks}
     return {
-        **_unfinished(step, run.relative_to(root), "finished"),
+        **_unfinished(step, run, "finished"),
         **rate.to_json(),
         "confidence": result.uncertainty.confidence,
         "tasks": tasks,
