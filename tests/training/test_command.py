@@ -29,16 +29,16 @@ def test_a_training_that_was_killed_goes_on_and_gives_the_same_weights(tmp_path:
     process.kill()
     process.communicate()
     assert not (tmp_path / "killed" / "checkpoints" / "000300").exists(), "it was too quick to be killed"
-    again = yardarm("train", "--resume=true", f"--config_path={tmp_path / 'killed'}")
+    again = yardarm_here("train", "--resume=true", f"--config_path={tmp_path / 'killed'}")
     assert again.returncode == 0, again.stderr
     assert "goes on after step" in again.stdout
-    assert yardarm(*words, f"--output_dir={tmp_path / 'whole'}").returncode == 0
+    assert yardarm_here(*words, f"--output_dir={tmp_path / 'whole'}").returncode == 0
     assert_same(weights(tmp_path / "killed"), weights(tmp_path / "whole"))
     steps = [json.loads(line)["step"] for line in (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()]
     assert steps == sorted(steps), "points of the session that was killed are not told twice"
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(sent: signal.Signals, tmp_path: Path) -> None:
     data = demonstrations(tmp_path / "data")
     words = ("train", *TINY, f"--dataset.root={data}", "--steps=100000", "--log_freq=5", "--save_freq=0")
@@ -53,19 +53,19 @@ def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(sent: signal.Si
     command = said.strip().splitlines()[-1].strip()
     assert command == f"yardarm train --resume=true --config_path={tmp_path / 'run'}"
     [checkpoint] = [path for path in (tmp_path / "run" / "checkpoints").iterdir() if not path.is_symlink()]
-    again = yardarm(*command.split()[1:], f"--steps={int(checkpoint.name) + 3}", "--log_freq=1")
+    again = yardarm_here(*command.split()[1:], f"--steps={int(checkpoint.name) + 3}", "--log_freq=1")
     assert again.returncode == 0, again.stderr
 
 
 def test_record_train_evaluate_compare(tmp_path: Path) -> None:
     """The whole loop, in a real simulator."""
     expert = ("--policy.type=expert", *SHORT[:2])
-    recorded = yardarm(
+    recorded = yardarm_here(
         *("record", *expert, "--n_episodes=3", "--seed=100000", f"--dataset.root={tmp_path / 'data'}"),
         *("--dataset.features=observation.environment_state", f"--output_dir={tmp_path / 'recorded'}"),
     )
     assert recorded.returncode == 0, recorded.stderr
-    trained = yardarm(
+    trained = yardarm_here(
         *("train", *TINY, *SHORT, f"--dataset.root={tmp_path / 'data'}", f"--output_dir={tmp_path / 'run'}"),
         *("--steps=20", "--eval_freq=10", "--eval.n_episodes=2", "--save_freq=0", "--log_freq=5"),
     )
@@ -79,7 +79,7 @@ def test_record_train_evaluate_compare(tmp_path: Path) -> None:
     assert evaluated[20]["low"] <= evaluated[20]["rate"] <= evaluated[20]["high"]
 
     policy = tmp_path / "run" / "checkpoints" / "last" / "pretrained_model"
-    alone = yardarm(
+    alone = yardarm_here(
         "eval", f"--policy.path={policy}", *SHORT, "--eval.n_episodes=2", f"--output_dir={tmp_path / 'own'}"
     )
     assert alone.returncode == 0, alone.stderr
@@ -89,19 +89,20 @@ def test_record_train_evaluate_compare(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "run" / "eval" / "step_000020")
     kept = [point for point in points if (point["kind"], point["step"]) != ("evaluation", 20)]
     (tmp_path / "run" / "metrics.jsonl").write_text("".join(f"{json.dumps(point)}\n" for point in kept))
-    again = yardarm("train", "--resume=true", f"--config_path={tmp_path / 'run'}")
+    again = yardarm_here("train", "--resume=true", f"--config_path={tmp_path / 'run'}")
     assert again.returncode == 0, again.stderr
     assert courses(tmp_path / "own") == courses(tmp_path / "run" / "eval" / "step_000020")
 
-    played = yardarm(
+    played = yardarm_here(
         "eval", "--policy.type=expert", *SHORT, "--eval.n_episodes=2", f"--output_dir={tmp_path / 'expert'}"
     )
     assert played.returncode == 0, played.stderr
-    compared = yardarm("compare", tmp_path / "own", tmp_path / "expert")
+    compared = yardarm_here("compare", tmp_path / "own", tmp_path / "expert")
     assert compared.returncode == 0, compared.stderr
     assert "expert" in compared.stdout
 
 
+@pytest.mark.slow
 def test_evaluations_can_be_waited_for(tmp_path: Path) -> None:
     data = demonstrations(tmp_path / "data", features=META_WORLD_STATES)
     result = yardarm(
