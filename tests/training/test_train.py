@@ -37,6 +37,7 @@ def test_a_tiny_set_is_learned_by_heart(policy: dict[str, Any], tmp_path: Path) 
     assert last < (0.3 if policy["type"] == "act" else 0.7) * first
 
 
+@pytest.mark.slow
 def test_images_are_learned_from_too(tmp_path: Path) -> None:
     data = demonstrations(tmp_path / "data", episodes=2, features=IMAGES)
     faster = {"lr": 3e-3}
