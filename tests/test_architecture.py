@@ -24,7 +24,7 @@ DOORS = {
     "registry": {"errors"},
     "stats": set(),
     "tasks": {"errors", "hub", "registry"},
-    "policies": {"errors", "hub", "registry", "tasks"},
+    "policies": {"errors", "hub", "machine", "registry", "tasks"},
     "envs": {"errors", "registry", "tasks", "policies"},
     "datasets": {"errors", "files", "hub", "machine"},
     "simulators": {"errors", "envs", "hub", "tasks"},

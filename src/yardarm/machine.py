@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yardarm
 
-__all__ = ["cpu_model", "total_memory_gb", "usable_cores", "versions"]
+__all__ = ["cpu_model", "free_memory", "total_memory_gb", "usable_cores", "versions"]
 
 CGROUP = Path("/sys/fs/cgroup")
 PACKAGES = (
@@ -60,7 +60,21 @@ def cpu_model() -> str:
 
 def total_memory_gb() -> float:
     """Physical memory."""
-    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    return round(_physical_memory() / 2**30, 1)
+
+
+def _physical_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def free_memory() -> int:
+    """Bytes that this process can still have: the machine's, or what its container's limit leaves."""
+    lines = dict(line.split(":", 1) for line in _read(Path("/proc/meminfo")).splitlines())
+    free = int(lines["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in lines else _physical_memory() // 2
+    limit, used = _read(CGROUP / "memory.max").strip(), _read(CGROUP / "memory.current").strip()
+    if limit.isdecimal() and used.isdecimal():
+        free = min(free, max(0, int(limit) - int(used)))
+    return free
 
 
 def versions() -> dict[str, str | None]:

@@ -31,6 +31,9 @@ class EvalOptions:
     batch_size: int = option(0, "how many episodes run at once, at most 64; 0: fit to this machine")
     use_async_envs: bool = option(True, "false: one simulator in this process, for debugging")
     exact: bool = option(True, "false: a policy's batches take any shape, and results depend on it in the last bits")
+    policies_at_once: int = option(
+        0, "of several policies, how many play at once and are held in memory; 0: what fits, at most 8"
+    )
     videos: int = option(0, "videos of the first so many episodes of each task, rendered after the evaluation")
     recording: bool = option(False, "true: afterwards, write all episodes as a dataset, OUTPUT_DIR/recordings")
     recording_repo_id: str | None = option(None, "of --eval.recording: upload it to the Hub as owner/name")
@@ -46,7 +49,7 @@ class EvalOptions:
     over_tasks: str = option("pooled", "over several tasks: pooled, stratified, or clustered (new tasks like these)")
 
     def __post_init__(self) -> None:
-        for name in ("n_episodes", "batch_size", "videos", "max_retries"):
+        for name in ("n_episodes", "batch_size", "policies_at_once", "videos", "max_retries"):
             setattr(self, name, int(getattr(self, name)))  # numpy's integers are welcome, but no YAML
             if getattr(self, name) < 0:
                 raise UsageError(f"--eval.{name} must not be negative, got {getattr(self, name)}")
@@ -88,10 +91,10 @@ def _one_of(flag: str, value: str, known: Collection[str]) -> None:
 
 @dataclass
 class EvalConfig:
-    """One evaluation: a policy, one or more benchmarks' tasks, and how to run them."""
+    """One evaluation: a policy or several, one or more benchmarks' tasks, and how to run them."""
 
     env: BenchmarkConfig | Sequence[BenchmarkConfig]
-    policy: PolicySpec | Policy
+    policy: PolicySpec | Policy | Sequence[PolicySpec | Policy]
     eval: EvalOptions = field(default_factory=EvalOptions)
     wandb: WandbOptions = field(default_factory=WandbOptions)
     against: Path | PolicySpec | Policy | None = option(
@@ -111,9 +114,21 @@ class EvalConfig:
         """The benchmarks, of which there is mostly one."""
         return (self.env,) if isinstance(self.env, BenchmarkConfig) else tuple(self.env)
 
+    @property
+    def several(self) -> bool:
+        """Whether policies are given as a list, be it of one."""
+        return isinstance(self.policy, Sequence)
+
+    @property
+    def policies(self) -> tuple[PolicySpec | Policy, ...]:
+        """All of them, of which there is mostly one."""
+        return tuple(self.policy) if isinstance(self.policy, Sequence) else (self.policy,)
+
     def __post_init__(self) -> None:
         if not self.envs:
             raise UsageError("env is an empty list: name at least one benchmark")
+        if self.several:
+            self._check_several()
         if any(env.python for env in self.envs) and not self.eval.use_async_envs:
             raise UsageError(
                 "--env.python is for workers; --eval.use_async_envs=false keeps the simulator in this process"
@@ -128,6 +143,21 @@ class EvalConfig:
             raise UsageError(f"--seed must not be negative, got {self.seed}")
         if self.job_name and ("/" in self.job_name or len(self.job_name) > LONGEST_NAME):
             raise UsageError(f"--job_name must be short and without '/', got '{self.job_name[:LONGEST_NAME]}'")
+
+    def _check_several(self) -> None:
+        """Refuse what is for one policy."""
+        if not self.policies:
+            raise UsageError("there is no policy in the list: name at least one")
+        of_one = {
+            "--against": (self.against is not None, "all of a list are compared at the end: put it among them"),
+            "--eval.stop": (bool(self.eval.stop), "it judges one policy, or one against another"),
+            "--eval.recording": (self.eval.recording, "record the run of one policy"),
+            "--wandb.enable": (self.wandb.enable, "track the run of one policy"),
+            "--method": (self.method is not None, "a list may hold several methods"),
+        }
+        for flag, (given, reason) in of_one.items():
+            if given:
+                raise UsageError(f"{flag} is not for a list of policies: {reason}")
 
     def _check_stopping(self) -> None:
         if self.eval.stop == DECIDED and self.against is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -15,43 +14,19 @@ import yaml
 
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.config import EvalConfig, EvalOptions
-from yardarm.policies import CHECKPOINT_TYPES, POLICIES, PolicySpec
+from yardarm.evaluation.flag_text import FlagText, plain_value
+from yardarm.evaluation.policy_data import against_from_data, policies_from_data, policy_to_data
+from yardarm.policies import PolicySpec
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 from yardarm.tracking import WandbOptions
 
-__all__ = [
-    "FlagText",
-    "against_from_data",
-    "config_from_data",
-    "config_to_data",
-    "decode",
-    "env_from_data",
-    "plain_value",
-    "policy_from_data",
-    "read_config_file",
-]
+__all__ = ["config_from_data", "config_to_data", "decode", "env_from_data", "read_config_file"]
 
 SECTIONS = ("env", "policy", "eval", "wandb")
 AGAINST = "against"
-HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 EVAL = "eval"
-LEROBOT = "lerobot"
-# Not written down: a run's folder is shown to others.
-SECRETS = ("api_key",)
-
-
-class FlagText(str):
-    """The text of a flag: it is data in YAML's notation, unless what it is for wants text."""
-
-    __slots__ = ()
-
-    def value(self) -> Any:
-        """A number, a boolean, null, a list or a mapping; anything else stays text."""
-        try:
-            value = yaml.safe_load(self)
-        except yaml.YAMLError:
-            return str(self)
-        return value if isinstance(value, bool | int | float | list | dict | None) else str(self)
+# Of these a configuration file may have a list.
+LISTED = ("env", "policy")
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
@@ -74,13 +49,13 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
     """Check names and types, and build the configuration."""
     _check_names("", data, {field.name for field in dataclasses.fields(EvalConfig)})
     for name in SECTIONS:
-        if not isinstance(data.get(name, {}), Mapping) and not (name == "env" and isinstance(data[name], list)):
+        if not isinstance(data.get(name, {}), Mapping) and not (name in LISTED and isinstance(data[name], list)):
             raise UsageError(f"'{name}' must be a section of its own: --{name}.…=…")
     plain = _decode_plain({name: value for name, value in data.items() if name not in (*SECTIONS, AGAINST)})
     options = decode(EvalOptions, "eval", data.get("eval", {}))
     return EvalConfig(
         env=_envs(data.get("env", {})),
-        policy=policy_from_data(data.get("policy", {})),
+        policy=policies_from_data(data.get("policy", {})),
         eval=options,
         wandb=decode(WandbOptions, "wandb", data.get("wandb", {})),
         against=against_from_data(data.get(AGAINST)),
@@ -90,14 +65,15 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
 
 def config_to_data(config: EvalConfig) -> dict[str, Any]:
     """The configuration as plain data, all defaults written out."""
-    assert isinstance(config.policy, PolicySpec)
+    policies = [policy_to_data(policy) for policy in config.policies if isinstance(policy, PolicySpec)]
+    assert len(policies) == len(config.policies), "an object is named before it is written down"
     # Consent to run code from elsewhere is not written down: no file can give it in the user's place.
     plain = ("seed", "job_name", "method", "training_seed", "rename_map", "resume")
     data = {name: getattr(config, name) for name in plain}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None
-    data["policy"] = _policy_to_data(config.policy)
+    data["policy"] = policies if config.several else policies[0]
     if isinstance(config.against, PolicySpec):
-        data[AGAINST] = _policy_to_data(config.against)
+        data[AGAINST] = policy_to_data(config.against)
     elif config.against is not None:
         data[AGAINST] = str(config.against)
     envs = [{"type": env.name, **dataclasses.asdict(env)} for env in config.envs]
@@ -105,10 +81,6 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     data["eval"] = dataclasses.asdict(config.eval)
     data["wandb"] = dataclasses.asdict(config.wandb)
     return data
-
-
-def _policy_to_data(policy: PolicySpec) -> dict[str, Any]:
-    return {"type": policy.type, **{name: value for name, value in policy.options.items() if name not in SECRETS}}
 
 
 def _envs(data: Mapping[str, Any] | list[Any]) -> BenchmarkConfig | list[BenchmarkConfig]:
@@ -124,77 +96,6 @@ def env_from_data(data: Any, command: str = EVAL) -> BenchmarkConfig:
         raise UsageError(f"--env.type is missing; one of {', '.join(BENCHMARKS.names())}")
     benchmark = BENCHMARKS.load(str(data["type"]))
     return decode(benchmark, "env", {name: value for name, value in data.items() if name != "type"}, command)
-
-
-def policy_from_data(data: Mapping[str, Any]) -> PolicySpec:
-    """A policy from what stands below ``policy``."""
-    options = {str(name): plain_value(value) for name, value in data.items() if name != "type"}
-    options |= {name: str(data[name]) for name in ("url", *SECRETS) if name in data}  # 00123 is no number there
-    kind = str(data.get("type") or ("remote" if "url" in data else ""))
-    if data.get("path") is not None and "url" in data:
-        raise UsageError("--policy.path is for a checkpoint, --policy.url for a policy behind a socket: give one")
-    if data.get("path") is not None:
-        texts = {name: str(data[name]) for name in ("path", "revision", "device", "dtype", "python") if name in data}
-        return _checkpoint(kind, {**options, **texts})
-    if kind in CHECKPOINT_TYPES:
-        raise UsageError(f"--policy.type={kind} needs trained weights: give --policy.path=FOLDER_OR_HUB_ID instead")
-    if not kind or kind == "pretrained":
-        raise UsageError(
-            "--policy.path=CHECKPOINT or --policy.type is missing; e.g. --policy.type=expert, or package.module:Name"
-        )
-    return PolicySpec(kind, options)
-
-
-def against_from_data(data: Any) -> Path | PolicySpec | None:
-    """What to compare with: a run's folder, LeRobot's ``eval_info.json``, or a policy by path, address or name."""
-    if data is None or isinstance(data, Mapping):
-        return None if data is None else policy_from_data(data)
-    text = str(data)
-    if text == "null":
-        return None
-    if not text:
-        raise UsageError("--against is empty: give a run's folder, a checkpoint, or the name of a policy")
-    path = Path(text).expanduser()
-    if path.exists() and text in POLICIES.names():
-        raise UsageError(
-            f"--against={text} is a policy's name, and a folder is called so, too: say --against.type={text}, or "
-            f"--against=./{text}"
-        )
-    if path.is_file() or any((path / name).is_file() for name in ("manifest.json", "eval_info.json")):
-        return path.absolute()
-    if text in POLICIES.names() or (":" in text and "/" not in text):
-        return policy_from_data({"type": text})
-    if "://" in text:
-        return policy_from_data({"url": text})
-    if path.is_dir() or HUB_ID.fullmatch(text):
-        return policy_from_data({"path": text})
-    raise UsageError(
-        f"--against={text} is neither a run's folder, nor a checkpoint, nor the name of a policy"
-        f"{nearest(text, POLICIES.names())} to say more of a policy: --against.path=…, --against.type=…"
-    )
-
-
-def _checkpoint(kind: str, options: dict[str, Any]) -> PolicySpec:
-    """A checkpoint says itself what it is of; LeRobot's users may say it, too."""
-    if (folder := Path(options["path"]).expanduser()).is_dir() and options["path"]:
-        options["path"] = str(folder.absolute())  # so that a run's config.yaml works from anywhere
-    if options.get("python"):
-        return _of_lerobot(kind, options)
-    if kind in CHECKPOINT_TYPES:
-        options["type"] = kind
-    elif kind not in ("", "pretrained"):
-        raise UsageError(f"--policy.type={kind} and --policy.path={options['path']} exclude each other: give one")
-    return PolicySpec("pretrained", options)
-
-
-def _of_lerobot(kind: str, options: dict[str, Any]) -> PolicySpec:
-    """A checkpoint that another Python runs, by LeRobot's own classes."""
-    python = Path(str(options["python"])).expanduser()
-    # A relative path must keep its meaning in a run's config.yaml; a name alone is looked for on the PATH.
-    options["python"] = str(python.absolute()) if python.exists() else str(python)
-    if kind not in ("", "pretrained", LEROBOT):
-        options["type"] = kind
-    return PolicySpec(LEROBOT, options)
 
 
 def decode(kind: type, section: str, data: Mapping[str, Any], command: str = EVAL) -> Any:
@@ -232,11 +133,6 @@ def _fitting(hint: Any, value: Any) -> Any:
     if isinstance(value, FlagText) and (str in kinds or Path in kinds):
         return None if value == "null" and type(None) in kinds else str(value)
     return plain_value(value)
-
-
-def plain_value(value: Any) -> Any:
-    """What a flag's text says; anything else as it is."""
-    return value.value() if isinstance(value, FlagText) else value
 
 
 def _misfit(section: str, error: Exception, hints: Mapping[str, Any]) -> UsageError:

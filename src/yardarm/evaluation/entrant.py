@@ -23,7 +23,7 @@ from yardarm.evaluation.scheduler import EpisodeResult
 from yardarm.evaluation.stopping import Declaration
 from yardarm.files import write_atomically, write_json
 from yardarm.pages import write_report
-from yardarm.policies import LoadedPolicy
+from yardarm.policies import Batching, LoadedPolicy
 from yardarm.results import (
     EpisodeRecord,
     Journal,
@@ -38,14 +38,14 @@ from yardarm.results import (
 from yardarm.tasks import EpisodeSpec
 from yardarm.tracking import WandbOptions
 
-__all__ = ["Entrant", "open_entrants"]
+__all__ = ["Entrant", "close_entrants", "open_entrant", "open_entrants"]
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A policy with a plan and a folder. A run has one, or two that play the same episodes."""
+    """A policy with a plan and a folder. A run has one, or two that play the same episodes; a list has as many."""
 
     config: EvalConfig
     policy: LoadedPolicy
@@ -59,9 +59,10 @@ class Entrant:
         """Where its results are."""
         return self.manifest.folder
 
-    def fix_batching(self) -> dict[str, Any] | None:
+    def fix_batching(self, known: dict[str, Batching]) -> dict[str, Any] | None:
         """Set how the policy's batches are put together; returns what the manifest shall say of it."""
-        return fix_batching(self.policy.policy, exact=self.config.eval.exact, stored=self.manifest.inference)
+        policy, exact = self.policy.policy, self.config.eval.exact
+        return fix_batching(policy, exact=exact, stored=self.manifest.inference, known=known)
 
     def begin_session(self, setting: Mapping[str, Any]) -> None:
         """Write down what is going to be played, and with what."""
@@ -137,25 +138,34 @@ def open_entrants(
 ) -> Iterator[list[Entrant]]:
     """The run's policy in the run's folder, and the second one, if there is one, in a folder inside of it."""
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(_open_entrant(config, policies[0], plan, declared))
+        first = stack.enter_context(open_entrant(config, policies[0], plan, declared))
         entrants = [first]
         for policy in policies[1:]:
             mirrored = replace(declared, against=policies[0].id) if declared else None
             own = _config_of_opponent(config, policy, first.folder.opponent.path)
-            entrants.append(stack.enter_context(_open_entrant(own, policy, plan, mirrored)))
+            entrants.append(stack.enter_context(open_entrant(own, policy, plan, mirrored)))
         yield entrants
 
 
 @contextlib.contextmanager
-def _open_entrant(
-    config: EvalConfig, policy: LoadedPolicy, plan: Plan, declared: Declaration | None
+def open_entrant(
+    config: EvalConfig, policy: LoadedPolicy, plan: Plan, declared: Declaration | None = None
 ) -> Iterator[Entrant]:
+    """A policy with its plan, in the folder that the configuration names."""
     plan = replace(plan, policy_id=policy.id, stopping=declared.to_json() if declared else None)
     folder = open_folder(config, plan)
     content = {**plan.to_json(), **_names(config, folder)}
     filming = Filming(folder, plan, config.eval.videos)
     with Journal(folder.journal) as journal, contextlib.closing(filming):
         yield Entrant(config, policy, plan, journal, Manifest(folder, content), filming)
+
+
+def close_entrants(entrants: Sequence[Entrant], results: Sequence[RunResult]) -> None:
+    """Say of all how far they have come, then draw them: a page may show how two compare."""
+    for entrant in entrants:
+        entrant.manifest.close()
+    for entrant, result in zip(entrants, results, strict=True):
+        entrant.write_summary(result)
 
 
 def _names(config: EvalConfig, folder: RunFolder) -> dict[str, Any]:

@@ -13,10 +13,13 @@ from yardarm.policies import BatchedPolicy, Batching, Policy
 __all__ = ["fix_batching"]
 
 
-def fix_batching(policy: Policy, *, exact: bool, stored: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def fix_batching(
+    policy: Policy, *, exact: bool, stored: Mapping[str, Any] | None, known: dict[str, Batching] | None = None
+) -> dict[str, Any] | None:
     """Set the policy's batching as the run began with it, or choose one; return what the manifest shall say.
 
-    A policy that is no `BatchedPolicy` answers requests in its own way, and is taken to be exact.
+    A policy that is no `BatchedPolicy` answers requests in its own way, and is taken to be exact. `known` has what was
+    chosen for others, by their architecture: which rows are exact follows from shapes, not from weights.
     """
     if not isinstance(policy, BatchedPolicy):
         return None
@@ -33,9 +36,18 @@ def fix_batching(policy: Policy, *, exact: bool, stored: Mapping[str, Any] | Non
             )
         batching = Batching(stored["rows"], stored["threads"])
     else:
-        batching = _choose(policy) if exact else Batching(rows=None)
+        batching = _chosen(policy, {} if known is None else known) if exact else Batching(rows=None)
     policy.batching = batching
     return {"exact": exact, "rows": batching.rows, "threads": batching.threads, "device": policy.device_type}
+
+
+def _chosen(policy: BatchedPolicy, known: dict[str, Batching]) -> Batching:
+    name = getattr(policy, "architecture", None)
+    if name is None:
+        return _choose(policy)
+    if name not in known:
+        known[name] = _choose(policy)
+    return known[name]
 
 
 def _choose(policy: BatchedPolicy) -> Batching:

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError
 from yardarm.evaluation.config import LONGEST_NAME, EvalConfig
 from yardarm.evaluation.plan import Plan, describe_difference
-from yardarm.policies import Policy, PolicySpec
-from yardarm.results import RunFolder, read_journal
+from yardarm.evaluation.policy_names import distinct_names, policy_name
+from yardarm.policies import LoadedPolicy, PolicySpec
+from yardarm.results import ListedPolicy, RunFolder, SeveralFolder, read_journal
 
-__all__ = ["open_folder"]
+__all__ = ["open_folder", "open_several_folder"]
 
 DEFAULT_ROOT = Path("outputs/eval")
 
 
 def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
     """Return the run's folder, which exists afterwards; refuse one that holds another run."""
-    path = config.output_dir or (_newest_of(plan) if config.resume else None)
-    try:
-        if path is None:
-            path = _new_folder(config)
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--output_dir {path or DEFAULT_ROOT} cannot be made: {error.strerror}") from error
+    path = _made(config, config.output_dir or (_newest_of(plan) if config.resume else None))
     folder = RunFolder(path)
+    if SeveralFolder(path).index.exists():
+        raise UsageError(f"{path} holds an evaluation of several policies; choose another --output_dir")
     if folder.manifest.exists():
         stored = folder.read_manifest()["plan"]
         if stored != plan.identity():
@@ -35,6 +34,70 @@ def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
     elif folder.eval_info.exists() or (folder.journal.exists() and folder.journal.stat().st_size):
         raise UsageError(f"{path} holds results of something else; choose another --output_dir")
     return folder
+
+
+def open_several_folder(
+    config: EvalConfig, plan: Plan, policies: Sequence[LoadedPolicy]
+) -> tuple[SeveralFolder, list[str]]:
+    """Return the folder of a list of policies, and what each is called in it; a list may grow and shrink."""
+    wanted = {name: value for name, value in plan.identity().items() if name != "policy"}
+    ids = [policy.id for policy in policies]
+    path = _made(config, config.output_dir or (_newest_of_several(wanted, ids) if config.resume else None))
+    folder = SeveralFolder(path)
+    known: list[ListedPolicy] = []
+    if folder.index.exists():
+        known, stored = folder.read_policies(), folder.read_plan()
+        if stored != wanted:
+            raise UsageError(
+                f"{path} holds another evaluation: {describe_difference(stored, wanted)}; choose another --output_dir"
+            )
+    elif any(file.exists() for file in (folder.whole.manifest, folder.whole.eval_info, folder.whole.journal)):
+        raise UsageError(f"{path} holds the run of one policy; choose another --output_dir")
+    listed = _listed(known, policies)
+    folder.write_index(wanted, listed)
+    names = {own.id: own.name for own in listed}
+    return folder, [names[policy_id] for policy_id in ids]
+
+
+def _listed(known: Sequence[ListedPolicy], policies: Sequence[LoadedPolicy]) -> list[ListedPolicy]:
+    """Those that are known, and the others under names that are free."""
+    listed = {own.id: own for own in known}
+    for policy, name in zip(policies, distinct_names([policy.spec for policy in policies]), strict=True):
+        if policy.id not in listed:
+            taken = {own.name for own in listed.values()}
+            free = next(free for free in _numbered(name) if free not in taken)
+            listed[policy.id] = ListedPolicy(free, policy.id, _source(policy.spec))
+    return list(listed.values())
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in itertools.count(2))
+
+
+def _source(spec: PolicySpec) -> str:
+    return str(spec.options.get("path") or spec.options.get("url") or spec.type)
+
+
+def _newest_of_several(plan: dict[str, Any], ids: Sequence[str]) -> Path | None:
+    """The newest evaluation of the same policies on the same plan."""
+    newest_first = sorted(DEFAULT_ROOT.glob("*/*/evaluation.json"), key=lambda path: path.parts, reverse=True)
+    for folder in (SeveralFolder(index.parent) for index in newest_first):
+        with contextlib.suppress(UsageError):  # a damaged one is not this one's business
+            if folder.read_plan() == plan and {own.id for own in folder.read_policies()} == set(ids):
+                return folder.path
+    return None
+
+
+def _made(config: EvalConfig, path: Path | None) -> Path:
+    """A folder that is there."""
+    try:
+        if path is None:
+            path = _new_folder(config)
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--output_dir {path or DEFAULT_ROOT} cannot be made: {error.strerror}") from error
+    return path
 
 
 def _why_not(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
@@ -79,29 +142,15 @@ def _newest_of(plan: Plan) -> Path | None:
     return finished
 
 
-def _policy_name(policy: PolicySpec | Policy) -> str:
-    """A word for the policy: its type, or of a checkpoint's path the last part that says something."""
-    if not isinstance(policy, PolicySpec):
-        return str(getattr(policy, "name", type(policy).__name__))
-    if policy.type != "pretrained":
-        return policy.type.rpartition(":")[2]
-    parts = [part for part in Path(str(policy.options["path"])).parts if part not in ("/", ".", "..")]
-    while len(parts) > 1 and parts[-1] in ("pretrained_model", "last", "checkpoints"):
-        parts.pop()
-    return parts[-1][:LONGEST_NAME] if parts else policy.type
-
-
 def _new_folder(config: EvalConfig) -> Path:
     """Make a folder that is nobody else's, even if another run starts in the same second."""
     benchmarks = "+".join(dict.fromkeys(env.name for env in config.envs))
-    name = config.job_name or f"{benchmarks}_{_policy_name(config.policy)}"[:LONGEST_NAME]
-    now, copies = dt.datetime.now(), 1
-    while True:
-        copy = f"-{copies}" if copies > 1 else ""
-        path = DEFAULT_ROOT / f"{now:%Y-%m-%d}" / f"{now:%H-%M-%S}_{name}{copy}"
-        try:
+    who = f"{len(config.policies)}_policies" if config.several else policy_name(config.policies[0])
+    name = config.job_name or f"{benchmarks}_{who}"[:LONGEST_NAME]
+    now = dt.datetime.now()
+    for copy in _numbered(f"{now:%H-%M-%S}_{name}"):
+        path = DEFAULT_ROOT / f"{now:%Y-%m-%d}" / copy
+        with contextlib.suppress(FileExistsError):
             path.mkdir(parents=True)
-        except FileExistsError:
-            copies += 1
-        else:
             return path
+    raise AssertionError("there is always another number")

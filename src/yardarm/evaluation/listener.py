@@ -30,6 +30,9 @@ class Listener:
     def judged(self, state: Mapping[str, Any]) -> None:
         """A run that may stop early has looked at some more outcomes."""
 
+    def withdrawn(self, policy: str, reason: str) -> None:
+        """One of several policies has failed, and the evaluation goes on without it."""
+
     def filming(self, replays: Sequence[Replay]) -> None:
         """Videos are about to be made."""
 

@@ -15,7 +15,7 @@ from yardarm.errors import PolicyFault
 from yardarm.evaluation.filming import Filming
 from yardarm.evaluation.inference import Answer, Inference
 from yardarm.evaluation.queue import Job
-from yardarm.policies import LoadedPolicy, Look, Outcome, Request
+from yardarm.policies import LoadedPolicy, Look, Outcome, Releasable, Request
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["Player", "Running"]
@@ -56,6 +56,8 @@ class Player:
         self.filming = filming
         self.inference = Inference[Running](self.policy, turn) if self.policy.place == "host" else None
         self.ready: list[Running] = []
+        self.withdrawn = False
+        """Whether it has failed, and the run goes on without it."""
         self._name = name
 
     def start(self, episode: EpisodeSpec) -> Any:
@@ -91,6 +93,11 @@ class Player:
             return
         seconds = time.perf_counter() - running.started
         finish(running.state, Outcome(rollout.success, len(rollout.rewards), seconds) if rollout else None)
+
+    def leave(self) -> None:
+        """Let go of what is large: there is nothing left to play."""
+        if isinstance(self.policy, Releasable) and not (self.inference and self.inference.busy):
+            self.policy.release()
 
     def close(self) -> None:
         """End the inference's threads."""

@@ -1,17 +1,39 @@
-"""Holds a policy against the tasks before anything slow starts."""
+"""Holds policies and options against the tasks before anything slow starts."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from yardarm.errors import UsageError
+from yardarm.errors import SetupError, UsageError
+from yardarm.evaluation.config import EvalConfig
 from yardarm.policies import Policy
 from yardarm.tasks import EnvSpec, TaskSpec
 
-__all__ = ["check_policy_fits"]
+__all__ = ["check_policy_fits", "check_requirements", "naming"]
 
 Shapes = Mapping[str, tuple[int, ...]]
+
+
+@contextlib.contextmanager
+def naming(which: str) -> Iterator[None]:
+    """Say which of several policies a mistake is about."""
+    try:
+        yield
+    except SetupError as error:
+        raise SetupError(f"{which}: {error}") from error
+    except UsageError as error:
+        raise UsageError(f"{which}: {error}") from error
+
+
+def check_requirements(config: EvalConfig, tasks: Sequence[TaskSpec]) -> None:
+    """Refuse what cannot be filmed, and miss what is not installed, now."""
+    if config.eval.videos and not any(task.env.cameras for task in tasks):
+        raise UsageError(f"--eval.videos={config.eval.videos}: none of the tasks draws anything")
+    for env in config.envs:
+        if not env.python:  # another interpreter's packages are tried when its workers are started
+            env.check_requirements()
 
 
 def check_policy_fits(policy: Policy, tasks: Sequence[TaskSpec]) -> None:

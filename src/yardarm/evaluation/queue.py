@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import bisect
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["EpisodeQueue", "Job", "PlannedOrderQueue", "Queue"]
+__all__ = ["EpisodeQueue", "Job", "LineupQueue", "PlannedOrderQueue", "Queue"]
 
 TaskKey = tuple[str, str, str]
 
@@ -116,6 +116,88 @@ class PlannedOrderQueue:
         """Run the job again, at its place: all that comes after it waits for its outcome."""
         self.done(job)
         bisect.insort(self._waiting, job, key=self._places.__getitem__)
+
+
+class LineupQueue:
+    """For many players: a few of them play at once, one after the other comes in, and goes when it has played.
+
+    A worker keeps its task from player to player, and so its simulator; only when all who are in have played the task
+    it goes on to another one.
+    """
+
+    def __init__(
+        self,
+        jobs: Iterable[Job],
+        at_once: int,
+        max_parallel_tasks: int = 0,
+        on_leave: Callable[[int], None] = lambda player: None,
+    ) -> None:
+        self._waiting: dict[int, dict[TaskKey, deque[Job]]] = {}
+        self._unfinished: Counter[int] = Counter()
+        for job in jobs:
+            self._waiting.setdefault(job.player, {}).setdefault(job.task, deque()).append(job)
+            self._unfinished[job.player] += 1
+        tasks = {task for own in self._waiting.values() for task in own}
+        self._outside = deque(self._waiting)
+        self._playing: list[int] = []
+        self._at_once = max(1, at_once)
+        self._running: Counter[TaskKey] = Counter()
+        self._max_parallel_tasks = max_parallel_tasks or max(1, len(tasks))
+        self._on_leave = on_leave
+
+    def take(self, at_hand: TaskSpec | None = None) -> Job | None:
+        """The next of the task at hand, of whoever came in first or can come in; else of another task."""
+        task = at_hand.key() if at_hand else None
+        chosen = self._find(task or self._other_task())
+        while chosen is None and len(self._playing) < self._at_once and self._outside:
+            self._playing.append(self._outside.popleft())
+            chosen = self._find(task or self._other_task())
+        chosen = chosen or self._find(self._other_task())
+        if chosen is not None:
+            self._running[chosen.task] += 1
+        return chosen
+
+    def done(self, job: Job) -> None:
+        """The job is not running any more; its player leaves with its last one."""
+        _leave(self._running, job.task)
+        self._unfinished[job.player] -= 1
+        if not self._unfinished[job.player]:
+            self._leave(job.player)
+
+    def put_back(self, job: Job) -> None:
+        """Run the job again, before the others of its player and task."""
+        _leave(self._running, job.task)
+        self._waiting[job.player].setdefault(job.task, deque()).appendleft(job)
+
+    def withdraw(self, player: int, running: Iterable[Job]) -> None:
+        """Give up all that is left of a player, what is running, too."""
+        for job in running:
+            _leave(self._running, job.task)
+        self._waiting[player].clear()
+        self._leave(player)
+
+    def _leave(self, player: int) -> None:
+        self._playing = [other for other in self._playing if other != player]
+        self._on_leave(player)
+
+    def _find(self, task: TaskKey | None) -> Job | None:
+        """The next job of a task, of the player that came in first."""
+        if task is None or (len(self._running) >= self._max_parallel_tasks and task not in self._running):
+            return None
+        for player in self._playing:
+            if jobs := self._waiting[player].get(task):
+                return jobs.popleft()
+        return None
+
+    def _other_task(self) -> TaskKey | None:
+        """A task that nobody plays now, or the one with most left."""
+        left: Counter[TaskKey] = Counter()
+        for player in self._playing:
+            left.update({task: len(jobs) for task, jobs in self._waiting[player].items() if jobs})
+        if len(self._running) >= self._max_parallel_tasks:
+            left = Counter({task: count for task, count in left.items() if task in self._running})
+        untouched = [task for task in left if task not in self._running]
+        return untouched[0] if untouched else max(left, key=left.__getitem__, default=None)
 
 
 def _leave(running: Counter[TaskKey], task: TaskKey) -> None:

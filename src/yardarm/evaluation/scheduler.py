@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from yardarm.envs import MemoryLayout, Pool, Worker
 from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, Report, Rollout, Run, Seen, Timing
+from yardarm.errors import PolicyFault
 from yardarm.evaluation.inference import Answer
 from yardarm.evaluation.player import Player, Running
 from yardarm.evaluation.queue import Job, Queue
@@ -21,6 +23,10 @@ from yardarm.results import EpisodeTiming
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["EpisodeResult", "Scheduler"]
+
+
+OnFault = Callable[[int, PolicyFault, Sequence[Job]], None]
+"""Hears of a player that cannot go on, and of its jobs that were running; without it, a fault ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +48,19 @@ class EpisodeResult:
 class Scheduler:
     """Iterate over it to run everything; results come in the order in which episodes finish."""
 
-    def __init__(self, queue: Queue, pool: Pool, players: Sequence[Player], max_retries: int) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        pool: Pool,
+        players: Sequence[Player],
+        max_retries: int,
+        on_fault: OnFault | None = None,
+    ) -> None:
         self._queue = queue
         self._pool = pool
         self._players = players
         self._max_retries = max_retries
+        self._on_fault = on_fault
         self._running: dict[Worker, Running] = {}
         self._idle: list[Worker] = []
         self._attempts: Counter[Job] = Counter()
@@ -60,8 +74,8 @@ class Scheduler:
                     result = self._hear(worker, report)
                     if result is not None:
                         yield result
-                for player in self._players:
-                    yield from self._think(player)
+                for number in range(len(self._players)):
+                    yield from self._think(number)
                 self._assign()
         finally:
             for player in self._players:
@@ -71,24 +85,48 @@ class Scheduler:
         """Give every free place an episode."""
         idle, self._idle = self._idle, []
         for worker in idle:
-            job = self._queue.take(worker.task)
-            if job is not None and job.task == worker.task.key():
-                self._begin(worker, job)
+            begun = self._next(worker.task)
+            if begun is not None and begun[0].task == worker.task.key():
+                self._begin(worker, *begun)
                 continue
             self._pool.dismiss(worker)
-            if job is not None:
-                self._begin(self._hire(job), job)
-        while len(self._running) < self._pool.size and (job := self._queue.take()) is not None:
-            self._begin(self._hire(job), job)
+            if begun is not None:
+                self._begin(self._hire(begun[0]), *begun)
+        while len(self._running) < self._pool.size and (begun := self._next()) is not None:
+            self._begin(self._hire(begun[0]), *begun)
+
+    def _next(self, at_hand: TaskSpec | None = None) -> tuple[Job, Any] | None:
+        """The next job, and the state that its player has made for it."""
+        while (job := self._queue.take(at_hand)) is not None:
+            try:
+                return job, self._players[job.player].start(job.episode)
+            except PolicyFault as fault:
+                self._withdraw(job.player, fault, [job])
+        return None
+
+    def _withdraw(self, number: int, fault: PolicyFault, jobs: Sequence[Job] = ()) -> None:
+        """Go on without a player, if there are others that the run can go on with."""
+        if self._on_fault is None:
+            raise fault
+        player = self._players[number]
+        if player.withdrawn:  # another of its answers
+            return
+        player.withdrawn = True
+        player.ready.clear()
+        lost = [running for running in self._running.values() if running.job.player == number]
+        for running in lost:
+            del self._running[running.worker]
+            self._pool.dismiss(running.worker)
+        self._on_fault(number, fault, [*jobs, *(running.job for running in lost)])
 
     def _hire(self, job: Job) -> Worker:
         return self._pool.hire(job.episode.task, self._layout(job.episode.task))
 
-    def _begin(self, worker: Worker, job: Job) -> None:
+    def _begin(self, worker: Worker, job: Job, state: Any) -> None:
         player = self._players[job.player]
         film = player.filming.begin(job.episode, worker)
         self._attempts[job] += 1
-        self._running[worker] = Running(worker, job, player.start(job.episode))
+        self._running[worker] = Running(worker, job, state)
         if player.inference is None:
             worker.order(Run(job.episode, player.spec, film))
         else:
@@ -110,7 +148,7 @@ class Scheduler:
                 self._free(worker)
                 return self._finish(running, rollout=rollout)
             case Failed(error, by_policy=True):
-                raise player.fault(f"the policy raised in a worker:\n{error}")
+                self._withdraw(running.job.player, player.fault(f"the policy raised in a worker:\n{error}"))
             case Failed(error) | Died(error):
                 player.ready = [other for other in player.ready if other is not running]
                 self._pool.dismiss(worker)
@@ -148,11 +186,15 @@ class Scheduler:
         )
         return EpisodeResult(running.job, rollout, error, self._attempts.pop(running.job), timing)
 
-    def _think(self, player: Player) -> Iterator[EpisodeResult]:
+    def _think(self, number: int) -> Iterator[EpisodeResult]:
         """Hand all waiting looks to the policy, and its answers to their workers."""
-        yield from self._play_answers(player)
-        player.think()
-        yield from self._play_answers(player)
+        player = self._players[number]
+        try:
+            yield from self._play_answers(player)
+            player.think()
+            yield from self._play_answers(player)
+        except PolicyFault as fault:
+            self._withdraw(number, fault)
 
     def _play_answers(self, player: Player) -> Iterator[EpisodeResult]:
         for answer in player.answers():

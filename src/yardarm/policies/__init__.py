@@ -6,7 +6,7 @@ from yardarm.policies.functions import as_policy
 from yardarm.policies.loading import CHECKPOINT_TYPES, POLICIES, LoadedPolicy, PolicySpec, make_policy, open_policy
 from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
 from yardarm.policies.peft_options import PeftOptions
-from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Request
+from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Releasable, Request
 
 __all__ = [
     "CHECKPOINT_TYPES",
@@ -24,6 +24,7 @@ __all__ = [
     "PlayableChunk",
     "Policy",
     "PolicySpec",
+    "Releasable",
     "Request",
     "SchedulerOptions",
     "as_policy",

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from yardarm.errors import UsageError, nearest, one_line
+from yardarm.machine import free_memory
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.checkpoint import push_checkpoint, save_checkpoint
 from yardarm.policies.config import ACTION, PolicyConfig
@@ -34,6 +35,7 @@ from yardarm.policies.processing import (
 from yardarm.policies.protocol import ObservationSpec, Request
 from yardarm.policies.tensors import add_to_digest, as_tensor
 from yardarm.policies.tuning import choose_batching, made_up
+from yardarm.policies.weights import Weights
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 if TYPE_CHECKING:
@@ -97,8 +99,7 @@ class LearnedPolicy(BatchedPolicy):
     ) -> None:
         self.config = config
         self.placement = placement or Placement(choose_device("auto"))
-        network = network.to(self.placement.device, self.placement.dtype, memory_format=torch.channels_last)
-        self.network = network.eval()
+        self.held = Weights(self.placed(network))
         self.preprocessor = preprocessor.ending_on(str(self.placement.device)).to(self.placement.device)
         self.postprocessor = postprocessor.ending_on("cpu").to(self.placement.device)
         self.device_type = self.placement.device.type
@@ -112,6 +113,37 @@ class LearnedPolicy(BatchedPolicy):
         self.cameras = tuple(renamed.before(name) for name in config.images)
         self.wants = self._observation_spec(renamed)
         self.action_size = config.action_size
+
+    def placed(self, network: Any) -> Any:
+        """A network where and how this policy computes."""
+        return network.to(self.placement.device, self.placement.dtype, memory_format=torch.channels_last).eval()
+
+    @property
+    def network(self) -> Any:
+        """What computes; it is loaded again if it was released."""
+        return self.held.network
+
+    @property
+    def weight_bytes(self) -> int:
+        """What `release` frees."""
+        return self.held.size
+
+    @property
+    def free_bytes(self) -> int:
+        """What is free where the weights are."""
+        if self.placement.device.type == "cuda":
+            return torch.cuda.mem_get_info(self.placement.device)[0]
+        return free_memory()
+
+    def release(self) -> None:
+        """Let go of the weights until the policy is asked again."""
+        self.held.release()
+
+    @property
+    def architecture(self) -> str:
+        """A name that policies share whose networks differ in nothing but their numbers."""
+        content = [self._settings(), self.row_shapes(), str(self.placement.device), str(self.placement.dtype)]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def _observation_spec(self, renamed: Rename) -> ObservationSpec:
         """What the environment must offer, by its own names and with channels last, as it gives them."""
@@ -205,7 +237,7 @@ class LearnedPolicy(BatchedPolicy):
             "type": self.config.type,
             "path": self.source.path,
             "commit": self.source.commit,
-            "parameters": sum(parameter.numel() for parameter in self.network.parameters()),
+            "parameters": self.held.parameters,
             "device": str(self.placement.device),
             "dtype": str(self.placement.dtype).removeprefix("torch."),
             **(self.adapter.describe() if self.adapter else {}),
@@ -213,10 +245,12 @@ class LearnedPolicy(BatchedPolicy):
 
     def _identity(self) -> list[Any]:
         """What changes the answers, besides tensors."""
-        config = {name: value for name, value in self.config.to_json().items() if name not in NO_MATTER}
         steps = [[step.name, step.to_json()] for step in self._steps()]
         adapted = [self.adapter.identity()] if self.adapter else []
-        return [config, steps, str(self.placement.dtype), self.placement.resize_images, *adapted]
+        return [self._settings(), steps, str(self.placement.dtype), self.placement.resize_images, *adapted]
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: value for name, value in self.config.to_json().items() if name not in NO_MATTER}
 
     def _steps(self) -> list[Step]:
         steps = [*self.preprocessor.steps, *self.postprocessor.steps]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,16 @@ def load_policy(
     policy = architecture(config, network, preprocessor, postprocessor, placement)
     policy.adapter = adapter
     policy.source = replace(policy.source, path=str(path), commit=folder.commit)
+    if adapter is None:
+        policy.held.reload = partial(_load_again, policy, folder)
     return policy
+
+
+def _load_again(policy: LearnedPolicy, folder: CheckpointFolder) -> nn.Module:
+    """The network of a policy that let go of its own."""
+    weights = split_old_statistics(folder.read_tensors(WEIGHTS), policy.config).weights
+    network = _network(type(policy), policy.config, weights, f"{folder.path / WEIGHTS}", CONFIG)
+    return policy.placed(network)
 
 
 def _architecture(stored: Mapping[str, Any], folder: CheckpointFolder, wanted: str | None) -> type[LearnedPolicy]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from yardarm.errors import UsageError
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["ActionChunk", "Look", "ObservationSpec", "Outcome", "Policy", "Request"]
+__all__ = ["ActionChunk", "Look", "ObservationSpec", "Outcome", "Policy", "Releasable", "Request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Policy(Protocol):
 
     Optional methods: `prepare(tasks)`, before anything starts, may still change `wants`; `finish(state, outcome)`, when
     an episode on the host is over (the outcome is None if it was given up); `describe()`, what the manifest shall say;
-    `close()`, when a run is over.
+    `close()`, when a run is over. One that is large is `Releasable`, too.
     """
 
     wants: ObservationSpec
@@ -111,3 +111,19 @@ class Policy(Protocol):
 
     def infer(self, requests: Sequence[Request]) -> Sequence[ActionChunk]:
         """Answer each request, in order. Changes nothing but the requests' states."""
+
+
+@runtime_checkable
+class Releasable(Protocol):
+    """A policy that lets go of its weights when nobody asks it for a while, and has them again when somebody does."""
+
+    @property
+    def weight_bytes(self) -> int:
+        """What `release` frees."""
+
+    @property
+    def free_bytes(self) -> int:
+        """What is free where the weights are."""
+
+    def release(self) -> None:
+        """Let go of the weights until the next call of `infer`."""

@@ -5,6 +5,7 @@ from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.manifest import Manifest, now, provenance
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
+from yardarm.results.several import ListedPolicy, SeveralFolder
 from yardarm.results.stored import StoredResult, is_going_on, planned_records, read_result
 from yardarm.results.summary import BUDGET_SPENT, Counts, Rate, RunResult, TaskResult, counted, summarise
 from yardarm.results.training import Curve, CurveReader, TrainingFolder, read_curve
@@ -22,12 +23,14 @@ __all__ = [
     "EpisodeRecord",
     "EpisodeTiming",
     "Journal",
+    "ListedPolicy",
     "Manifest",
     "PlayedEpisode",
     "Rate",
     "ReplayTrace",
     "RunFolder",
     "RunResult",
+    "SeveralFolder",
     "StoredResult",
     "TaskResult",
     "TrainingFolder",

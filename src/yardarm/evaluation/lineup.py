@@ -1,0 +1,88 @@
+"""The policies of a list: loaded and checked one after the other, and held only as far as memory allows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from yardarm.evaluation.config import EvalConfig
+from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.policy_names import distinct_names
+from yardarm.evaluation.preflight import check_policy_fits, naming
+from yardarm.policies import LoadedPolicy, Policy, Releasable, open_policy
+from yardarm.tasks import TaskSpec
+
+__all__ = ["Lineup", "open_lineup"]
+
+# A worker plays so many policies with the simulator it has built: more would save little, and hold up the first ones.
+MOST_AT_ONCE = 8
+# Of the memory that is free; simulators and inference need the rest.
+SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Lineup:
+    """Policies that play in one evaluation, each once."""
+
+    policies: Sequence[LoadedPolicy]
+    at_once: int
+    notes: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def open_lineup(config: EvalConfig, tasks: tuple[TaskSpec, ...], listener: Listener) -> Iterator[Lineup]:
+    """Load every policy once, so that what is wrong with any of them is known before the first episode.
+
+    Weights beyond what memory allows are let go of again, and loaded when their policy's turn comes.
+    """
+    names = distinct_names(config.policies)
+    found: dict[str, tuple[str, LoadedPolicy]] = {}
+    notes: list[str] = []
+    memory = _Memory(config.eval.policies_at_once)
+    with contextlib.ExitStack() as stack:
+        for number, (name, source) in enumerate(zip(names, config.policies, strict=True), start=1):
+            listener.preparing(f"loading policy {number} of {len(names)}: {name}")
+            with naming(name):
+                policy = stack.enter_context(open_policy(source, tasks, config.rename_map))
+                check_policy_fits(policy.policy, tasks)
+            if policy.id in found:
+                notes.append(f"{name} is the same policy as {found[policy.id][0]}, and is evaluated once")
+            else:
+                found[policy.id] = name, policy
+                memory.admit(policy.policy)
+        policies = [policy for _, policy in found.values()]
+        yield Lineup(policies, min(memory.at_once(), len(policies)), tuple(notes))
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What weights may take of it."""
+
+    asked: int
+    """How many policies the user wants in it at once; 0: as many as fit."""
+    _budget: float | None = None
+    _held: int = 0
+    _count: int = 0
+    _largest: int = 0
+
+    def admit(self, policy: Policy) -> None:
+        """Keep a policy's weights, or have it let go of them until its turn comes."""
+        size = getattr(policy, "weight_bytes", 0)
+        if not size:
+            return
+        assert isinstance(policy, Releasable)
+        if self._budget is None:
+            self._budget = SHARE * (policy.free_bytes + size)
+        self._largest = max(self._largest, size)
+        if self._held + size > self._budget or self._count == self.asked > 0:
+            policy.release()
+        else:
+            self._held += size
+            self._count += 1
+
+    def at_once(self) -> int:
+        """How many would fit if they were all as large as the largest; not too many, unless that is asked for."""
+        if self.asked or self._budget is None:
+            return self.asked or MOST_AT_ONCE
+        return max(1, min(MOST_AT_ONCE, int(self._budget / self._largest)))

@@ -1,0 +1,47 @@
+"""What policies are called in the names of folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from yardarm.evaluation.config import LONGEST_NAME
+from yardarm.policies import Policy, PolicySpec
+
+__all__ = ["distinct_names", "policy_name"]
+
+# Parts of a checkpoint's path that say nothing of it, where others do.
+COMMON = ("/", ".", "..", "pretrained_model", "last", "checkpoints")
+
+
+def policy_name(policy: PolicySpec | Policy) -> str:
+    """A word for the policy: its type, or of a checkpoint's path the last part that says something."""
+    return _joined(_parts(policy)[-1:])
+
+
+def distinct_names(policies: Sequence[PolicySpec | Policy]) -> list[str]:
+    """A name for each: of checkpoints with the same name as much of their paths as tells them apart."""
+    parts = [_parts(policy) for policy in policies]
+    names = [_joined(own[-1:]) for own in parts]
+    for length in range(2, max(map(len, parts)) + 1):
+        names = [
+            _joined(own[-length:]) if names.count(name) > 1 else name for own, name in zip(parts, names, strict=True)
+        ]
+    return [
+        name if names.count(name) == 1 else f"{name}-{names[:place].count(name) + 1}"
+        for place, name in enumerate(names)
+    ]
+
+
+def _parts(policy: PolicySpec | Policy) -> list[str]:
+    if not isinstance(policy, PolicySpec):
+        return [str(getattr(policy, "name", type(policy).__name__))]
+    if "path" not in policy.options:
+        return [policy.type.rpartition(":")[2]]
+    path = Path(str(policy.options["path"]))
+    return [part for part in path.parts if part not in COMMON] or [path.name or policy.type]
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return re.sub(r"[^\w.+-]", "_", "_".join(parts))[-LONGEST_NAME:]

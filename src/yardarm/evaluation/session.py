@@ -1,0 +1,148 @@
+"""Plays what is missing of an evaluation, and keeps every episode as it finishes."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from yardarm.envs import Pool, installed_for
+from yardarm.errors import PolicyFault
+from yardarm.evaluation.config import EvalConfig
+from yardarm.evaluation.conventions import odd_actions
+from yardarm.evaluation.entrant import Entrant
+from yardarm.evaluation.judgement import Judgement
+from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.player import Player
+from yardarm.evaluation.queue import EpisodeQueue, Job, LineupQueue, PlannedOrderQueue, Queue
+from yardarm.evaluation.scheduler import EpisodeResult, OnFault, Scheduler
+from yardarm.evaluation.videos import film_finished_episodes
+from yardarm.evaluation.workers import how_many_workers, open_pool
+from yardarm.policies import Batching
+from yardarm.results import RunFolder, RunResult
+from yardarm.tracking import Tracker
+
+__all__ = ["Session"]
+
+# How many jobs a worker may reach ahead of the planned order, for each worker: building a simulator costs about as much
+# as playing an episode or two.
+AHEAD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """All that belongs to an evaluation while it goes on."""
+
+    config: EvalConfig
+    folder: RunFolder
+    entrants: Sequence[Entrant]
+    listener: Listener
+    tracker: Tracker | None = None
+    judgement: Judgement | None = None
+    at_once: int = 0
+    """How many of the entrants play at the same time; 0: all."""
+    faults: dict[int, PolicyFault] = field(default_factory=dict)
+    """Who of several entrants could not go on, and why."""
+
+    def play_missing_episodes(self) -> None:
+        """Play until nothing is missing, or enough is known."""
+        jobs = self._missing()
+        if self.judgement is not None:
+            self.judgement.note()
+        if not jobs:
+            self._begin(0, 0)
+            return
+        options, playing = self.config.eval, [self.entrants[side] for side in dict.fromkeys(job.player for job in jobs)]
+        policies = [entrant.policy for entrant in playing]
+        self.listener.preparing("trying the policy")
+        known: dict[str, Batching] = {}
+        inference = [entrant.fix_batching(known) for entrant in playing]
+        size = how_many_workers(options, policies, len(jobs))
+        tasks = list({job.task: job.episode.task for job in jobs}.values())
+        self.listener.preparing("starting simulators")
+        with open_pool(options, tasks, policies, self.folder, size) as (pool, renderer):
+            others = {python: installed_for(python) for python in {task.env.python for task in tasks} if python}
+            setting = {"batch_size": size, "renderer": renderer, "other_interpreters": others}
+            for entrant, own in zip(playing, inference, strict=True):
+                entrant.begin_session({**setting, "inference": own})
+            self._begin(len(jobs), size)
+            self._play(jobs, pool, size)
+
+    def film(self) -> None:
+        """Make the videos that were asked for."""
+        for entrant in self.entrants if self.config.eval.videos else ():
+            film_finished_episodes(entrant.folder, entrant.plan, entrant.journal, self.config.eval, self.listener)
+
+    def warnings(self, entrant: Entrant) -> tuple[str, ...]:
+        """What to tell of a policy that may have another convention than its environment's."""
+        if getattr(entrant.policy.policy, "scripted", False):
+            return ()
+        odd = odd_actions(self.summarise(entrant), entrant.folder)
+        return odd if len(self.entrants) == 1 else tuple(f"{entrant.policy.id}: {warning}" for warning in odd)
+
+    def summarise(self, entrant: Entrant) -> RunResult:
+        """The results of a policy so far."""
+        if self.judgement is None:
+            return entrant.summarise(None)
+        played = sum(entrant.played() for entrant in self.entrants)
+        return entrant.summarise({**self.judgement.state(), "played": played})
+
+    def _begin(self, missing: int, workers: int) -> None:
+        self.listener.started(self.folder.path, [entrant.plan for entrant in self.entrants], missing, workers)
+        if self.tracker is not None:
+            self.tracker.begin(self.entrants[0].journal.records.values())
+
+    def _play(self, jobs: Sequence[Job], pool: Pool, workers: int) -> None:
+        turn = threading.Lock() if len(self.entrants) > 1 else None
+        names = [entrant.policy.id for entrant in self.entrants] if turn else [""]
+        players = [
+            Player(entrant.policy, entrant.filming, turn, name)
+            for entrant, name in zip(self.entrants, names, strict=True)
+        ]
+        queue, on_fault = self._queue(jobs, players, workers)
+        scheduler = Scheduler(queue, pool, players, self.config.eval.max_retries, on_fault)
+        with contextlib.closing(iter(scheduler)) as results:
+            for result in results:  # in the order in which episodes finish
+                self._keep(result)
+                if self.judgement is not None and self.judgement.referee.decision is not None:
+                    break
+
+    def _keep(self, result: EpisodeResult) -> None:
+        side = result.job.player
+        place = self.judgement.referee.place(result.episode) if self.judgement else None
+        record = self.entrants[side].keep(result, place)
+        if self.judgement is not None and self.judgement.hear(side, result.job, record):
+            self.listener.judged(self.judgement.state())
+        if self.tracker is not None and side == 0:
+            self.tracker.count(record)
+        self.listener.finished(record)
+
+    def _missing(self) -> list[Job]:
+        """What is still to play: in the planned order, or task by task."""
+        if self.judgement is not None:
+            return self.judgement.missing()
+        finished = [entrant.journal.finished() for entrant in self.entrants]
+        return [
+            Job(episode, side)
+            for episode in self.entrants[0].plan.episodes()
+            for side, entrant in enumerate(self.entrants)
+            if entrant.plan.key(episode) not in finished[side]
+        ]
+
+    def _queue(self, jobs: Sequence[Job], players: Sequence[Player], workers: int) -> tuple[Queue, OnFault | None]:
+        """Who gives out the jobs, and what happens to a policy that fails."""
+        # The strictest of the benchmarks' limits; 0 if there is none.
+        limit = min((env.max_parallel_tasks for env in self.config.envs if env.max_parallel_tasks), default=0)
+        if self.judgement is not None:
+            return PlannedOrderQueue(jobs, AHEAD * workers, limit), None
+        if not self.at_once:
+            return EpisodeQueue(jobs, limit), None
+        lineup = LineupQueue(jobs, self.at_once, limit, on_leave=lambda side: players[side].leave())
+
+        def go_on_without(side: int, fault: PolicyFault, running: Sequence[Job]) -> None:
+            self.faults[side] = fault
+            lineup.withdraw(side, running)
+            self.listener.withdrawn(self.entrants[side].policy.id, str(fault))
+
+        return lineup, go_on_without

@@ -1,0 +1,118 @@
+"""An evaluation of several policies: they share the workers, and are compared at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from yardarm.comparison import compare, read_runs
+from yardarm.errors import one_line
+from yardarm.evaluation.config import EvalConfig
+from yardarm.evaluation.config_file import config_to_data
+from yardarm.evaluation.entrant import Entrant, close_entrants, open_entrant
+from yardarm.evaluation.folders import open_several_folder
+from yardarm.evaluation.lineup import Lineup, open_lineup
+from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.plan import Plan
+from yardarm.evaluation.preflight import check_requirements
+from yardarm.evaluation.selection import select_tasks
+from yardarm.evaluation.session import Session
+from yardarm.files import write_atomically
+from yardarm.pages import write_comparison_page, write_report
+from yardarm.results import RunResult, SeveralFolder
+from yardarm.tasks import TaskSpec
+
+__all__ = ["SeveralResults", "evaluate_several", "write_several_report"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralResults:
+    """Where an evaluation of several policies is, and the results of each by its name."""
+
+    path: Path
+    runs: Mapping[str, RunResult]
+    faults: Mapping[str, str]
+    """Policies that failed and were gone on without, and why."""
+    notes: tuple[str, ...] = ()
+
+
+def evaluate_several(config: EvalConfig, listener: Listener | None = None) -> SeveralResults:
+    """Run what is missing of an evaluation of several policies, and return the results of each."""
+    listener = listener or Listener()
+    listener.preparing("finding the tasks")
+    tasks = select_tasks(config.envs, config.trust_remote_code)
+    check_requirements(config, tasks)
+    with open_lineup(config, tasks, listener) as lineup:
+        return _evaluate(config, lineup, tasks, listener)
+
+
+def _evaluate(config: EvalConfig, lineup: Lineup, tasks: tuple[TaskSpec, ...], listener: Listener) -> SeveralResults:
+    plan = Plan("", tasks, config.eval.n_episodes, config.seed)
+    folder, names = open_several_folder(config, plan, lineup.policies)
+    with _open_entrants(config, lineup, plan, folder, names) as entrants:
+        _write_config(config, lineup, folder)
+        session = Session(config, folder.whole, entrants, listener, at_once=lineup.at_once)
+        try:
+            session.play_missing_episodes()
+            session.film()
+            played = [entrant for side, entrant in enumerate(entrants) if side not in session.faults]
+            warnings = {entrant.policy.id: session.warnings(entrant) for entrant in played}
+            for entrant in played:
+                entrant.manifest.finish(warnings[entrant.policy.id])
+        finally:
+            results = [session.summarise(entrant) for entrant in entrants]
+            close_entrants(entrants, results)
+            write_several_report(folder)
+    return SeveralResults(
+        folder.path,
+        {
+            name: replace(result, warnings=warnings.get(entrant.policy.id, ()))
+            for name, entrant, result in zip(names, entrants, results, strict=True)
+        },
+        {names[side]: str(fault) for side, fault in session.faults.items()},
+        lineup.notes,
+    )
+
+
+@contextlib.contextmanager
+def _open_entrants(
+    config: EvalConfig, lineup: Lineup, plan: Plan, folder: SeveralFolder, names: Sequence[str]
+) -> Iterator[list[Entrant]]:
+    """A run for each policy, which knows nothing of the others."""
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                open_entrant(
+                    replace(config, policy=policy.spec, rename_map=None, output_dir=folder.run(name).path), policy, plan
+                )
+            )
+            for policy, name in zip(lineup.policies, names, strict=True)
+        ]
+
+
+def _write_config(config: EvalConfig, lineup: Lineup, folder: SeveralFolder) -> None:
+    specs = [policy.spec for policy in lineup.policies]
+    resolved = replace(config, policy=specs, rename_map=None, output_dir=folder.path)
+    text = yaml.safe_dump(config_to_data(resolved), sort_keys=False, allow_unicode=True)
+    write_atomically(folder.whole.config, lambda file: file.write(text.encode()))
+
+
+def write_several_report(folder: SeveralFolder) -> Path | None:
+    """Compare all runs that have finished episodes on one page; None if that cannot be."""
+    runs = [folder.run(own.name) for own in folder.read_policies()]
+    begun = [run for run in runs if run.journal.exists() and run.journal.stat().st_size]
+    try:
+        if len(begun) == 1:
+            return write_report(begun[0], folder.whole.report)
+        outcomes = read_runs([run.path for run in begun], allow_unfinished=True)
+        return write_comparison_page(compare(outcomes), outcomes, folder.whole.report)
+    except Exception as error:  # whatever it is: results are on disk, and `yardarm report` can try again
+        log.warning("there is no %s (%s); the results are kept", folder.whole.report, one_line(error))
+        return None

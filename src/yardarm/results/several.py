@@ -1,0 +1,70 @@
+"""An evaluation of several policies on disk: each has a run of its own in it, and an index lists them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from yardarm.errors import UsageError
+from yardarm.files import write_json
+from yardarm.results.files import RunFolder
+
+__all__ = ["ListedPolicy", "SeveralFolder"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPolicy:
+    """A policy of a list: what it is called, what its results are filed under, and where it came from."""
+
+    name: str
+    id: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralFolder:
+    """The files of an evaluation of several policies."""
+
+    path: Path
+
+    @property
+    def index(self) -> Path:
+        """Which policies there are, and what they all play."""
+        return self.path / "evaluation.json"
+
+    @property
+    def whole(self) -> RunFolder:
+        """Files that a run has too: the configuration, the page that shows it all, what simulators print."""
+        return RunFolder(self.path)
+
+    def run(self, name: str) -> RunFolder:
+        """The run of a policy."""
+        return RunFolder(self.path / "policies" / name)
+
+    def write_index(self, plan: Mapping[str, Any], policies: Sequence[ListedPolicy]) -> None:
+        """Say what belongs to the evaluation."""
+        write_json(self.index, {"format": FORMAT, "plan": dict(plan), "policies": [asdict(own) for own in policies]})
+
+    def read_plan(self) -> dict[str, Any]:
+        """What all policies play."""
+        return dict(self._read()["plan"])
+
+    def read_policies(self) -> list[ListedPolicy]:
+        """The policies, in the order in which they were listed."""
+        return [ListedPolicy(**own) for own in self._read()["policies"]]
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            content = json.loads(self.index.read_text(encoding="utf-8"))
+            if not isinstance(content["plan"], dict) or not all(
+                isinstance(own, dict) and own.keys() == {"name", "id", "source"} for own in content["policies"]
+            ):
+                raise ValueError("it does not list policies and their plan")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{self.index} is damaged: {error}") from error
+        return content
