@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from yardarm.cli.flags import Flags, listed, number, read_flags, refuse_unknown, switch
-from yardarm.comparison import LerobotAssumptions, compare, read_runs
+from yardarm.comparison import LerobotAssumptions, compare, read_runs, runs_in
 from yardarm.errors import UsageError
 from yardarm.report import print_comparison
 
@@ -31,7 +31,8 @@ FLAGS = [
     ),
 ]
 HELP = f"""\
-Compare runs: Yardarm's folders, or LeRobot's eval_info.json. Episodes are paired by task, index and seed, and by where
+Compare runs: Yardarm's folders (that of an evaluation of several policies stands for all of its runs), or LeRobot's
+eval_info.json. Episodes are paired by task, index and seed, and by where
 they begin. With more than two runs, p-values allow for the number of comparisons. Runs that name the same --method and
 different training seeds are compared as a method.
 
@@ -49,12 +50,13 @@ def run(words: Sequence[str]) -> int:
         print(HELP)
         return 0
     refuse_unknown(flags, [name[2:] for name, _, _ in FLAGS] + ["fail_if_worse"], "compare")
-    if len(paths) < 2:
+    folders = runs_in([Path(path) for path in paths])
+    if len(folders) < 2:
         raise UsageError("yardarm compare takes at least two runs; see `yardarm compare --help`")
     confidence = number(flags, "confidence", 0.95)
     if not 0.5 <= confidence < 1:
         raise UsageError(f"--confidence must lie between 0.5 and 1, got {confidence}")
-    runs = read_runs([Path(path) for path in paths], _assumptions(flags), switch(flags, "allow_unfinished"))
+    runs = read_runs(folders, _assumptions(flags), switch(flags, "allow_unfinished"))
     comparison = compare(runs, not switch(flags, "unpaired"), confidence)
     if switch(flags, "json"):
         print(json.dumps(comparison.to_json(), indent=1, ensure_ascii=False))

@@ -5,17 +5,27 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 
 from yardarm.cli.flags import describe, listed, nested, read_flags, switch
 from yardarm.cli.live_view import LiveView
 from yardarm.cli.progress import open_display
+from yardarm.cli.several_results import show_several
 from yardarm.comparison import LerobotAssumptions, compare, read_runs
 from yardarm.errors import PolicyFault, UsageError
-from yardarm.evaluation import EvalConfig, EvalOptions, config_from_data, evaluate, read_config_file
+from yardarm.evaluation import (
+    EvalConfig,
+    EvalOptions,
+    Listener,
+    config_from_data,
+    evaluate,
+    evaluate_several,
+    read_config_file,
+)
 from yardarm.report import print_comparison, print_results
 from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import BENCHMARKS
@@ -26,9 +36,12 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "shortened"]
 
+Result = TypeVar("Result")
+
 EXAMPLES = """\
   yardarm eval --policy.type=expert --env.type=metaworld --env.task=medium --eval.n_episodes=10
   yardarm eval --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model --env.type=metaworld --env.task=easy
+  yardarm eval --policy.path=outputs/train/my_act/checkpoints --env.type=metaworld --env.task=easy   (all of them)
   yardarm eval --policy.type=my_package.my_module:MyPolicy --env.type=libero --env.task=libero_spatial,libero_goal
   yardarm eval --policy.type=remote --policy.url=ws://127.0.0.1:8000 --env.type=libero --env.task=libero_spatial
   yardarm eval --policy.type=expert --env.type=metaworld --env.task=easy --view   (watch it live in the browser)
@@ -48,11 +61,13 @@ def run(words: Sequence[str]) -> int:
     console = Console(highlight=False, markup=False, emoji=False)
     for note in [note for env in config.envs for note in env.notes()]:
         print(f"yardarm: warning: {note}", file=sys.stderr)
+    if config.several:
+        return _run_several(config, words, console, watched)
     if isinstance(config.against, Path):
         console.print(f"To be compared with the run {config.against}", soft_wrap=True)
     recorder = _recorder(config, console)
     with LiveView(lambda line: console.print(line, soft_wrap=True)) as view:
-        result = _evaluate(config, words, console, view.open if watched else None)
+        result = _watched(partial(evaluate, config), words, console, view.open if watched else None)
         _show_all(result, config, console)
         code = _show_problems(result)
         if recorder is not None:
@@ -62,14 +77,27 @@ def run(words: Sequence[str]) -> int:
     return code
 
 
-def _evaluate(
-    config: EvalConfig, words: Sequence[str], console: Console, on_start: Callable[[Path], None] | None
-) -> RunResult:
+def _run_several(config: EvalConfig, words: Sequence[str], console: Console, watched: bool) -> int:
+    """The same for a list of policies."""
+    with LiveView(lambda line: console.print(line, soft_wrap=True), page="/") as view:
+        results = _watched(partial(evaluate_several, config), words, console, view.open if watched else None)
+        code = show_several(results, console)
+        if watched and console.is_terminal:
+            view.stay()
+    return code
+
+
+def _watched(
+    work: Callable[[Listener], Result],
+    words: Sequence[str],
+    console: Console,
+    on_start: Callable[[Path], None] | None,
+) -> Result:
     """Evaluate, and show how far that is; what stops it in the middle is told how to go on."""
     try:
         with open_display(console) as display:
             display.on_start = on_start
-            return evaluate(config, display)
+            return work(display)
     except PolicyFault as fault:
         raise shortened(fault, display.path) from fault
     except UsageError:
@@ -175,6 +203,7 @@ def _help(benchmark: str) -> str:
     env = BENCHMARKS.load(benchmark)
     rows = [
         ("--policy.path", "", "a checkpoint of LeRobot's: a folder, or a Hub id (owner/name)"),
+        ("--policy.path=A,B,…", "", "several at once, compared at the end; or a folder that holds some"),
         (
             "--policy.python",
             "",

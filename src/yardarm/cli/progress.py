@@ -30,6 +30,8 @@ from yardarm.results import EpisodeRecord
 __all__ = ["Display", "open_display"]
 
 PLAIN_LINE_EVERY_S = 10.0
+# Of more policies than these a line tells the sum.
+MOST_NAMED = 3
 
 
 class Display(Listener):
@@ -51,7 +53,8 @@ class Display(Listener):
         self._total = missing
         first, tasks = plans[0], len(plans[0].distinct_tasks())
         planned = self._planned = first.n_episodes * tasks * len(plans)
-        players = " against ".join(plan.policy_id for plan in plans)
+        several = len(plans) > MOST_NAMED
+        players = f"{len(plans)} policies" if several else " against ".join(plan.policy_id for plan in plans)
         most = "at most " if first.stopping else ""
         if missing or not first.stopping:
             known = f", {planned - missing} of them finished before" if missing < planned else ""
@@ -70,6 +73,10 @@ class Display(Listener):
         self._ended[record.key.policy] += record.status != "error"
         self._errors += record.status == "error"
         self._advance()
+
+    def withdrawn(self, policy: str, reason: str) -> None:
+        """Say that one of several policies has failed."""
+        print(f"yardarm: warning: going on without {policy}: {reason.strip().splitlines()[-1]}", file=sys.stderr)
 
     def judged(self, state: Mapping[str, Any]) -> None:
         """Keep what a run that may stop early has come to."""
@@ -107,7 +114,9 @@ class Display(Listener):
         if self._judged:
             return self._judged + (f", {self._errors} errors" if self._errors else "")
         scores = [f"{self._successes[policy]}/{ended} solved" for policy, ended in self._ended.items()]
-        if len(scores) > 1:
+        if len(scores) > MOST_NAMED:
+            scores = [f"{self._successes.total()}/{self._ended.total()} solved by {len(scores)} policies"]
+        elif len(scores) > 1:
             scores = [f"{policy} {score}" for policy, score in zip(self._ended, scores, strict=True)]
         score = ", ".join(scores) or "0/0 solved"
         return score + (f", {self._errors} errors" if self._errors else "")

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yardarm.cli.flags import Flags, listed, read_flags, refuse_unknown, switch
-from yardarm.comparison import Comparison, compare, read_runs
+from yardarm.comparison import Comparison, compare, read_runs, runs_in
 from yardarm.errors import UsageError
-from yardarm.pages import write_comparison_page, write_report
+from yardarm.pages import write_comparison_page, write_report, write_several_report
 from yardarm.report import markdown, write_figures, write_model_card
-from yardarm.results import RunFolder, StoredResult, read_result
+from yardarm.results import RunFolder, SeveralFolder, StoredResult, read_result
 
 __all__ = ["run"]
 
@@ -43,7 +43,8 @@ def run(words: Sequence[str]) -> int:
         raise UsageError("yardarm report takes a run's folder, or several; see `yardarm report --help`")
     if flags.get("figures") == "true":
         raise UsageError("--figures needs a folder: --figures=DIR")
-    folders = [Path(path) for path in paths]
+    given = [Path(path) for path in paths]
+    folders = runs_in(given)
     asked = {"figures": "figures" in flags, "markdown": switch(flags, "markdown"), "model-card": "model-card" in flags}
     outputs = [name for name, wanted in asked.items() if wanted]
     if "output" in flags and outputs:
@@ -57,7 +58,7 @@ def run(words: Sequence[str]) -> int:
     if "model-card" in flags:
         print(f"Model card: {_model_card(folders, flags['model-card'])}")
     if not outputs:
-        print(f"Report: {_page(folders, flags)}")
+        print(f"Report: {_page(given, flags)}")
     return 0
 
 
@@ -85,7 +86,9 @@ def _model_card(paths: Sequence[Path], named: str) -> Path:
 
 def _page(paths: Sequence[Path], flags: Flags) -> Path:
     output = Path(flags["output"]) if "output" in flags else None
+    if len(paths) == 1 and SeveralFolder(paths[0]).index.exists():
+        return write_several_report(SeveralFolder(paths[0]), output)
     if len(paths) == 1:
         return write_report(RunFolder(paths[0]), output)
-    runs = read_runs(paths, None, switch(flags, "allow_unfinished"))
+    runs = read_runs(runs_in(paths), None, switch(flags, "allow_unfinished"))
     return write_comparison_page(compare(runs), runs, output or Path(COMPARISON_PAGE))

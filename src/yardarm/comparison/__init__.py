@@ -5,7 +5,7 @@ from yardarm.comparison.lerobot_run import LerobotAssumptions
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
 from yardarm.comparison.pairing import same_start
 from yardarm.comparison.pairwise import Difference, Pairwise
-from yardarm.comparison.reading import read_runs, run_folder
+from yardarm.comparison.reading import read_runs, run_folder, runs_in
 from yardarm.comparison.yardarm_run import outcome_of
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "pairs_to_find",
     "read_runs",
     "run_folder",
+    "runs_in",
     "same_start",
 ]

@@ -9,9 +9,9 @@ from yardarm.comparison.lerobot_run import LerobotAssumptions, read_eval_info
 from yardarm.comparison.outcomes import RunOutcomes
 from yardarm.comparison.yardarm_run import read_yardarm_run
 from yardarm.errors import UsageError
-from yardarm.results import RunFolder
+from yardarm.results import RunFolder, SeveralFolder
 
-__all__ = ["read_runs", "run_folder"]
+__all__ = ["read_runs", "run_folder", "runs_in"]
 
 
 def read_runs(
@@ -26,6 +26,15 @@ def read_runs(
     names = _short_names(places)
     assumed = assumed or LerobotAssumptions()
     return [_read(path, name, assumed, allow_unfinished) for path, name in zip(places, names, strict=True)]
+
+
+def runs_in(paths: Sequence[Path]) -> list[Path]:
+    """The same paths, with the runs of an evaluation of several policies in its place."""
+    found: list[Path] = []
+    for path in paths:
+        several = SeveralFolder(path)
+        found += [run.path for run in several.begun()] if several.index.exists() else [path]
+    return found
 
 
 def run_folder(path: Path) -> Path:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError
 from yardarm.evaluation.config import LONGEST_NAME, EvalConfig
 from yardarm.evaluation.plan import Plan, describe_difference
-from yardarm.evaluation.policy_names import distinct_names, policy_name
+from yardarm.evaluation.policy_names import numbered, policy_name
 from yardarm.policies import LoadedPolicy, PolicySpec
 from yardarm.results import ListedPolicy, RunFolder, SeveralFolder, read_journal
 
@@ -37,11 +36,11 @@ def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
 
 
 def open_several_folder(
-    config: EvalConfig, plan: Plan, policies: Sequence[LoadedPolicy]
+    config: EvalConfig, plan: Plan, policies: Mapping[str, LoadedPolicy]
 ) -> tuple[SeveralFolder, list[str]]:
     """Return the folder of a list of policies, and what each is called in it; a list may grow and shrink."""
     wanted = {name: value for name, value in plan.identity().items() if name != "policy"}
-    ids = [policy.id for policy in policies]
+    ids = [policy.id for policy in policies.values()]
     path = _made(config, config.output_dir or (_newest_of_several(wanted, ids) if config.resume else None))
     folder = SeveralFolder(path)
     known: list[ListedPolicy] = []
@@ -59,20 +58,15 @@ def open_several_folder(
     return folder, [names[policy_id] for policy_id in ids]
 
 
-def _listed(known: Sequence[ListedPolicy], policies: Sequence[LoadedPolicy]) -> list[ListedPolicy]:
+def _listed(known: Sequence[ListedPolicy], policies: Mapping[str, LoadedPolicy]) -> list[ListedPolicy]:
     """Those that are known, and the others under names that are free."""
     listed = {own.id: own for own in known}
-    for policy, name in zip(policies, distinct_names([policy.spec for policy in policies]), strict=True):
+    for name, policy in policies.items():
         if policy.id not in listed:
             taken = {own.name for own in listed.values()}
-            free = next(free for free in _numbered(name) if free not in taken)
+            free = next(free for free in numbered(name) if free not in taken)
             listed[policy.id] = ListedPolicy(free, policy.id, _source(policy.spec))
     return list(listed.values())
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}-{number}" for number in itertools.count(2))
 
 
 def _source(spec: PolicySpec) -> str:
@@ -148,7 +142,7 @@ def _new_folder(config: EvalConfig) -> Path:
     who = f"{len(config.policies)}_policies" if config.several else policy_name(config.policies[0])
     name = config.job_name or f"{benchmarks}_{who}"[:LONGEST_NAME]
     now = dt.datetime.now()
-    for copy in _numbered(f"{now:%H-%M-%S}_{name}"):
+    for copy in numbered(f"{now:%H-%M-%S}_{name}"):
         path = DEFAULT_ROOT / f"{now:%Y-%m-%d}" / copy
         with contextlib.suppress(FileExistsError):
             path.mkdir(parents=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from yardarm.evaluation.config import EvalConfig
@@ -23,9 +23,9 @@ SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """Policies that play in one evaluation, each once."""
+    """Policies that play in one evaluation, each once, by names that tell them apart."""
 
-    policies: Sequence[LoadedPolicy]
+    policies: Mapping[str, LoadedPolicy]
     at_once: int
     notes: tuple[str, ...]
 
@@ -51,8 +51,7 @@ def open_lineup(config: EvalConfig, tasks: tuple[TaskSpec, ...], listener: Liste
             else:
                 found[policy.id] = name, policy
                 memory.admit(policy.policy)
-        policies = [policy for _, policy in found.values()]
-        yield Lineup(policies, min(memory.at_once(), len(policies)), tuple(notes))
+        yield Lineup(dict(found.values()), min(memory.at_once(), len(found)), tuple(notes))
 
 
 @dataclass(slots=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from yardarm.evaluation.config import LONGEST_NAME
 from yardarm.policies import Policy, PolicySpec
 
-__all__ = ["distinct_names", "policy_name"]
+__all__ = ["distinct_names", "numbered", "policy_name"]
 
 # Parts of a checkpoint's path that say nothing of it, where others do.
 COMMON = ("/", ".", "..", "pretrained_model", "last", "checkpoints")
@@ -25,13 +26,18 @@ def distinct_names(policies: Sequence[PolicySpec | Policy]) -> list[str]:
     parts = [_parts(policy) for policy in policies]
     names = [_joined(own[-1:]) for own in parts]
     for length in range(2, max(map(len, parts)) + 1):
-        names = [
-            _joined(own[-length:]) if names.count(name) > 1 else name for own, name in zip(parts, names, strict=True)
-        ]
-    return [
-        name if names.count(name) == 1 else f"{name}-{names[:place].count(name) + 1}"
-        for place, name in enumerate(names)
-    ]
+        twice = {name for name in names if names.count(name) > 1}
+        names = [_joined(own[-length:]) if name in twice else name for own, name in zip(parts, names, strict=True)]
+    distinct: list[str] = []
+    for name in names:
+        distinct.append(next(free for free in numbered(name) if free not in distinct))
+    return distinct
+
+
+def numbered(name: str) -> Iterator[str]:
+    """The name itself, and more like it for those who find it taken."""
+    yield name
+    yield from (f"{name}-{number}" for number in itertools.count(2))
 
 
 def _parts(policy: PolicySpec | Policy) -> list[str]:

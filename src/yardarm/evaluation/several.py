@@ -10,7 +10,6 @@ from pathlib import Path
 
 import yaml
 
-from yardarm.comparison import compare, read_runs
 from yardarm.errors import one_line
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
@@ -23,11 +22,11 @@ from yardarm.evaluation.preflight import check_requirements
 from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.session import Session
 from yardarm.files import write_atomically
-from yardarm.pages import write_comparison_page, write_report
+from yardarm.pages import write_several_report
 from yardarm.results import RunResult, SeveralFolder
 from yardarm.tasks import TaskSpec
 
-__all__ = ["SeveralResults", "evaluate_several", "write_several_report"]
+__all__ = ["SeveralResults", "evaluate_several"]
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +68,7 @@ def _evaluate(config: EvalConfig, lineup: Lineup, tasks: tuple[TaskSpec, ...], l
         finally:
             results = [session.summarise(entrant) for entrant in entrants]
             close_entrants(entrants, results)
-            write_several_report(folder)
+            _write_report(folder)
     return SeveralResults(
         folder.path,
         {
@@ -93,26 +92,20 @@ def _open_entrants(
                     replace(config, policy=policy.spec, rename_map=None, output_dir=folder.run(name).path), policy, plan
                 )
             )
-            for policy, name in zip(lineup.policies, names, strict=True)
+            for policy, name in zip(lineup.policies.values(), names, strict=True)
         ]
 
 
 def _write_config(config: EvalConfig, lineup: Lineup, folder: SeveralFolder) -> None:
-    specs = [policy.spec for policy in lineup.policies]
+    specs = [policy.spec for policy in lineup.policies.values()]
     resolved = replace(config, policy=specs, rename_map=None, output_dir=folder.path)
     text = yaml.safe_dump(config_to_data(resolved), sort_keys=False, allow_unicode=True)
     write_atomically(folder.whole.config, lambda file: file.write(text.encode()))
 
 
-def write_several_report(folder: SeveralFolder) -> Path | None:
-    """Compare all runs that have finished episodes on one page; None if that cannot be."""
-    runs = [folder.run(own.name) for own in folder.read_policies()]
-    begun = [run for run in runs if run.journal.exists() and run.journal.stat().st_size]
+def _write_report(folder: SeveralFolder) -> None:
     try:
-        if len(begun) == 1:
-            return write_report(begun[0], folder.whole.report)
-        outcomes = read_runs([run.path for run in begun], allow_unfinished=True)
-        return write_comparison_page(compare(outcomes), outcomes, folder.whole.report)
+        if folder.begun():
+            write_several_report(folder)
     except Exception as error:  # whatever it is: results are on disk, and `yardarm report` can try again
         log.warning("there is no %s (%s); the results are kept", folder.whole.report, one_line(error))
-        return None

@@ -2,7 +2,7 @@
 
 from yardarm.pages.comparison_data import comparison_data
 from yardarm.pages.html import WEB, served_page
-from yardarm.pages.report import opponent_data, write_comparison_page, write_report
+from yardarm.pages.report import opponent_data, write_comparison_page, write_report, write_several_report
 from yardarm.pages.run_data import run_data
 from yardarm.pages.training_data import StoredTraining, training_data, training_line
 
@@ -17,4 +17,5 @@ __all__ = [
     "training_line",
     "write_comparison_page",
     "write_report",
+    "write_several_report",
 ]

@@ -14,9 +14,9 @@ from yardarm.pages.comparison_data import comparison_data
 from yardarm.pages.html import standalone_page
 from yardarm.pages.run_data import run_data
 from yardarm.report import percent
-from yardarm.results import RunFolder, StoredResult, read_result
+from yardarm.results import RunFolder, SeveralFolder, StoredResult, read_result
 
-__all__ = ["opponent_data", "write_comparison_page", "write_report"]
+__all__ = ["opponent_data", "write_comparison_page", "write_report", "write_several_report"]
 
 
 def write_report(folder: RunFolder, path: Path | None = None) -> Path:
@@ -36,6 +36,18 @@ def write_comparison_page(comparison: Comparison, runs: Sequence[RunOutcomes], p
     data = {"run": None, "comparison": comparison_data(comparison, runs)}
     rates = ", ".join(f"{entry.name} {percent(entry.counts.rate)}" for entry in comparison.entries)
     return _written(path, standalone_page(title, "report", data, f"Success rates: {rates}."))
+
+
+def write_several_report(folder: SeveralFolder, path: Path | None = None) -> Path:
+    """Draw an evaluation of several policies: how those compare that have begun, as far as they have come."""
+    target = path or folder.whole.report
+    begun = folder.begun()
+    if not begun:
+        raise UsageError(f"{folder.path} has no finished episode yet, so there is nothing to draw")
+    if len(begun) == 1:
+        return write_report(begun[0], target)
+    runs = read_runs([run.path for run in begun], allow_unfinished=True)
+    return write_comparison_page(compare(runs), runs, target)
 
 
 def opponent_data(stored: StoredResult, shown: Callable[[Path], bool] = lambda path: True) -> dict[str, Any] | None:

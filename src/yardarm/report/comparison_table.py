@@ -15,6 +15,8 @@ __all__ = ["comparison_lines", "notes", "print_comparison", "verdicts"]
 
 Row = tuple[str, ...]
 WORTH_FINDING = 0.02
+# Of more, eight runs or so, the letters say enough.
+MOST_PAIRS = 28
 TESTS = {
     "mcnemar": "exact McNemar test on pairs, Bonett–Price interval",
     "boschloo": "Boschloo's exact test, Newcombe's interval",
@@ -29,7 +31,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     if len(comparison.pairs) == 1:
         _print_tasks(comparison, console)
         console.print()
-    elif comparison.pairs:
+    elif 0 < len(comparison.pairs) <= MOST_PAIRS:
         _print_pairs(comparison, console)
         console.print()
     for line in comparison_lines(comparison):
@@ -127,6 +129,8 @@ def verdicts(comparison: Comparison) -> Iterator[str]:
             "Runs that share a letter could not be told apart. P-values allow for the number of comparisons (Holm); "
             "the intervals do not."
         )
+        if len(comparison.pairs) > MOST_PAIRS:
+            yield f"All {len(comparison.pairs):,} pairs are in what `yardarm compare … --json` prints."
         return
     (pair,) = comparison.pairs
     row, better = pair.overall, pair.better(comparison.alpha)

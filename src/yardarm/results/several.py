@@ -46,6 +46,11 @@ class SeveralFolder:
         """The run of a policy."""
         return RunFolder(self.path / "policies" / name)
 
+    def begun(self) -> list[RunFolder]:
+        """The runs that have finished episodes, in the order of the list."""
+        runs = [self.run(own.name) for own in self.read_policies()]
+        return [run for run in runs if run.journal.exists() and run.journal.stat().st_size]
+
     def write_index(self, plan: Mapping[str, Any], policies: Sequence[ListedPolicy]) -> None:
         """Say what belongs to the evaluation."""
         write_json(self.index, {"format": FORMAT, "plan": dict(plan), "policies": [asdict(own) for own in policies]})

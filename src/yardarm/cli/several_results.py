@@ -1,0 +1,57 @@
+"""Shows what an evaluation of several policies has come to."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from rich.console import Console
+
+from yardarm.comparison import compare, read_runs
+from yardarm.evaluation import SeveralResults
+from yardarm.report import print_comparison, print_results
+from yardarm.results import SeveralFolder
+
+__all__ = ["show_several"]
+
+
+def show_several(results: SeveralResults, console: Console) -> int:
+    """Print how the policies compare, where everything is, and what went wrong; returns the exit code."""
+    folder = SeveralFolder(results.path)
+    begun = folder.begun()
+    if len(begun) > 1:
+        confidence = next(iter(results.runs.values())).uncertainty.confidence
+        runs = read_runs([run.path for run in begun], allow_unfinished=True)
+        print_comparison(compare(runs, confidence=confidence), console)
+    else:
+        print_results(next(iter(results.runs.values())), console)
+    console.print(f"\nResults: {results.path}/policies, a run for each policy", soft_wrap=True)
+    if folder.whole.report.exists():
+        console.print(f"Report: {folder.whole.report}", soft_wrap=True)
+    console.print(f"See it all in a browser: {shlex.join(['yardarm', 'view', str(results.path)])}", soft_wrap=True)
+    return _show_problems(results)
+
+
+def _show_problems(results: SeveralResults) -> int:
+    for note in results.notes:
+        print(f"yardarm: note: {note}", file=sys.stderr)
+    for name, run in results.runs.items():
+        for warning in run.warnings:
+            print(f"yardarm: warning: {name}: {warning}", file=sys.stderr)
+    errors = {name: run.counts.errors for name, run in results.runs.items() if run.counts.errors}
+    if errors:
+        worst = max(errors, key=errors.__getitem__)
+        print(
+            f"yardarm: {sum(errors.values())} episodes of {len(errors)} policies ended in errors, most of them "
+            f"{worst}'s, and count as neither success nor failure; policies/{worst}/episodes.jsonl has their "
+            f"tracebacks, and the same command with --output_dir={results.path} tries them again",
+            file=sys.stderr,
+        )
+    for name, fault in results.faults.items():
+        lines = fault.strip().splitlines()
+        print(
+            f"yardarm: {name} could not go on: {lines[-1]}; its finished episodes are kept, and the same command with "
+            f"--output_dir={results.path} tries again",
+            file=sys.stderr,
+        )
+    return 1 if errors or results.faults else 0
