@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "compare", "evaluate", "load_policy", "make_env"]
+__all__ = ["__version__", "compare", "evaluate", "evaluate_several", "load_policy", "make_env"]
 
 if TYPE_CHECKING:
-    from yardarm.api import compare, evaluate, make_env
+    from yardarm.api import compare, evaluate, evaluate_several, make_env
     from yardarm.policies.pretrained import load_policy
 
 
 def __getattr__(name: str) -> Any:
     # Workers import this package too: what they do not need is imported on first use.
-    if name in ("compare", "evaluate", "make_env"):
+    if name in ("compare", "evaluate", "evaluate_several", "make_env"):
         from yardarm import api
 
         return getattr(api, name)

@@ -10,24 +10,28 @@ from typing import Any
 from yardarm.comparison import Comparison, read_runs
 from yardarm.comparison import compare as compare_runs
 from yardarm.errors import SetupError, UsageError, nearest
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener, against_from_data, select_tasks
+from yardarm.evaluation import EvalConfig, EvalOptions, Listener, SeveralResults, against_from_data, select_tasks
 from yardarm.evaluation import evaluate as run_evaluation
+from yardarm.evaluation import evaluate_several as run_several
 from yardarm.policies import Policy, PolicySpec, as_policy
 from yardarm.results import RunResult
 from yardarm.stats import CONFIDENCE
 from yardarm.tasks import BENCHMARKS, FIRST_SEED, BenchmarkConfig
 from yardarm.tracking import WandbOptions
 
-__all__ = ["compare", "evaluate", "make_env"]
+__all__ = ["compare", "evaluate", "evaluate_several", "make_env"]
+
+PolicySource = str | PolicySpec | Policy | Callable[[Any], Any]
+Tasks = str | Sequence[str] | BenchmarkConfig | Sequence[BenchmarkConfig]
 
 
 def evaluate(
-    policy: str | PolicySpec | Policy | Callable[[Any], Any],
-    tasks: str | Sequence[str] | BenchmarkConfig | Sequence[BenchmarkConfig],
+    policy: PolicySource,
+    tasks: Tasks,
     *,
     benchmark: str = "metaworld",
     inputs: Sequence[str] | None = None,
-    against: str | Path | RunResult | PolicySpec | Policy | Callable[[Any], Any] | None = None,
+    against: PolicySource | Path | RunResult | None = None,
     seed: int = FIRST_SEED,
     output_dir: str | Path | None = None,
     method: str | None = None,
@@ -57,10 +61,7 @@ def evaluate(
     Workers are started by a process of their own, so a script that calls this needs no ``__main__`` guard.
     """
     envs = _benchmarks(tasks, benchmark)
-
-    def made(source: str | PolicySpec | Policy | Callable[[Any], Any]) -> PolicySpec | Policy:
-        return as_policy(source, lambda: select_tasks(envs, trust_remote_code)[0].env.features, inputs)
-
+    made = _maker(envs, inputs, trust_remote_code)
     config = EvalConfig(
         env=envs,
         policy=made(policy),
@@ -75,6 +76,44 @@ def evaluate(
         wandb=wandb or WandbOptions(),
     )
     return _evaluate_and_record(config, listener) if config.eval.recording else run_evaluation(config, listener)
+
+
+def evaluate_several(
+    policies: Sequence[PolicySource],
+    tasks: Tasks,
+    *,
+    benchmark: str = "metaworld",
+    inputs: Sequence[str] | None = None,
+    seed: int = FIRST_SEED,
+    output_dir: str | Path | None = None,
+    trust_remote_code: bool = False,
+    resume: bool = False,
+    listener: Listener | None = None,
+    **options: Any,
+) -> SeveralResults:
+    """Evaluate several policies on the same episodes, with the same workers; the rest is as in `evaluate`.
+
+    Each has a run of its own, in `SeveralResults.runs`, which `compare` takes. One that fails takes nobody with it.
+    """
+    envs = _benchmarks(tasks, benchmark)
+    made = _maker(envs, inputs, trust_remote_code)
+    config = EvalConfig(
+        env=envs,
+        policy=[made(policy) for policy in policies],
+        eval=_eval_options(options),
+        seed=seed,
+        output_dir=Path(output_dir) if output_dir else None,
+        trust_remote_code=trust_remote_code,
+        resume=resume,
+    )
+    return run_several(config, listener)
+
+
+def _maker(
+    envs: Sequence[BenchmarkConfig], inputs: Sequence[str] | None, trust_remote_code: bool
+) -> Callable[[PolicySource], PolicySpec | Policy]:
+    """What makes a policy of all that may stand for one; a function reads what the tasks offer."""
+    return lambda source: as_policy(source, lambda: select_tasks(envs, trust_remote_code)[0].env.features, inputs)
 
 
 def _evaluate_and_record(config: EvalConfig, listener: Listener | None) -> RunResult:
@@ -138,9 +177,7 @@ def _benchmark(name: str) -> BenchmarkConfig:
     return BENCHMARKS.load("hub")(path=name) if is_folder else BENCHMARKS.load(name)()
 
 
-def _benchmarks(
-    tasks: str | Sequence[str] | BenchmarkConfig | Sequence[BenchmarkConfig], benchmark: str
-) -> list[BenchmarkConfig]:
+def _benchmarks(tasks: Tasks, benchmark: str) -> list[BenchmarkConfig]:
     given = [tasks] if isinstance(tasks, str | BenchmarkConfig) else list(tasks)
     configs = [item for item in given if isinstance(item, BenchmarkConfig)]
     names = [item for item in given if isinstance(item, str)]

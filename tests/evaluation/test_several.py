@@ -14,6 +14,7 @@ from toy_world import MoverPolicy, ToyConfig
 from tests.checkpoints import small_act
 from tests.helpers import courses, journal_lines, start_yardarm, wait_until, yardarm_here
 from yardarm.api import evaluate
+from yardarm.api import evaluate_several as evaluate_several_from_python
 from yardarm.errors import UsageError
 from yardarm.evaluation import EvalConfig, EvalOptions, Listener, config_from_data, evaluate_several
 from yardarm.policies import ActionChunk, Policy, PolicySpec, Request
@@ -86,6 +87,16 @@ def test_a_list_may_grow_and_keeps_what_was_played(tmp_path: Path) -> None:
     assert courses(both.runs["speedy_0.5"]) == courses(first.runs["speedy_0.5"])
     assert [own.name for own in SeveralFolder(tmp_path / "all").read_policies()] == ["speedy_0.5", "speedy_1.0"]
     assert (tmp_path / "all" / "report.html").is_file()
+
+
+def test_functions_can_be_evaluated_together_from_python(tmp_path: Path) -> None:
+    def left(observations: dict[str, np.ndarray]) -> np.ndarray:
+        return np.full((len(observations["observation.state"]), 1), -1.0)
+
+    results = evaluate_several_from_python(
+        [left, "toy_world:MoverPolicy"], ToyConfig(task="left,right"), n_episodes=2, output_dir=tmp_path / "all"
+    )
+    assert [run.counts.successes for run in results.runs.values()] == [2, 4]
 
 
 class Hears(Listener):
