@@ -25,7 +25,7 @@ DOORS = {
     "stats": set(),
     "tasks": {"errors", "hub", "registry"},
     "policies": {"errors", "hub", "machine", "registry", "tasks"},
-    "envs": {"errors", "registry", "tasks", "policies"},
+    "envs": {"errors", "machine", "registry", "tasks", "policies"},
     "datasets": {"errors", "files", "hub", "machine"},
     "simulators": {"errors", "envs", "hub", "tasks"},
     "results": {"files", "errors", "machine", "stats", "tasks"},

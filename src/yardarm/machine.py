@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yardarm
 
-__all__ = ["cpu_model", "free_memory", "total_memory_gb", "usable_cores", "versions"]
+__all__ = ["cpu_model", "free_memory", "has_avx2", "total_memory_gb", "usable_cores", "versions"]
 
 CGROUP = Path("/sys/fs/cgroup")
 PACKAGES = (
@@ -56,6 +56,11 @@ def cpu_model() -> str:
     except OSError:
         return platform.processor()
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+def has_avx2() -> bool:
+    """Whether this is an x86 processor with vectors of 256 bits, as those of the last decade are."""
+    return platform.machine() == "x86_64" and " avx2 " in _read(Path("/proc/cpuinfo"))
 
 
 def total_memory_gb() -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import subprocess
@@ -19,11 +20,13 @@ from hypothesis.extra import numpy as hnp
 
 from tests.helpers import assert_all_gone, launchers, workers
 from yardarm.envs import ProcessPool
-from yardarm.envs.messages import Begin, Finished, Run, Seen
+from yardarm.envs.launching import Launchers
+from yardarm.envs.messages import Ask, Begin, Finished, Run, Seen
 from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
 from yardarm.errors import SetupError
+from yardarm.machine import has_avx2
 from yardarm.policies import PolicySpec
-from yardarm.tasks import EpisodeSpec, Feature, TaskSpec
+from yardarm.tasks import EpisodeSpec, Feature, Home, TaskSpec
 from yardarm.tasks.metaworld import MetaworldConfig
 
 
@@ -181,3 +184,10 @@ def test_a_simulator_that_crashes_on_import_is_said_in_one_line(
     with pytest.raises(SetupError, match=r"cannot import crashing_simulator in a worker: .* crashed"):
         pool.hire(broken, MemoryLayout({}))
     pool.close()
+
+
+@pytest.mark.skipif(not has_avx2(), reason="this processor has kernels of its own")
+def test_workers_compute_with_the_same_kernels_on_every_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    with contextlib.closing(Launchers()) as launchers:
+        assert launchers.ask(Home(), Ask("os:getenv", {"key": "OPENBLAS_CORETYPE"})) == "Haswell"
