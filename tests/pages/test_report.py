@@ -13,9 +13,9 @@ from tests.browser import CONTRASTS, needs_browser, open_browser, open_page
 from tests.pages.runs import SLOWLY, toy_run
 from tests.report.runs import MadeTask, tasks_of, written
 from yardarm.comparison import compare, read_runs
-from yardarm.pages import write_comparison_page, write_report
+from yardarm.pages import write_comparison_page, write_report, write_several_report
 from yardarm.policies import PolicySpec
-from yardarm.results import RunFolder
+from yardarm.results import ListedPolicy, RunFolder, SeveralFolder
 
 pytestmark = needs_browser
 NASTY = "reach</script><script>document.title='broken'</script>"
@@ -146,6 +146,24 @@ def test_several_runs_are_compared_on_one_page(browser: Browser, tmp_path: Path)
         expect(page.locator("#comparison tbody tr")).to_have_count(3)
         expect(page.locator("#pairs tbody tr")).to_have_count(3)
         expect(page.locator("#disagreements tbody tr")).to_have_count(11)
+
+
+def test_many_policies_are_shown_by_task_and_lead_to_their_runs(browser: Browser, tmp_path: Path) -> None:
+    folder = SeveralFolder(tmp_path / "night")
+    names = [f"{step:06d}" for step in range(1, 12)]
+    for place, name in enumerate(names):
+        run = written(folder.run(name).path, tasks_of({"reach-v3": "s" * place + "f" * (10 - place), "push-v3": "sf"}))
+        write_report(RunFolder(run))
+    folder.write_index({}, [ListedPolicy(name, f"act-{name}", name) for name in names])
+    with open_page(browser) as page:
+        page.goto(write_several_report(folder).as_uri())
+        expect(page.locator("h1")).to_have_text("night: 11 policies")
+        expect(page.locator("#by-task tbody tr")).to_have_count(11)
+        expect(page.locator("#by-task tbody tr").nth(3)).to_contain_text("30.0% 3/10")
+        expect(page.locator("#disagreements tbody tr").first).to_contain_text("10 of 11")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.locator("#comparison").get_by_role("link", name="000004").click()
+        expect(page.locator("h1")).to_contain_text("000004")
 
 
 def test_a_run_that_is_not_finished_says_so_first(browser: Browser, tmp_path: Path) -> None:

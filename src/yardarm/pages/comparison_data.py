@@ -33,6 +33,7 @@ def comparison_data(comparison: Comparison, runs: Sequence[RunOutcomes]) -> dict
         "names": [run.name for run in runs],
         "policies": [run.policy for run in runs],
         "paths": [str(run.path) for run in runs],
+        "by_task": _by_task(runs),
         "episodes": {
             "task": [name.task for name in episodes],
             "index": [name.index for name in episodes],
@@ -55,6 +56,21 @@ def _shared_episodes(runs: Sequence[RunOutcomes]) -> dict[EpisodeName, list[Epis
             first = next((other for other in played if other is not None), own)
             played[place] = own if same_start(first, own) else None
     return {name: played for name, played in found.items() if sum(own is not None for own in played) > 1}
+
+
+def _by_task(runs: Sequence[RunOutcomes]) -> dict[str, Any]:
+    """How many episodes of each task each run has solved, and of how many."""
+    tasks = list(dict.fromkeys(task for run in runs for task in run.tasks))
+    counts = []
+    for run in runs:
+        own: dict[str, list[int]] = {task: [0, 0] for task in tasks}
+        for name, outcome in run.outcomes.items():
+            if outcome.success is not None:
+                own[name.task][0] += outcome.success
+                own[name.task][1] += 1
+        counts.append(list(own.values()))
+    several = len({task.partition("/")[0] for task in tasks}) > 1
+    return {"tasks": [task if several else task.partition("/")[2] or task for task in tasks], "counts": counts}
 
 
 def _letter(own: EpisodeOutcome | None) -> str:

@@ -30,12 +30,13 @@ def write_report(folder: RunFolder, path: Path | None = None) -> Path:
     return _written(target, standalone_page(f"{name} · Yardarm", "report", data, _summary(run)))
 
 
-def write_comparison_page(comparison: Comparison, runs: Sequence[RunOutcomes], path: Path) -> Path:
+def write_comparison_page(comparison: Comparison, runs: Sequence[RunOutcomes], path: Path, title: str = "") -> Path:
     """Draw the comparison of several runs."""
-    title = " · ".join([*(entry.name for entry in comparison.entries), "Yardarm"])
-    data = {"run": None, "comparison": comparison_data(comparison, runs)}
+    named = title or " · ".join(entry.name for entry in comparison.entries)
+    content = {**comparison_data(comparison, runs), "reports": [_report_of(run.path, path.parent) for run in runs]}
+    data = {"run": None, "title": title or "Comparison", "comparison": content}
     rates = ", ".join(f"{entry.name} {percent(entry.counts.rate)}" for entry in comparison.entries)
-    return _written(path, standalone_page(title, "report", data, f"Success rates: {rates}."))
+    return _written(path, standalone_page(f"{named} · Yardarm", "report", data, f"Success rates: {rates}."))
 
 
 def write_several_report(folder: SeveralFolder, path: Path | None = None) -> Path:
@@ -47,7 +48,14 @@ def write_several_report(folder: SeveralFolder, path: Path | None = None) -> Pat
     if len(begun) == 1:
         return write_report(begun[0], target)
     runs = read_runs([run.path for run in begun], allow_unfinished=True)
-    return write_comparison_page(compare(runs), runs, target)
+    title = f"{folder.path.resolve().name}: {len(runs)} policies"
+    return write_comparison_page(compare(runs), runs, target, title)
+
+
+def _report_of(run: Path, place: Path) -> str | None:
+    """Where a run's own page is, for one that lies in another folder."""
+    report = RunFolder(run).report
+    return os.path.relpath(report.absolute(), place.absolute()) if report.exists() else None
 
 
 def opponent_data(stored: StoredResult, shown: Callable[[Path], bool] = lambda path: True) -> dict[str, Any] | None:

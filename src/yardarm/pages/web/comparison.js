@@ -1,11 +1,14 @@
 // The comparison of runs: the same in a report and in the viewer.
 
+import { byTask } from "yardarm/by_task";
 import { curves, differenceWhisker, rateWhisker } from "yardarm/charts";
 import { breakable, count, h, number, outcome, percent, percents, points, prose, pValue, section } from "yardarm/dom";
 import { Table } from "yardarm/tables";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const letter = (place) => LETTERS[place] ?? `#${place + 1}`;
+// Of more runs than these a row for each episode would be wider than any screen.
+const MOST_SIDES = 8;
 
 /**
  * The sections of a comparison; `links.pair(data, row)` leads to an episode's videos side by side, if anything does. A
@@ -18,6 +21,9 @@ export function comparisonSections(data, links) {
     verdict: { shows: [data.runs, data.verdicts, data.notes], draw: () => verdict(data) },
     ...(data.comparisons.length === 1
       ? { differences: { shows: data.comparisons, draw: () => differences(data) } }
+      : {}),
+    ...(several && data.by_task.tasks.length > 1
+      ? { tasks: { shows: data.by_task, draw: () => byTask(data, labels(data)) } }
       : {}),
     ...(several ? { pairs: { shows: data.comparisons, draw: () => pairs(data) } } : {}),
     disagreements: { shows: [data.episodes, data.curves], draw: () => disagreements(data, links) },
@@ -45,7 +51,7 @@ function verdict(data) {
     {
       title: "Run",
       value: (row) => row.name,
-      cell: (row) => [breakable(row.name), h("div.small", {}, policyOf(data, row))],
+      cell: (row) => [reported(data, row), h("div.small", {}, policyOf(data, row))],
     },
     { title: "Success", numeric: true, value: (row) => row.rate, cell: (row) => percent(row.rate) },
     {
@@ -68,6 +74,18 @@ function verdict(data) {
     data.verdicts.map((text, place) => h(place ? "p.note" : "p", {}, prose(text))),
     data.notes.map((text) => h("p.warning", {}, prose(text))),
   );
+}
+
+/** A run's name, which leads to its own page where that is known. */
+function reported(data, { name, runs }) {
+  const href = runs.length === 1 ? data.reports?.[data.names.indexOf(runs[0])] : null;
+  return href ? h("a", { href }, breakable(name)) : breakable(name);
+}
+
+/** Runs have letters only where they are what is compared, and not the training seeds of methods. */
+function labels(data) {
+  const lettered = data.runs.every((run, place) => run.name === data.names[place]);
+  return (place) => (lettered ? letter(place) : data.names[place]);
 }
 
 /** What played: the policy's name, or how many training seeds there are of a method. */
@@ -194,10 +212,11 @@ function disagreements(data, links) {
     : `None of the ${count(episodes.outcomes.length)} shared episodes went differently.`;
   if (!rows.length) return section("disagreements", "Where they disagree", note);
   const short = shortener(episodes.task);
-  // Runs have letters only where they are what is compared, and not the training seeds of methods.
-  const lettered = data.runs.every((run, place) => run.name === data.names[place]);
+  const label = labels(data);
   const titled = (name, place) =>
-    lettered ? (data.names.length > 6 ? letter(place) : `${letter(place)}: ${name}`) : name;
+    data.names.length > 6 || label(place) === name ? label(place) : `${label(place)}: ${name}`;
+  const solved = (row) => [...episodes.outcomes[row]].filter((own) => own === "s").length;
+  const played = (row) => [...episodes.outcomes[row]].filter((own) => own === "s" || own === "f").length;
   const columns = [
     {
       title: "Task",
@@ -211,11 +230,13 @@ function disagreements(data, links) {
       value: (row) => episodes.index[row],
       cell: (row) => episodeLink(data, row, links),
     },
-    ...data.names.map((name, place) => ({
-      title: titled(name, place),
-      value: (row) => episodes.outcomes[row][place],
-      cell: (row) => side(data, row, place),
-    })),
+    ...(data.names.length > MOST_SIDES
+      ? [{ title: "Solved by", numeric: true, value: solved, cell: (row) => `${solved(row)} of ${played(row)}` }]
+      : data.names.map((name, place) => ({
+          title: titled(name, place),
+          value: (row) => episodes.outcomes[row][place],
+          cell: (row) => side(data, row, place),
+        }))),
   ];
   const table = new Table(columns, { caption: "Episodes where one run succeeds and another fails", page: 30 });
   table.setRows(rows);

@@ -6,7 +6,7 @@ import { breakable, command, factList, h, number, outcome, OUTCOMES, section } f
 import { header, Sections } from "yardarm/page";
 import { runSections, statusBadge } from "yardarm/run";
 
-const { run, comparison } = JSON.parse(document.getElementById("data").textContent);
+const { run, comparison, title: given } = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("main");
 
 const shell = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
@@ -17,7 +17,7 @@ const links = {
 };
 
 function title() {
-  if (!run) return h("h1", {}, "Comparison");
+  if (!run) return h("h1", {}, breakable(given));
   return h("h1", {}, breakable(run.name), " ", statusBadge(run.status));
 }
 

@@ -1,0 +1,46 @@
+// How several runs did in each task: a table of rates, with the longer side down the page.
+
+import { breakable, h, percent, section } from "yardarm/dom";
+import { Table } from "yardarm/tables";
+
+/** `data.by_task` has the tasks, and for each run its counts in each; `label(place)` is what a run is called. */
+export function byTask(data, label) {
+  const { tasks, counts } = data.by_task;
+  const downRuns = counts.length >= tasks.length;
+  const rows = downRuns ? data.names : tasks;
+  const across = downRuns ? tasks : data.names;
+  const own = (row, column) => (downRuns ? counts[row][column] : counts[column][row]);
+  const title = (place) => (downRuns ? tasks[place] : label(place));
+  const columns = [
+    {
+      title: downRuns ? "Run" : "Task",
+      heading: true,
+      value: (row) => rows[row],
+      cell: (row) => (downRuns ? [`${label(row)} `, h("span.small", {}, breakable(rows[row]))] : breakable(rows[row])),
+    },
+    ...across.map((_, column) => ({
+      title: title(column),
+      numeric: true,
+      value: (row) => rate(own(row, column)),
+      cell: (row) => cell(own(row, column)),
+    })),
+  ];
+  const table = new Table(columns, { caption: "Success rates by run and task" });
+  table.setRows(rows.map((_, row) => row));
+  return section("by-task", "Success by task", null, table.element);
+}
+
+const rate = (counts) => (counts?.[1] ? counts[0] / counts[1] : null);
+
+function cell(counts) {
+  const own = rate(counts);
+  if (own === null) return "–";
+  const [solved, played] = counts;
+  return h(
+    "span.bar-rate",
+    { style: `--share:${100 * own}%` },
+    percent(own),
+    " ",
+    h("span.small", {}, `${solved}/${played}`),
+  );
+}
