@@ -92,7 +92,7 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     """The configuration as plain data, all defaults written out."""
     assert isinstance(config.policy, PolicySpec)
     # Consent to run code from elsewhere is not written down: no file can give it in the user's place.
-    plain = ("seed", "job_name", "method", "training_seed", "rename_map", "resume")
+    plain = ("seed", "job_name", "method", "training_seed", "rename_map", "resume", "shard")
     data = {name: getattr(config, name) for name in plain}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None
     data["policy"] = _policy_to_data(config.policy)

@@ -10,17 +10,18 @@ from typing import Any
 from yardarm.errors import UsageError
 from yardarm.evaluation.config import LONGEST_NAME, EvalConfig
 from yardarm.evaluation.plan import Plan, describe_difference
+from yardarm.evaluation.sharding import Shard
 from yardarm.policies import Policy, PolicySpec
 from yardarm.results import RunFolder, read_journal
 
-__all__ = ["open_folder"]
+__all__ = ["open_folder", "refuse_results_of_others"]
 
 DEFAULT_ROOT = Path("outputs/eval")
 
 
 def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
     """Return the run's folder, which exists afterwards; refuse one that holds another run."""
-    path = config.output_dir or (_newest_of(plan) if config.resume else None)
+    path = config.run_dir or (_newest_of(plan) if config.resume else None)
     try:
         if path is None:
             path = _new_folder(config)
@@ -28,13 +29,40 @@ def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
     except OSError as error:
         raise UsageError(f"--output_dir {path or DEFAULT_ROOT} cannot be made: {error.strerror}") from error
     folder = RunFolder(path)
+    _check_plan(folder, plan)
+    _check_shard(folder, plan.shard)
+    if plan.shard:
+        _check_plan(RunFolder(path.parent), plan)  # where the shards are merged
+    return folder
+
+
+def _check_plan(folder: RunFolder, plan: Plan) -> None:
     if folder.manifest.exists():
         stored = folder.read_manifest()["plan"]
         if stored != plan.identity():
-            raise UsageError(f"{path} {_why_not(stored, plan.identity())}; choose another --output_dir")
-    elif folder.eval_info.exists() or (folder.journal.exists() and folder.journal.stat().st_size):
-        raise UsageError(f"{path} holds results of something else; choose another --output_dir")
-    return folder
+            raise UsageError(f"{folder.path} {_why_not(stored, plan.identity())}; choose another --output_dir")
+    else:
+        refuse_results_of_others(folder)
+
+
+def refuse_results_of_others(folder: RunFolder) -> None:
+    """Stop at a folder that is no run, and yet has results."""
+    if folder.eval_info.exists() or (folder.journal.exists() and folder.journal.stat().st_size):
+        raise UsageError(f"{folder.path} holds results of something else; choose another --output_dir")
+
+
+def _check_shard(folder: RunFolder, wanted: Shard | None) -> None:
+    if not folder.manifest.exists():
+        return
+    stored = folder.read_manifest().get("shard")
+    if stored == (wanted and str(wanted)):
+        return
+    if wanted is None:
+        raise UsageError(
+            f"{folder.path} holds shard {stored}, not a whole run: add --shard={stored}, or choose another --output_dir"
+        )
+    held = f"shard {stored}, not {wanted}" if stored else f"a whole run, not shard {wanted}"
+    raise UsageError(f"{folder.path} holds {held}; choose another --output_dir")
 
 
 def _why_not(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
@@ -67,7 +95,7 @@ def _newest_of(plan: Plan) -> Path | None:
     for folder in (RunFolder(manifest.parent) for manifest in newest_first):
         try:
             manifest = folder.read_manifest()
-            if manifest.get("plan_hash") != plan.hash():
+            if manifest.get("plan_hash") != plan.hash() or "shard" in manifest:
                 continue
             done = {record.key for record in read_journal(folder.journal) if record.status != "error"}
         except UsageError:

@@ -80,7 +80,7 @@ def _evaluate(
     for env in config.envs:
         if not env.python:  # another interpreter's packages are tried when its workers are started
             env.check_requirements()
-    plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed)
+    plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed, shard=config.part)
     opponent = None
     if isinstance(config.against, Path):
         opponent = StoredOpponent.read(config.against, plan.episodes())
@@ -149,6 +149,8 @@ class _Run:
         if self.judgement is not None:
             self.judgement.note()
         if not jobs:
+            for entrant in self.entrants:
+                entrant.begin_if_new()
             self._begin(0, 0)
             return
         options, policies = self.config.eval, [entrant.policy for entrant in self.entrants]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from yardarm.files import write_json
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores, versions
 from yardarm.results.files import RunFolder
 
-__all__ = ["Manifest", "now", "provenance"]
+__all__ = ["Manifest", "joined_sessions", "now", "provenance", "sessions_of"]
 
 FORMAT = 1
 WRITE_EVERY_S = 10.0
@@ -98,6 +99,24 @@ class Manifest:
         self._content.update(status=status, updated=now(), wall_s=self.wall_s)
         self._written = time.monotonic()
         write_json(self.folder.manifest, self._content)
+
+
+def sessions_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What each session of a run was made with, the newest last."""
+    return [*manifest.get("sessions", ()), {name: manifest.get(name) for name in SESSION}]
+
+
+def joined_sessions(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """All sessions of several runs, each once, as one manifest has them: the newest that played at the top."""
+    found: dict[str, dict[str, Any]] = {}
+    for session in (session for manifest in manifests for session in sessions_of(manifest)):
+        same = json.dumps([session.get(name) for name in ("session_started", "machine", "command")])
+        if same not in found or str(session.get("updated")) > str(found[same].get("updated")):
+            found[same] = session
+    *earlier, newest = sorted(
+        found.values(), key=lambda session: (bool(session.get("batch_size")), str(session.get("session_started")))
+    )
+    return {**newest, "sessions": earlier}
 
 
 def provenance() -> dict[str, Any]:
