@@ -119,6 +119,9 @@ def test_the_manifest_says_what_was_merged(shards: Path) -> None:
     assert manifest["wall_s"] == pytest.approx(sum(part["wall_s"] for part in parts))
     assert len(manifest["sessions"]) == 2, "the third is at the top"
     assert "shard" not in manifest
+    merge_runs([shards])
+    again = json.loads((shards / "manifest.json").read_text())
+    assert {**again, "updated": ""} == {**manifest, "updated": ""}, "merging again changes nothing"
 
 
 def test_missing_shards_are_named_and_merged_later(shards: Path, tmp_path: Path) -> None:
@@ -235,7 +238,7 @@ def test_packages_that_the_tasks_do_not_use_may_differ(shards: Path) -> None:
         (["{whole}"], "--output_dir is missing"),
         (["{run}/shard_1_of_3", "{run}/shard_2_of_3"], "--output_dir is missing"),
         (["{whole}", "--output_dir={run}/shard_1_of_3"], "holds shard 1/3; choose another --output_dir"),
-        (["{whole}", "--output_dir={whole}/episodes.jsonl"], "cannot be written: File exists"),
+        (["{whole}", "--output_dir={whole}/episodes.jsonl"], "cannot be copied or written: File exists"),
         (["{whole}", "--output=there"], "unknown option '--output'"),
     ],
 )
@@ -327,7 +330,7 @@ def test_a_full_disk_is_one_line_and_harms_no_part(shards: Path, monkeypatch: py
         patched.setattr(merging, "_copy", full)
         answer = yardarm_here("merge", shards)
     assert answer.returncode == 2
-    assert "cannot be written: No space left on device; no part was changed" in answer.stderr
+    assert "cannot be copied or written: No space left on device; no part was changed" in answer.stderr
     assert answer.stderr.count("\n") == 1
     assert files_of_parts(shards) == before
     assert yardarm_here("merge", shards).returncode == 0

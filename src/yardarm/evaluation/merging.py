@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from yardarm.results import (
 
 __all__ = ["MergedRun", "merge_runs"]
 
+COPIES_AT_ONCE = 16
 # What is true of a part, and not of the whole.
 OF_A_PART = ("shard", "planned", "wandb")
 
@@ -70,8 +72,8 @@ def merge_runs(paths: Sequence[Path], output_dir: Path | None = None) -> list[Me
         return [merge.write() for merge in merges]
     except OSError as error:
         raise UsageError(
-            f"{error.filename or output_dir} cannot be written: {error.strerror}; no part was changed: mend that, and "
-            "give the command again"
+            f"{error.filename or output_dir} cannot be copied or written: {error.strerror}; no part was changed: mend "
+            "that, and give the command again"
         ) from error
 
 
@@ -150,7 +152,7 @@ class _Merge:
         own = self.there.own_wall_s if self.there else 0.0
         return {
             **{name: value for name, value in manifests[0].items() if name not in left_out},
-            **joined_sessions(manifests),
+            **joined_sessions([part.manifest for part in self.others], self.there.manifest if self.there else None),
             "n_episodes": self.n_episodes,
             "started": min(str(manifest.get("started")) for manifest in manifests),
             "updated": now(),
@@ -199,26 +201,26 @@ class _Merge:
 
     def _copy_played(self, journal: Journal) -> int:
         """Copy what was played in episodes that are new here; returns in how many that is lost."""
-        lost = 0
-        for part, record in self._in_order():
-            if record.status == "error" or record == journal.records.get(record.key):
-                continue
-            source = part.folder.actions(record.key)
-            if source.exists():
-                _copy(source, self.target.actions(record.key))
-            else:
-                lost += 1
-        return lost
+        new = [
+            (part.folder.actions(record.key), self.target.actions(record.key))
+            for part, record in self._in_order()
+            if record.status != "error" and record != journal.records.get(record.key)
+        ]
+        found = [(source, target) for source, target in new if source.exists()]
+        _copy_all(found)
+        return len(new) - len(found)
 
     def _copy_pictures(self) -> None:
         """Copy videos, and what replays saw, of episodes that went as those that are kept."""
         for part in self.others:
             pictures = part.folder.pictures()
-            for record in part.planned(self.n_episodes):
-                for source in pictures(record.key) if record.course() == self.kept[record.key][1].course() else ():
-                    target = self.target.path / source.relative_to(part.folder.path)
-                    if not target.exists():
-                        _copy(source, target)
+            found = [
+                (source, self.target.path / source.relative_to(part.folder.path))
+                for record in part.planned(self.n_episodes)
+                if record.course() == self.kept[record.key][1].course()
+                for source in pictures(record.key)
+            ]
+            _copy_all([(source, target) for source, target in found if not target.exists()])
 
     def _absent_shards(self) -> tuple[str, ...]:
         there = {part.shard for part in self.parts if part.shard}
@@ -229,6 +231,13 @@ class _Merge:
 
 def _about_lost(lost: int) -> Iterable[str]:
     return [f"what was played is lost of {lost} episode(s), so they cannot be replayed"] if lost else []
+
+
+def _copy_all(files: Sequence[tuple[Path, Path]]) -> None:
+    """Copy files, several at once: each waits for the disk, and small ones for nothing else."""
+    with ThreadPoolExecutor(COPIES_AT_ONCE) as threads:
+        for copy in [threads.submit(_copy, source, target) for source, target in files]:
+            copy.result()
 
 
 def _copy(source: Path, target: Path) -> None:

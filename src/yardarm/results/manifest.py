@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import os
 import platform
 import subprocess
@@ -106,17 +105,21 @@ def sessions_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [*manifest.get("sessions", ()), {name: manifest.get(name) for name in SESSION}]
 
 
-def joined_sessions(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """All sessions of several runs, each once, as one manifest has them: the newest that played at the top."""
-    found: dict[str, dict[str, Any]] = {}
-    for session in (session for manifest in manifests for session in sessions_of(manifest)):
-        same = json.dumps([session.get(name) for name in ("session_started", "machine", "command")])
-        if same not in found or str(session.get("updated")) > str(found[same].get("updated")):
-            found[same] = session
-    *earlier, newest = sorted(
-        found.values(), key=lambda session: (bool(session.get("batch_size")), str(session.get("session_started")))
-    )
+def joined_sessions(parts: Iterable[Mapping[str, Any]], there: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The sessions of several runs as one manifest has them: the newest that played at the top.
+
+    `there` is what they are merged into, which has those of runs that were merged before.
+    """
+    sessions = [session for part in parts for session in sessions_of(part)]
+    known = [_which(session) for session in sessions]
+    sessions += [session for session in (sessions_of(there) if there else ()) if _which(session) not in known]
+    *earlier, newest = sorted(sessions, key=lambda own: (bool(own.get("batch_size")), str(own.get("session_started"))))
     return {**newest, "sessions": earlier}
+
+
+def _which(session: Mapping[str, Any]) -> list[Any]:
+    """What tells a session from others, and does not change while it goes on."""
+    return [session.get(name) for name in ("session_started", "machine", "command")]
 
 
 def provenance() -> dict[str, Any]:
