@@ -236,3 +236,30 @@ def test_the_command_line_compares_all_and_goes_on_after_a_kill(tmp_path: Path) 
     assert (tmp_path / "all" / "report.html").is_file()
     same = yardarm_here("eval", "--config_path=all/config.yaml")
     assert "16 of them finished before" in same.stdout
+
+
+def test_shards_of_a_list_merge_into_the_whole_evaluation(tmp_path: Path) -> None:
+    (tmp_path / "list.json").write_text(
+        json.dumps(
+            {"policy": ["toy_world:MoverPolicy", "zero", "random"], "env": {"type": "toy", "task": "left,right"}}
+        )
+    )
+    words = ["eval", "--config_path=list.json", "--eval.n_episodes=3"]
+    assert yardarm_here(*words, "--output_dir=whole").returncode == 0
+    for number in (1, 2):
+        answer = yardarm_here(*words, "--output_dir=parts", f"--shard={number}/2")
+        assert answer.returncode == 0, answer.stderr
+    # Each part has loaded and played a policy and a half.
+    first = SeveralFolder(tmp_path / "parts" / "shard_1_of_2")
+    assert [own.name for own in first.read_policies()] == ["MoverPolicy", "zero"]
+    merged = yardarm_here("merge", "parts")
+    assert merged.returncode == 0, merged.stderr
+    whole, parts = SeveralFolder(tmp_path / "whole"), SeveralFolder(tmp_path / "parts")
+    assert parts.read_policies() == whole.read_policies()
+    assert parts.read_plan() == whole.read_plan()
+    for own in whole.read_policies():
+        assert courses(parts.run(own.name).path) == courses(whole.run(own.name).path)
+    assert (tmp_path / "parts" / "report.html").is_file()
+    more = yardarm_here("eval", "--config_path=parts/config.yaml", "--eval.n_episodes=4")
+    assert more.returncode == 0, more.stderr
+    assert "24 episodes, 18 of them finished before" in more.stdout

@@ -18,6 +18,7 @@ __all__ = ["main"]
 
 COMMANDS = {
     "eval": "evaluate a policy in simulation",
+    "merge": "join the shards of an evaluation",
     "compare": "tell which of several runs is better, and how sure that is",
     "report": "write a run's page again, or figures, Markdown, a model card",
     "view": "look at runs in the browser",

@@ -51,8 +51,9 @@ class Display(Listener):
         """Say what is going to run."""
         self.path = path
         self._total = missing
-        first, tasks = plans[0], len(plans[0].distinct_tasks())
-        planned = self._planned = first.n_episodes * tasks * len(plans)
+        first, episodes = plans[0], [episode for plan in plans for episode in plan.episodes()]
+        tasks = len({episode.task.key() for episode in episodes})
+        planned = self._planned = len(episodes)
         several = len(plans) > MOST_NAMED
         players = f"{len(plans)} policies" if several else " against ".join(plan.policy_id for plan in plans)
         most = "at most " if first.stopping else ""
@@ -61,7 +62,10 @@ class Display(Listener):
             known += f"; {workers} worker(s)"
         else:
             known = "; nothing is left to play"
-        self.console.print(f"{players} on {tasks} task(s): {most}{planned} episodes{known}; {path}", soft_wrap=True)
+        part = f"shard {first.shard} of " if first.shard else ""
+        self.console.print(
+            f"{part}{players} on {tasks} task(s): {most}{planned} episodes{known}; {path}", soft_wrap=True
+        )
         self._begin(missing)
         if self.on_start is not None:
             self.on_start(path)

@@ -10,26 +10,33 @@ from rich.console import Console
 from yardarm.comparison import compare, read_runs
 from yardarm.evaluation import SeveralResults
 from yardarm.report import print_comparison, print_results
-from yardarm.results import SeveralFolder
+from yardarm.results import SeveralFolder, read_result
 
-__all__ = ["show_several"]
+__all__ = ["show_compared", "show_several"]
 
 
 def show_several(results: SeveralResults, console: Console) -> int:
     """Print how the policies compare, where everything is, and what went wrong; returns the exit code."""
-    folder = SeveralFolder(results.path)
+    if not results.runs:
+        console.print(f"There is nothing to play in this part: {results.path}", soft_wrap=True)
+        return 0
+    confidence = next(iter(results.runs.values())).uncertainty.confidence
+    show_compared(SeveralFolder(results.path), confidence, console)
+    return _show_problems(results)
+
+
+def show_compared(folder: SeveralFolder, confidence: float, console: Console) -> None:
+    """Print how the policies of an evaluation compare, and where everything is."""
     begun = folder.begun()
     if len(begun) > 1:
-        confidence = next(iter(results.runs.values())).uncertainty.confidence
         runs = read_runs([run.path for run in begun], allow_unfinished=True)
         print_comparison(compare(runs, confidence=confidence), console)
     else:
-        print_results(next(iter(results.runs.values())), console)
-    console.print(f"\nResults: {results.path}/policies, a run for each policy", soft_wrap=True)
+        print_results(read_result(begun[0]).result, console)
+    console.print(f"\nResults: {folder.path}/policies, a run for each policy", soft_wrap=True)
     if folder.whole.report.exists():
         console.print(f"Report: {folder.whole.report}", soft_wrap=True)
-    console.print(f"See it all in a browser: {shlex.join(['yardarm', 'view', str(results.path)])}", soft_wrap=True)
-    return _show_problems(results)
+    console.print(f"See it all in a browser: {shlex.join(['yardarm', 'view', str(folder.path)])}", soft_wrap=True)
 
 
 def _show_problems(results: SeveralResults) -> int:

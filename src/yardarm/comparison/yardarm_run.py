@@ -10,7 +10,7 @@ import numpy as np
 from yardarm.comparison.caveats import about_early_stop, about_missing_episodes
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
 from yardarm.errors import UsageError, one_line
-from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, counted, planned_records, read_journal
+from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, counted, planned_number, planned_records, read_journal
 
 __all__ = ["outcome_of", "read_yardarm_run"]
 
@@ -45,8 +45,7 @@ def _read(folder: RunFolder, name: str, manifest: dict[str, Any], allow_unfinish
 
 
 def _unfinished(folder: RunFolder, manifest: dict[str, Any], have: int, allowed: bool) -> tuple[str, ...]:
-    distinct = {(task["benchmark"], task["env"], task["name"]) for task in manifest["tasks"]}
-    planned = manifest["n_episodes"] * len(distinct)
+    planned = planned_number(manifest)
     stopping = manifest.get("stopping")
     decided = stopping is not None and stopping.get("decision") is not None
     if manifest.get("status") == "finished" and (decided or have >= planned):

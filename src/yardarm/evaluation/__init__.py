@@ -11,6 +11,7 @@ from yardarm.evaluation.config_file import (
 from yardarm.evaluation.filming import VIDEO_FPS, VIDEO_HEIGHT, film_of
 from yardarm.evaluation.flag_text import FlagText, plain_value
 from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.merging import MergedRun, merge_runs
 from yardarm.evaluation.pictures import first_pictures
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.playback import Audience, Ending, Playback
@@ -32,6 +33,7 @@ __all__ = [
     "EvalOptions",
     "FlagText",
     "Listener",
+    "MergedRun",
     "Plan",
     "Playback",
     "Replay",
@@ -48,6 +50,7 @@ __all__ = [
     "evaluate_several",
     "film_of",
     "first_pictures",
+    "merge_runs",
     "open_process_pool",
     "plain_value",
     "policy_from_data",

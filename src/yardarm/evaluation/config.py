@@ -8,6 +8,7 @@ from pathlib import Path
 
 from yardarm.comparison import run_folder
 from yardarm.errors import UsageError, nearest
+from yardarm.evaluation.sharding import Shard
 from yardarm.evaluation.stopping import DECIDED, PRECISION, RULES
 from yardarm.policies import Policy, PolicySpec
 from yardarm.results import OVER_TASKS, PER_TASK, Uncertainty
@@ -108,6 +109,9 @@ class EvalConfig:
     rename_map: dict[str, str] | None = option(None, '{"the environment\'s name of an input": "the policy\'s", …}')
     trust_remote_code: bool = option(False, "run an environment's code that comes from elsewhere (--env.type=hub)")
     resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
+    shard: str | None = option(
+        None, "i/n: play part i of n, in OUTPUT_DIR/shard_i_of_n; `yardarm merge` joins the parts"
+    )
 
     @property
     def envs(self) -> tuple[BenchmarkConfig, ...]:
@@ -124,6 +128,16 @@ class EvalConfig:
         """All of them, of which there is mostly one."""
         return tuple(self.policy) if isinstance(self.policy, Sequence) else (self.policy,)
 
+    @property
+    def part(self) -> Shard | None:
+        """The part of the plan that is played, if it is not all."""
+        return Shard.parse(self.shard) if self.shard is not None else None
+
+    @property
+    def run_dir(self) -> Path | None:
+        """The run's folder, if it is named: a shard's is inside of that."""
+        return self.part.folder_in(self.output_dir) if self.part and self.output_dir else self.output_dir
+
     def __post_init__(self) -> None:
         if not self.envs:
             raise UsageError("env is an empty list: name at least one benchmark")
@@ -134,6 +148,8 @@ class EvalConfig:
                 "--env.python is for workers; --eval.use_async_envs=false keeps the simulator in this process"
             )
         self._check_stopping()
+        if self.part is not None:
+            self._check_shard()
         if self.training_seed is not None and not self.method:
             raise UsageError(f"--training_seed={self.training_seed} is one of a method's: name it with --method")
         if self.seed is None:
@@ -170,3 +186,21 @@ class EvalConfig:
             raise UsageError(f"--against={self.against}: there is no such run")
         if self.output_dir and run_folder(self.against) == run_folder(self.output_dir):
             raise UsageError(f"--against={self.against} is the --output_dir: a run does not differ from itself")
+
+    def _check_shard(self) -> None:
+        if self.output_dir is None:
+            raise UsageError(f"--shard={self.shard} needs --output_dir, the same for all shards")
+        if self.eval.stop:
+            raise UsageError(
+                f"--shard={self.shard}: --eval.stop={self.eval.stop} needs all outcomes in one place, so an evaluation "
+                "that may stop early has no shards"
+            )
+        if self.against is not None:
+            raise UsageError(
+                f"--shard={self.shard}: --against is for a whole evaluation; merge the shards, then `yardarm compare`"
+            )
+        if self.eval.recording:
+            raise UsageError(
+                f"--shard={self.shard}: --eval.recording is for a whole evaluation; merge the shards, then "
+                f"`yardarm eval --config_path={self.output_dir / 'config.yaml'} --eval.recording=true`"
+            )

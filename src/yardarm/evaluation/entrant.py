@@ -72,6 +72,11 @@ class Entrant:
         write_atomically(self.folder.config, lambda file: file.write(text.encode()))
         self.manifest.begin_session({**setting, "policy": self.policy.describe()})
 
+    def begin_if_new(self) -> None:
+        """Write down that there is nothing to play, as in a shard of a plan that has fewer episodes than shards."""
+        if not self.folder.manifest.exists():
+            self.begin_session({})
+
     def record_of(self, episode: EpisodeSpec) -> EpisodeRecord | None:
         """What is known of an episode."""
         return self.journal.records.get(self.plan.key(episode))
@@ -97,7 +102,8 @@ class Entrant:
         records = [self.journal.records[key] for key in keys if key in self.journal.records]
         counting = counted(records, stopping)
         result = summarise(self.folder.path, self.plan.tasks, counting, len(keys), self.manifest.wall_s)
-        return replace(result, uncertainty=self.config.eval.uncertainty, stopping=stopping)
+        shard = str(self.plan.shard) if self.plan.shard else None
+        return replace(result, uncertainty=self.config.eval.uncertainty, stopping=stopping, shard=shard)
 
     def write_summary(self, result: RunResult) -> None:
         """Write results down, if anything has begun, and draw them."""

@@ -12,27 +12,55 @@ from yardarm.errors import UsageError
 from yardarm.evaluation.config import LONGEST_NAME, EvalConfig
 from yardarm.evaluation.plan import Plan, describe_difference
 from yardarm.evaluation.policy_names import numbered, policy_name
+from yardarm.evaluation.sharding import Shard
 from yardarm.policies import LoadedPolicy, PolicySpec
 from yardarm.results import ListedPolicy, RunFolder, SeveralFolder, read_journal
 
-__all__ = ["open_folder", "open_several_folder"]
+__all__ = ["open_folder", "open_several_folder", "refuse_results_of_others"]
 
 DEFAULT_ROOT = Path("outputs/eval")
 
 
 def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
     """Return the run's folder, which exists afterwards; refuse one that holds another run."""
-    path = _made(config, config.output_dir or (_newest_of(plan) if config.resume else None))
+    path = _made(config, config.run_dir or (_newest_of(plan) if config.resume else None))
     folder = RunFolder(path)
     if SeveralFolder(path).index.exists():
         raise UsageError(f"{path} holds an evaluation of several policies; choose another --output_dir")
+    _check_plan(folder, plan)
+    _check_shard(folder, plan.shard)
+    if plan.shard:
+        _check_plan(RunFolder(path.parent), plan)  # where the shards are merged
+    return folder
+
+
+def _check_plan(folder: RunFolder, plan: Plan) -> None:
     if folder.manifest.exists():
         stored = folder.read_manifest()["plan"]
         if stored != plan.identity():
-            raise UsageError(f"{path} {_why_not(stored, plan.identity())}; choose another --output_dir")
-    elif folder.eval_info.exists() or (folder.journal.exists() and folder.journal.stat().st_size):
-        raise UsageError(f"{path} holds results of something else; choose another --output_dir")
-    return folder
+            raise UsageError(f"{folder.path} {_why_not(stored, plan.identity())}; choose another --output_dir")
+    else:
+        refuse_results_of_others(folder)
+
+
+def refuse_results_of_others(folder: RunFolder) -> None:
+    """Stop at a folder that is no run, and yet has results."""
+    if folder.eval_info.exists() or (folder.journal.exists() and folder.journal.stat().st_size):
+        raise UsageError(f"{folder.path} holds results of something else; choose another --output_dir")
+
+
+def _check_shard(folder: RunFolder, wanted: Shard | None) -> None:
+    if not folder.manifest.exists():
+        return
+    stored = folder.read_manifest().get("shard")
+    if stored == (wanted and str(wanted)):
+        return
+    if wanted is None:
+        raise UsageError(
+            f"{folder.path} holds shard {stored}, not a whole run: add --shard={stored}, or choose another --output_dir"
+        )
+    held = f"shard {stored}, not {wanted}" if stored else f"a whole run, not shard {wanted}"
+    raise UsageError(f"{folder.path} holds {held}; choose another --output_dir")
 
 
 def open_several_folder(
@@ -41,7 +69,7 @@ def open_several_folder(
     """Return the folder of a list of policies, and what each is called in it; a list may grow and shrink."""
     wanted = {name: value for name, value in plan.identity().items() if name != "policy"}
     ids = [policy.id for policy in policies.values()]
-    path = _made(config, config.output_dir or (_newest_of_several(wanted, ids) if config.resume else None))
+    path = _made(config, config.run_dir or (_newest_of_several(wanted, ids) if config.resume else None))
     folder = SeveralFolder(path)
     known: list[ListedPolicy] = []
     if folder.index.exists():
@@ -124,7 +152,7 @@ def _newest_of(plan: Plan) -> Path | None:
     for folder in (RunFolder(manifest.parent) for manifest in newest_first):
         try:
             manifest = folder.read_manifest()
-            if manifest.get("plan_hash") != plan.hash():
+            if manifest.get("plan_hash") != plan.hash() or "shard" in manifest:
                 continue
             done = {record.key for record in read_journal(folder.journal) if record.status != "error"}
         except UsageError:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.policy_names import distinct_names
 from yardarm.evaluation.preflight import check_policy_fits, naming
 from yardarm.policies import LoadedPolicy, Policy, Releasable, open_policy
@@ -26,6 +27,8 @@ class Lineup:
     """Policies that play in one evaluation, each once, by names that tell them apart."""
 
     policies: Mapping[str, LoadedPolicy]
+    plans: Mapping[str, Plan]
+    """What each of them plays."""
     at_once: int
     notes: tuple[str, ...]
 
@@ -34,24 +37,34 @@ class Lineup:
 def open_lineup(config: EvalConfig, tasks: tuple[TaskSpec, ...], listener: Listener) -> Iterator[Lineup]:
     """Load every policy once, so that what is wrong with any of them is known before the first episode.
 
-    Weights beyond what memory allows are let go of again, and loaded when their policy's turn comes.
+    Weights beyond what memory allows are let go of again, and loaded when their policy's turn comes. A shard loads what
+    it plays.
     """
-    names = distinct_names(config.policies)
+    plans = _plans(config, tasks)
+    sources = dict(zip(plans, config.policies, strict=True))
+    playing = [name for name, plan in plans.items() if plan.shard is None or plan.episodes()]
     found: dict[str, tuple[str, LoadedPolicy]] = {}
     notes: list[str] = []
     memory = _Memory(config.eval.policies_at_once)
     with contextlib.ExitStack() as stack:
-        for number, (name, source) in enumerate(zip(names, config.policies, strict=True), start=1):
-            listener.preparing(f"loading policy {number} of {len(names)}: {name}")
+        for number, name in enumerate(playing, start=1):
+            listener.preparing(f"loading policy {number} of {len(playing)}: {name}")
             with naming(name):
-                policy = stack.enter_context(open_policy(source, tasks, config.rename_map))
+                policy = stack.enter_context(open_policy(sources[name], tasks, config.rename_map))
                 check_policy_fits(policy.policy, tasks)
             if policy.id in found:
                 notes.append(f"{name} is the same policy as {found[policy.id][0]}, and is evaluated once")
             else:
                 found[policy.id] = name, policy
                 memory.admit(policy.policy)
-        yield Lineup(dict(found.values()), min(memory.at_once(), len(found)), tuple(notes))
+        yield Lineup(dict(found.values()), plans, min(memory.at_once(), len(found)), tuple(notes))
+
+
+def _plans(config: EvalConfig, tasks: tuple[TaskSpec, ...]) -> dict[str, Plan]:
+    """What each policy of the list plays, by its name."""
+    whole = Plan("", tasks, config.eval.n_episodes, config.seed, shard=config.part)
+    names = distinct_names(config.policies)
+    return {name: replace(whole, policy_place=place, policy_count=len(names)) for place, name in enumerate(names)}
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from yardarm.evaluation.sharding import Shard
 from yardarm.results import EpisodeKey
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
@@ -25,6 +26,11 @@ class Plan:
     seed: int
     stopping: Mapping[str, Any] | None = None
     """What was declared of early stopping, if anything."""
+    shard: Shard | None = None
+    """The part that is played here, if it is not all. It is no part of the identity: all parts have one plan."""
+    policy_place: int = 0
+    """Which of so many policies plays it: what a part consists of is counted over all of them."""
+    policy_count: int = 1
 
     def distinct_tasks(self) -> tuple[TaskSpec, ...]:
         """Each task once, in the order of its first selection: it runs once, and counts in each group."""
@@ -34,12 +40,15 @@ class Plan:
         return tuple(first.values())
 
     def episodes(self) -> list[EpisodeSpec]:
-        """All episodes, task by task."""
-        return [episode for task in self.distinct_tasks() for episode in self.episodes_of(task)]
-
-    def episodes_of(self, task: TaskSpec) -> list[EpisodeSpec]:
-        """A task's episodes: episode k has the seed of the run plus k, as in LeRobot."""
-        return [EpisodeSpec(task, index, self.seed + index) for index in range(self.n_episodes)]
+        """All episodes, task by task; of a shard, those that are played here."""
+        tasks = self.distinct_tasks()
+        first, cells = self.policy_place * len(tasks), self.policy_count * len(tasks)
+        return [
+            EpisodeSpec(task, index, self.seed + index)  # as in LeRobot
+            for cell, task in enumerate(tasks, start=first)
+            for index in range(self.n_episodes)
+            if self.shard is None or self.shard.has(cell, cells, index)
+        ]
 
     def missing(self, finished: Container[EpisodeKey]) -> list[EpisodeSpec]:
         """The episodes that are still to run."""
@@ -69,6 +78,7 @@ class Plan:
             "plan_hash": self.hash(),
             "plan": self.identity(),
             "n_episodes": self.n_episodes,
+            **({"shard": str(self.shard), "planned": len(self.episodes())} if self.shard else {}),
             "tasks": [
                 {
                     "benchmark": task.benchmark,

@@ -54,7 +54,7 @@ def _evaluate(
     tracker: Tracker,
 ) -> RunResult:
     """Run what is missing with policies that are loaded, and fit the tasks."""
-    plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed)
+    plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed, shard=config.part)
     opponent = None
     if isinstance(config.against, Path):
         opponent = StoredOpponent.read(config.against, plan.episodes())

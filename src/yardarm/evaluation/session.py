@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ class Session:
         if self.judgement is not None:
             self.judgement.note()
         if not jobs:
+            for entrant in self.entrants:
+                entrant.begin_if_new()
             self._begin(0, 0)
             return
         options, playing = self.config.eval, [self.entrants[side] for side in dict.fromkeys(job.player for job in jobs)]
@@ -119,15 +122,15 @@ class Session:
         self.listener.finished(record)
 
     def _missing(self) -> list[Job]:
-        """What is still to play: in the planned order, or task by task."""
+        """What is still to play: in the planned order, or task by task, the entrants in turn."""
         if self.judgement is not None:
             return self.judgement.missing()
-        finished = [entrant.journal.finished() for entrant in self.entrants]
+        missing = [entrant.plan.missing(entrant.journal.finished()) for entrant in self.entrants]
         return [
             Job(episode, side)
-            for episode in self.entrants[0].plan.episodes()
-            for side, entrant in enumerate(self.entrants)
-            if entrant.plan.key(episode) not in finished[side]
+            for row in itertools.zip_longest(*missing)
+            for side, episode in enumerate(row)
+            if episode is not None
         ]
 
     def _queue(self, jobs: Sequence[Job], players: Sequence[Player], workers: int) -> tuple[Queue, OnFault | None]:

@@ -17,14 +17,13 @@ from yardarm.evaluation.entrant import Entrant, close_entrants, open_entrant
 from yardarm.evaluation.folders import open_several_folder
 from yardarm.evaluation.lineup import Lineup, open_lineup
 from yardarm.evaluation.listener import Listener
-from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.preflight import check_requirements
 from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.session import Session
 from yardarm.files import write_atomically
 from yardarm.pages import write_several_report
+from yardarm.policies import PolicySpec
 from yardarm.results import RunResult, SeveralFolder
-from yardarm.tasks import TaskSpec
 
 __all__ = ["SeveralResults", "evaluate_several"]
 
@@ -49,14 +48,15 @@ def evaluate_several(config: EvalConfig, listener: Listener | None = None) -> Se
     tasks = select_tasks(config.envs, config.trust_remote_code)
     check_requirements(config, tasks)
     with open_lineup(config, tasks, listener) as lineup:
-        return _evaluate(config, lineup, tasks, listener)
+        return _evaluate(config, lineup, listener)
 
 
-def _evaluate(config: EvalConfig, lineup: Lineup, tasks: tuple[TaskSpec, ...], listener: Listener) -> SeveralResults:
-    plan = Plan("", tasks, config.eval.n_episodes, config.seed)
-    folder, names = open_several_folder(config, plan, lineup.policies)
-    with _open_entrants(config, lineup, plan, folder, names) as entrants:
-        _write_config(config, lineup, folder)
+def _evaluate(config: EvalConfig, lineup: Lineup, listener: Listener) -> SeveralResults:
+    folder, names = open_several_folder(config, next(iter(lineup.plans.values())), lineup.policies)
+    if not names:  # a shard of fewer episodes than shards
+        return SeveralResults(folder.path, {}, {}, lineup.notes)
+    with _open_entrants(config, lineup, folder, names) as entrants:
+        _write_config(config, folder)
         session = Session(config, folder.whole, entrants, listener, at_once=lineup.at_once)
         try:
             session.play_missing_episodes()
@@ -82,23 +82,22 @@ def _evaluate(config: EvalConfig, lineup: Lineup, tasks: tuple[TaskSpec, ...], l
 
 @contextlib.contextmanager
 def _open_entrants(
-    config: EvalConfig, lineup: Lineup, plan: Plan, folder: SeveralFolder, names: Sequence[str]
+    config: EvalConfig, lineup: Lineup, folder: SeveralFolder, names: Sequence[str]
 ) -> Iterator[list[Entrant]]:
     """A run for each policy, which knows nothing of the others."""
     with contextlib.ExitStack() as stack:
-        yield [
-            stack.enter_context(
-                open_entrant(
-                    replace(config, policy=policy.spec, rename_map=None, output_dir=folder.run(name).path), policy, plan
-                )
-            )
-            for policy, name in zip(lineup.policies.values(), names, strict=True)
-        ]
+        entrants = []
+        for (listed, policy), name in zip(lineup.policies.items(), names, strict=True):
+            own = replace(config, policy=policy.spec, rename_map=None, output_dir=folder.run(name).path, shard=None)
+            entrants.append(stack.enter_context(open_entrant(own, policy, lineup.plans[listed])))
+        yield entrants
 
 
-def _write_config(config: EvalConfig, lineup: Lineup, folder: SeveralFolder) -> None:
-    specs = [policy.spec for policy in lineup.policies.values()]
-    resolved = replace(config, policy=specs, rename_map=None, output_dir=folder.path)
+def _write_config(config: EvalConfig, folder: SeveralFolder) -> None:
+    """Write the whole list down; an object has no name that another process could make it by."""
+    if any(not isinstance(policy, PolicySpec) for policy in config.policies):
+        return
+    resolved = replace(config, output_dir=folder.path)
     text = yaml.safe_dump(config_to_data(resolved), sort_keys=False, allow_unicode=True)
     write_atomically(folder.whole.config, lambda file: file.write(text.encode()))
 

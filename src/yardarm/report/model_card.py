@@ -66,6 +66,8 @@ def _check(run: StoredResult) -> None:
             f"{result.path} is not finished ({len(result.episodes)} of {result.planned} episodes), and what finishes "
             f"first is no fair sample for a model card; go on with `yardarm eval --config_path={run.folder.config}`"
         )
+    if result.shard is not None:
+        raise UsageError(f"{result.path} is shard {result.shard} of an evaluation; merge them for a model card")
     if result.counts.rate is None:
         raise UsageError(f"{result.path} has no episode that came to an end, so there is nothing for a model card")
 

@@ -37,6 +37,9 @@ def print_results(result: RunResult, console: Console) -> None:
 
 def below_results(result: RunResult) -> Iterator[str]:
     """What is to be said below the numbers: how an early stop was decided, or what so many episodes can tell."""
+    if result.shard is not None:
+        number, count = result.shard.split("/")
+        yield f"This is part {number} of {count} of an evaluation: `yardarm merge` joins the parts."
     if result.uncertainty.over_tasks != "pooled":
         meaning = {"stratified": "for these tasks", "clustered": "for new tasks like these"}
         over = result.uncertainty.over_tasks

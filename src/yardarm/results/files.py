@@ -99,11 +99,16 @@ class RunFolder:
 
     def videos(self) -> Callable[[EpisodeKey], list[str]]:
         """Look up the videos that there are, from any camera, by episode."""
-        found: dict[tuple[Path, int], list[str]] = {}
-        for path in sorted((self.path / "videos").rglob("episode_*.mp4")):
-            if match := re.fullmatch(r"episode_(\d{5,})_.*", path.stem):
+        found = self.pictures()
+        return lambda key: [str(path) for path in found(key) if path.suffix == ".mp4"]
+
+    def pictures(self) -> Callable[[EpisodeKey], list[Path]]:
+        """Look up all that replays have left, videos and what they saw, by episode."""
+        found: dict[tuple[Path, int], list[Path]] = {}
+        for path in sorted((self.path / "videos").rglob("episode_*")):
+            if match := re.fullmatch(r"episode_(\d{5,})_.*\.(mp4|npz)", path.name):
                 place = path.parent.relative_to(self.path / "videos")
-                found.setdefault((place, int(match[1])), []).append(str(path))
+                found.setdefault((place, int(match[1])), []).append(path)
         return lambda key: found.get((_place(key), key.index), []) if found else []
 
     def save_played(self, key: EpisodeKey, played: PlayedEpisode) -> None:

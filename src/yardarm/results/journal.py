@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -54,9 +54,15 @@ class Journal:
 
     def append(self, record: EpisodeRecord) -> None:
         """Write a record through to the disk, then count it. An error's record gives way to a later one."""
-        self._file.write(json.dumps(record.to_json(), ensure_ascii=False).encode() + b"\n")
+        self.extend([record])
+
+    def extend(self, records: Sequence[EpisodeRecord]) -> None:
+        """Write several at once, which takes no longer than one; a crash leaves the first of them."""
+        lines = b"".join(json.dumps(record.to_json(), ensure_ascii=False).encode() + b"\n" for record in records)
+        while lines:  # a write may take less than it is given, for one when the disk is full
+            lines = lines[self._file.write(lines) :]
         os.fsync(self._file.fileno())
-        self.records[record.key] = record
+        self.records.update((record.key, record) for record in records)
 
     def finished(self) -> set[EpisodeKey]:
         """The episodes that need not run again. Errors are tried again when a run is resumed."""

@@ -8,7 +8,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from yardarm.files import write_json
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores, versions
 from yardarm.results.files import RunFolder
 
-__all__ = ["Manifest", "now", "provenance"]
+__all__ = ["Manifest", "joined_sessions", "now", "provenance", "sessions_of"]
 
 FORMAT = 1
 WRITE_EVERY_S = 10.0
@@ -98,6 +98,28 @@ class Manifest:
         self._content.update(status=status, updated=now(), wall_s=self.wall_s)
         self._written = time.monotonic()
         write_json(self.folder.manifest, self._content)
+
+
+def sessions_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What each session of a run was made with, the newest last."""
+    return [*manifest.get("sessions", ()), {name: manifest.get(name) for name in SESSION}]
+
+
+def joined_sessions(parts: Iterable[Mapping[str, Any]], there: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The sessions of several runs as one manifest has them: the newest that played at the top.
+
+    `there` is what they are merged into, which has those of runs that were merged before.
+    """
+    sessions = [session for part in parts for session in sessions_of(part)]
+    known = [_which(session) for session in sessions]
+    sessions += [session for session in (sessions_of(there) if there else ()) if _which(session) not in known]
+    *earlier, newest = sorted(sessions, key=lambda own: (bool(own.get("batch_size")), str(own.get("session_started"))))
+    return {**newest, "sessions": earlier}
+
+
+def _which(session: Mapping[str, Any]) -> list[Any]:
+    """What tells a session from others, and does not change while it goes on."""
+    return [session.get(name) for name in ("session_started", "machine", "command")]
 
 
 def provenance() -> dict[str, Any]:

@@ -19,7 +19,7 @@ from yardarm.results.training import TrainingFolder
 from yardarm.results.uncertainty import Uncertainty
 from yardarm.tasks import ActionSpec, EnvSpec, TaskSpec
 
-__all__ = ["StoredResult", "is_going_on", "planned_records", "read_result"]
+__all__ = ["StoredResult", "is_going_on", "planned_number", "planned_records", "read_result"]
 
 # In C where it can be had: a viewer may read a thousand of them.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -87,6 +87,12 @@ def planned_records(manifest: Mapping[str, Any], records: Iterable[EpisodeRecord
     return [newest[key] for key in own]
 
 
+def planned_number(manifest: Mapping[str, Any]) -> int:
+    """How many episodes the plan has; of a shard's run, how many of them are its own."""
+    distinct = {(task["benchmark"], task["env"], task["name"]) for task in manifest["tasks"]}
+    return int(manifest["planned"]) if "shard" in manifest else manifest["n_episodes"] * len(distinct)
+
+
 def _result(folder: RunFolder, manifest: Mapping[str, Any], config: Mapping[str, Any]) -> RunResult:
     records = planned_records(manifest, read_journal(folder.journal))
     tasks = [_task(task) for task in manifest["tasks"]]
@@ -96,15 +102,15 @@ def _result(folder: RunFolder, manifest: Mapping[str, Any], config: Mapping[str,
         if missing:
             raise ValueError(f"its early stop lacks {', '.join(sorted(missing))}")
         stopping = {**stopping, "played": len(records) + _played_by_opponent(folder)}
-    planned = manifest["n_episodes"] * len({task.key() for task in tasks})
     options = config.get("eval", {})
-    result = summarise(folder.path, tasks, counted(records, stopping), planned, float(manifest.get("wall_s", 0.0)))
+    counting, wall_s = counted(records, stopping), float(manifest.get("wall_s", 0.0))
     return replace(
-        result,
+        summarise(folder.path, tasks, counting, planned_number(manifest), wall_s),
         uncertainty=Uncertainty.chosen(**{name: options[name] for name in INTERVAL_OPTIONS if name in options}),
         warnings=tuple(manifest.get("warnings", ())),
         stopping=stopping,
         against=_opponent(folder, config),
+        shard=manifest.get("shard"),
     )
 
 

@@ -118,6 +118,8 @@ class RunResult:
     """How many episodes of a second policy ended in errors."""
     stopping: Mapping[str, Any] | None = None
     """What a run that may stop early has come to; it counts the episodes up to its decision only."""
+    shard: str | None = None
+    """Which part of an evaluation it is, "2/8", if it is not all of it."""
 
     @property
     def episodes(self) -> tuple[EpisodeRecord, ...]:

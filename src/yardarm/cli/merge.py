@@ -1,0 +1,86 @@
+"""``yardarm merge``: join runs that are parts of one evaluation."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from yardarm.cli.flags import listed, read_flags, refuse_unknown
+from yardarm.cli.several_results import show_compared
+from yardarm.errors import UsageError
+from yardarm.evaluation import MergedRun, merge_runs
+from yardarm.report import print_results
+from yardarm.results import RunFolder, RunResult, SeveralFolder
+
+__all__ = ["run"]
+
+MOST_NAMED = 8
+FLAGS = [("--output_dir", "", "the merged run's folder; one that holds the same evaluation is added to")]
+HELP = f"""\
+Join the parts of an evaluation: the shards in a folder, into that folder (`yardarm merge OUT`), or any runs of the same
+policy, tasks, seed and simulators, into a folder of their own. An episode that is in several parts is kept once. Parts
+are never changed; merging again adds what has finished meanwhile.
+
+usage: yardarm merge RUN … [--output_dir=OUT]
+
+{listed(FLAGS)}
+
+examples:
+  yardarm merge outputs/medium                       (its shards, outputs/medium/shard_1_of_8, …)
+  yardarm merge here/run there/run --output_dir=both
+
+exit code: 0 all episodes are there, 1 some are missing or ended in errors, 2 a mistake, or parts of something else"""
+
+
+def run(words: Sequence[str]) -> int:
+    """Merge, and show the results; exit code 1 if episodes are missing, or ended in errors."""
+    paths, flags = read_flags(words, ("help",))
+    if "help" in flags or not words:
+        print(HELP)
+        return 0
+    refuse_unknown(flags, [name[2:] for name, _, _ in FLAGS], "merge")
+    if not paths:
+        raise UsageError(
+            "yardarm merge takes the folder of an evaluation's shards, or runs; see `yardarm merge --help`"
+        )
+    output = flags.get("output_dir")
+    console = Console(highlight=False, markup=False, emoji=False)
+    folder = Path(output or paths[0])
+    merged = merge_runs([Path(path) for path in paths], Path(output) if output else None)
+    several = SeveralFolder(folder)
+    if several.index.exists():
+        show_compared(several, merged[0].result.uncertainty.confidence, console)
+    else:
+        _show(merged[0].result, console)
+    return max(_show_problems(run) for run in merged)
+
+
+def _show(result: RunResult, console: Console) -> None:
+    print_results(result, console)
+    console.print(f"\nResults: {result.path}", soft_wrap=True)
+    console.print(f"Report: {RunFolder(result.path).report}", soft_wrap=True)
+
+
+def _show_problems(merged: MergedRun) -> int:
+    """Say what is wrong with the results; returns the exit code."""
+    result = merged.result
+    for warning in result.warnings:
+        print(f"yardarm: warning: {warning}", file=sys.stderr)
+    lacking = []
+    if merged.missing:
+        absent = merged.absent_shards[:MOST_NAMED]
+        more = ", …" if len(merged.absent_shards) > MOST_NAMED else ""
+        shards = f" (there is no shard {', '.join(absent)}{more})" if absent else ""
+        lacking.append(f"{merged.missing} of {result.planned} episodes are missing{shards}")
+    if result.counts.errors:
+        lacking.append(f"{result.counts.errors} ended in errors")
+    if not lacking:
+        return 0
+    command = shlex.join(["yardarm", "eval", f"--config_path={RunFolder(result.path).config}"])
+    what = "wait for their shards and merge again, or play them here with"
+    print(f"yardarm: {', and '.join(lacking)}; {what}\n  {command}", file=sys.stderr)
+    return 1
