@@ -6,19 +6,43 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import IO
 
 from yardarm.errors import UsageError
 
-__all__ = ["TEMPORARY", "beside", "lock_folder", "sync", "write_atomically", "write_json", "write_output"]
+__all__ = [
+    "TEMPORARY",
+    "beside",
+    "lock_folder",
+    "sync",
+    "write_all",
+    "write_atomically",
+    "write_json",
+    "write_output",
+]
 
 TEMPORARY = ".tmp"
+Write = Callable[[IO[bytes]], object]
 
 
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+def write_atomically(path: Path, write: Write) -> None:
     """Write beside the file, flush to the disk, then put it in place."""
+    _put_in_place(path, write)
+    sync(path.parent)
+
+
+def write_all(files: Sequence[tuple[Path, Write]], threads: Executor) -> None:
+    """Write several files so; they wait for the disk together, and their folders are flushed once."""
+    for written in [threads.submit(_put_in_place, path, write) for path, write in files]:
+        written.result()
+    for folder in {path.parent for path, _ in files}:
+        sync(folder)
+
+
+def _put_in_place(path: Path, write: Write) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = beside(path)
     try:
@@ -30,7 +54,6 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync(path.parent)
 
 
 def write_output(path: Path, content: bytes, instead: str) -> None:

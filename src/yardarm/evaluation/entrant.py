@@ -27,6 +27,7 @@ from yardarm.policies import Batching, LoadedPolicy
 from yardarm.results import (
     EpisodeRecord,
     Journal,
+    KeptEpisode,
     Manifest,
     PlayedEpisode,
     RunFolder,
@@ -89,12 +90,10 @@ class Entrant:
         """How many episodes of the plan are on disk, counted or not."""
         return sum(self.plan.key(episode) in self.journal.records for episode in self.plan.episodes())
 
-    def keep(self, result: EpisodeResult, place: int | None) -> EpisodeRecord:
-        """Store what was played, and have the episode count."""
-        record = self._stored(result, place)
-        self.journal.append(record)
-        self.manifest.keep_current()
-        return record
+    def ended(self, result: EpisodeResult, place: int | None) -> KeptEpisode:
+        """What is to be kept of an episode, so that it counts."""
+        record, played = self._recorded(result, place)
+        return KeptEpisode(record, played, self.folder, self.journal, result.job)
 
     def summarise(self, stopping: Mapping[str, Any] | None) -> RunResult:
         """The results so far, as far as they count."""
@@ -114,17 +113,16 @@ class Entrant:
             except Exception as error:  # whatever it is: results are on disk, and `yardarm report` can try again
                 log.warning("there is no %s (%s); the results are kept", self.folder.report, one_line(error))
 
-    def _stored(self, result: EpisodeResult, place: int | None) -> EpisodeRecord:
+    def _recorded(self, result: EpisodeResult, place: int | None) -> tuple[EpisodeRecord, PlayedEpisode | None]:
         key, rollout = self.plan.key(result.episode), result.rollout
         if rollout is None:
             self.filming.drop(result.episode)
-            return EpisodeRecord(
+            record = EpisodeRecord(
                 key, "error", error=result.error, place=place, attempts=result.attempts, timing=result.timing
             )
+            return record, None
         self.filming.finish(result.episode)
-        played = PlayedEpisode(rollout.actions, rollout.rewards, rollout.initial_state, rollout.travel)
-        self.folder.save_played(key, played)
-        return EpisodeRecord(
+        record = EpisodeRecord(
             key=key,
             status="success" if rollout.success else "failure",
             steps=len(rollout.rewards),
@@ -136,6 +134,7 @@ class Entrant:
             attempts=result.attempts,
             timing=result.timing,
         )
+        return record, PlayedEpisode(rollout.actions, rollout.rewards, rollout.initial_state, rollout.travel)
 
 
 @contextlib.contextmanager

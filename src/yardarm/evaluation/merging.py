@@ -7,8 +7,9 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import yaml
 
@@ -18,7 +19,7 @@ from yardarm.evaluation.config_file import read_config_file
 from yardarm.evaluation.folders import refuse_results_of_others
 from yardarm.evaluation.merging_lists import merge_lists
 from yardarm.evaluation.parts import Part, find_runs, grouped, holds_shards
-from yardarm.files import write_atomically, write_json
+from yardarm.files import write_all, write_atomically, write_json
 from yardarm.pages import write_report
 from yardarm.results import (
     EpisodeKey,
@@ -237,12 +238,10 @@ def _about_lost(lost: int) -> Iterable[str]:
 
 
 def _copy_all(files: Sequence[tuple[Path, Path]]) -> None:
-    """Copy files, several at once: each waits for the disk, and small ones for nothing else."""
     with ThreadPoolExecutor(COPIES_AT_ONCE) as threads:
-        for copy in [threads.submit(_copy, source, target) for source, target in files]:
-            copy.result()
+        write_all([(target, partial(_copy, source)) for source, target in files], threads)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(source: Path, into: IO[bytes]) -> None:
     with source.open("rb") as file:
-        write_atomically(target, lambda into: shutil.copyfileobj(file, into))
+        shutil.copyfileobj(file, into)

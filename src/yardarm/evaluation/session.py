@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from yardarm.envs import Pool, installed_for
@@ -17,11 +17,11 @@ from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.player import Player
 from yardarm.evaluation.queue import EpisodeQueue, Job, LineupQueue, PlannedOrderQueue, Queue
-from yardarm.evaluation.scheduler import EpisodeResult, OnFault, Scheduler
+from yardarm.evaluation.scheduler import OnFault, Scheduler
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.evaluation.workers import how_many_workers, open_pool
 from yardarm.policies import Batching
-from yardarm.results import RunFolder, RunResult
+from yardarm.results import EpisodeRecord, Keeper, RunFolder, RunResult
 from yardarm.tracking import Tracker
 
 __all__ = ["Session"]
@@ -105,19 +105,32 @@ class Session:
         ]
         queue, on_fault = self._queue(jobs, players, workers)
         scheduler = Scheduler(queue, pool, players, self.config.eval.max_retries, on_fault)
-        with contextlib.closing(iter(scheduler)) as results:
+        with self._keeper() as keeper, contextlib.closing(iter(scheduler)) as results:
             for result in results:  # in the order in which episodes finish
-                self._keep(result)
+                place = self.judgement.referee.place(result.episode) if self.judgement else None
+                keeper.put(self.entrants[result.job.player].ended(result, place))
+                for kept in keeper.collect():
+                    self._count(kept.owner, kept.record)
                 if self.judgement is not None and self.judgement.referee.decision is not None:
                     break
 
-    def _keep(self, result: EpisodeResult) -> None:
-        side = result.job.player
-        place = self.judgement.referee.place(result.episode) if self.judgement else None
-        record = self.entrants[side].keep(result, place)
-        if self.judgement is not None and self.judgement.hear(side, result.job, record):
+    @contextlib.contextmanager
+    def _keeper(self) -> Iterator[Keeper]:
+        """What has finished is kept, and counted, however the session ends."""
+        keeper = Keeper()
+        try:
+            yield keeper
+        finally:
+            for kept in keeper.close():
+                self._count(kept.owner, kept.record)
+
+    def _count(self, job: Job, record: EpisodeRecord) -> None:
+        """An episode is on the disk: it counts from now on."""
+        entrant = self.entrants[job.player]
+        entrant.manifest.keep_current()
+        if self.judgement is not None and self.judgement.hear(job.player, job, record):
             self.listener.judged(self.judgement.state())
-        if self.tracker is not None and side == 0:
+        if self.tracker is not None and job.player == 0:
             self.tracker.count(record)
         self.listener.finished(record)
 

@@ -3,6 +3,7 @@
 from yardarm.results.eval_info import eval_info
 from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder
 from yardarm.results.journal import Journal, read_journal
+from yardarm.results.keeping import Keeper, KeptEpisode
 from yardarm.results.manifest import Manifest, joined_sessions, now, provenance, sessions_of
 from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
 from yardarm.results.several import ListedPolicy, SeveralFolder
@@ -24,6 +25,8 @@ __all__ = [
     "EpisodeRecord",
     "EpisodeTiming",
     "Journal",
+    "Keeper",
+    "KeptEpisode",
     "ListedPolicy",
     "Manifest",
     "PlayedEpisode",

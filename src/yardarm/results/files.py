@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -33,6 +33,11 @@ class PlayedEpisode:
     initial_state: np.ndarray
     travel: float = math.nan
     """How far the robot's own state was from where it began, at the end."""
+
+    def write(self, file: IO[bytes]) -> None:
+        """Write it as `RunFolder.load_played` reads it."""
+        arrays = {"actions": self.actions, "rewards": self.rewards, "initial_state": self.initial_state}
+        np.savez(file, allow_pickle=False, **arrays, travel=np.float64(self.travel))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +118,7 @@ class RunFolder:
 
     def save_played(self, key: EpisodeKey, played: PlayedEpisode) -> None:
         """Store what was played."""
-        write_atomically(
-            self.actions(key),
-            lambda file: np.savez(
-                file,
-                actions=played.actions,
-                rewards=played.rewards,
-                initial_state=played.initial_state,
-                travel=played.travel,
-            ),
-        )
+        write_atomically(self.actions(key), played.write)
 
     def load_played(self, key: EpisodeKey) -> PlayedEpisode:
         """Read what was played."""

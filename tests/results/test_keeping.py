@@ -1,0 +1,54 @@
+"""Finished episodes are on the disk before they count, however many finish at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.results.test_journal import record
+from yardarm.results import Journal, Keeper, KeptEpisode, PlayedEpisode, RunFolder, read_journal
+
+PLAYED = PlayedEpisode(np.zeros((3, 1), np.float32), np.arange(3.0), np.zeros(2), 0.5)
+
+
+def test_what_is_collected_is_on_the_disk_and_none_is_lost(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    keeper = Keeper()
+    collected: list[int] = []
+    with Journal(folder.journal) as journal:
+        for index in range(50):
+            status = "error" if index % 7 == 0 else "success"
+            played = None if status == "error" else PLAYED
+            keeper.put(KeptEpisode(record(index, status), played, folder, journal, owner=index))
+            for kept in keeper.collect() if index % 10 == 9 else ():
+                collected.append(kept.owner)
+                assert kept.record in list(read_journal(folder.journal))
+                if kept.played is not None:
+                    assert folder.load_played(kept.record.key).travel == 0.5
+        collected += [kept.owner for kept in keeper.close()]
+    assert collected == list(range(50))
+    assert len(list(read_journal(folder.journal))) == 50
+
+
+def test_one_episode_alone_is_waited_for(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    keeper = Keeper()
+    with Journal(folder.journal) as journal:
+        keeper.put(KeptEpisode(record(0), PLAYED, folder, journal))
+        assert [kept.record for kept in keeper.collect()] == [record(0)]
+        assert keeper.close() == []
+
+
+def test_a_disk_that_fails_is_told_of(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    keeper = Keeper()
+    with Journal(folder.journal) as journal:
+        (folder.path / "actions").write_text("in the way")
+        keeper.put(KeptEpisode(record(0), PLAYED, folder, journal))
+        with pytest.raises(OSError, match="actions"):
+            keeper.collect()
+        assert keeper.close() == []
+    assert list(read_journal(folder.journal)) == [], "an episode whose actions are lost does not count"
