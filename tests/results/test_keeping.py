@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ def test_what_is_collected_is_on_the_disk_and_none_is_lost(tmp_path: Path) -> No
             status = "error" if index % 7 == 0 else "success"
             played = None if status == "error" else PLAYED
             keeper.put(KeptEpisode(record(index, status), played, folder, journal, owner=index))
-            for kept in keeper.collect() if index % 10 == 9 else ():
+            for kept in keeper.collect():
                 collected.append(kept.owner)
                 assert kept.record in list(read_journal(folder.journal))
                 if kept.played is not None:
@@ -32,12 +33,15 @@ def test_what_is_collected_is_on_the_disk_and_none_is_lost(tmp_path: Path) -> No
     assert len(list(read_journal(folder.journal))) == 50
 
 
-def test_one_episode_alone_is_waited_for(tmp_path: Path) -> None:
+def test_a_bell_rings_when_there_is_something_to_collect(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     keeper = Keeper()
     with Journal(folder.journal) as journal:
+        assert select.select([keeper.descriptor], [], [], 0)[0] == []
         keeper.put(KeptEpisode(record(0), PLAYED, folder, journal))
+        assert select.select([keeper.descriptor], [], [], 30)[0] == [keeper.descriptor]
         assert [kept.record for kept in keeper.collect()] == [record(0)]
+        assert select.select([keeper.descriptor], [], [], 0)[0] == []
         assert keeper.close() == []
 
 
@@ -49,6 +53,5 @@ def test_a_disk_that_fails_is_told_of(tmp_path: Path) -> None:
         (folder.path / "actions").write_text("in the way")
         keeper.put(KeptEpisode(record(0), PLAYED, folder, journal))
         with pytest.raises(OSError, match="actions"):
-            keeper.collect()
-        assert keeper.close() == []
+            keeper.close()
     assert list(read_journal(folder.journal)) == [], "an episode whose actions are lost does not count"

@@ -46,7 +46,10 @@ class EpisodeResult:
 
 
 class Scheduler:
-    """Iterate over it to run everything; results come in the order in which episodes finish."""
+    """Iterate over it to run everything; results come in the order in which episodes finish.
+
+    `bells` are descriptors of whoever runs it: when one is readable, and nothing else has happened, None comes.
+    """
 
     def __init__(
         self,
@@ -55,22 +58,28 @@ class Scheduler:
         players: Sequence[Player],
         max_retries: int,
         on_fault: OnFault | None = None,
+        bells: Sequence[int] = (),
     ) -> None:
         self._queue = queue
         self._pool = pool
         self._players = players
         self._max_retries = max_retries
         self._on_fault = on_fault
+        self._bells = bells
         self._running: dict[Worker, Running] = {}
         self._idle: list[Worker] = []
         self._attempts: Counter[Job] = Counter()
 
-    def __iter__(self) -> Generator[EpisodeResult]:
+    def __iter__(self) -> Generator[EpisodeResult | None]:
         try:
             self._assign()
             while self._running:
                 thinking = [player.inference for player in self._players if player.inference and player.inference.busy]
-                for worker, report in self._pool.wait(also=[inference.descriptor for inference in thinking]):
+                also = [*self._bells, *(inference.descriptor for inference in thinking)]
+                reports = self._pool.wait(also)
+                if not reports:
+                    yield None
+                for worker, report in reports:
                     result = self._hear(worker, report)
                     if result is not None:
                         yield result

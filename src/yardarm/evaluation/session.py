@@ -104,15 +104,19 @@ class Session:
             for entrant, name in zip(self.entrants, names, strict=True)
         ]
         queue, on_fault = self._queue(jobs, players, workers)
-        scheduler = Scheduler(queue, pool, players, self.config.eval.max_retries, on_fault)
-        with self._keeper() as keeper, contextlib.closing(iter(scheduler)) as results:
-            for result in results:  # in the order in which episodes finish
-                place = self.judgement.referee.place(result.episode) if self.judgement else None
-                keeper.put(self.entrants[result.job.player].ended(result, place))
-                for kept in keeper.collect():
-                    self._count(kept.owner, kept.record)
-                if self.judgement is not None and self.judgement.referee.decision is not None:
-                    break
+        with self._keeper() as keeper:
+            scheduler = Scheduler(
+                queue, pool, players, self.config.eval.max_retries, on_fault, bells=[keeper.descriptor]
+            )
+            with contextlib.closing(iter(scheduler)) as results:
+                for result in results:  # in the order in which episodes finish
+                    if result is not None:
+                        place = self.judgement.referee.place(result.episode) if self.judgement else None
+                        keeper.put(self.entrants[result.job.player].ended(result, place))
+                    for kept in keeper.collect():
+                        self._count(kept.owner, kept.record)
+                    if self.judgement is not None and self.judgement.referee.decision is not None:
+                        break
 
     @contextlib.contextmanager
     def _keeper(self) -> Iterator[Keeper]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import math
 import re
@@ -11,7 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +35,17 @@ class PlayedEpisode:
     travel: float = math.nan
     """How far the robot's own state was from where it began, at the end."""
 
-    def write(self, file: IO[bytes]) -> None:
-        """Write it as `RunFolder.load_played` reads it."""
-        arrays = {"actions": self.actions, "rewards": self.rewards, "initial_state": self.initial_state}
-        np.savez(file, allow_pickle=False, **arrays, travel=np.float64(self.travel))
+    def content(self) -> memoryview:
+        """What `RunFolder.load_played` reads, made in memory: a file would be written in many small pieces."""
+        buffer = io.BytesIO()
+        np.savez(
+            buffer,
+            actions=self.actions,
+            rewards=self.rewards,
+            initial_state=self.initial_state,
+            travel=np.float64(self.travel),
+        )
+        return buffer.getbuffer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +126,7 @@ class RunFolder:
 
     def save_played(self, key: EpisodeKey, played: PlayedEpisode) -> None:
         """Store what was played."""
-        write_atomically(self.actions(key), played.write)
+        write_atomically(self.actions(key), lambda file: file.write(played.content()))
 
     def load_played(self, key: EpisodeKey) -> PlayedEpisode:
         """Read what was played."""

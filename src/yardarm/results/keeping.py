@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from yardarm.files import write_all
+from yardarm.files import sync
 from yardarm.results.files import PlayedEpisode, RunFolder
 from yardarm.results.journal import Journal
 from yardarm.results.record import EpisodeRecord
@@ -41,63 +43,73 @@ class Keeper:
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[KeptEpisode | None] = SimpleQueue()
-        self._written: SimpleQueue[KeptEpisode | BaseException] = SimpleQueue()
-        self._pending = 0
+        self._written: SimpleQueue[list[KeptEpisode] | BaseException] = SimpleQueue()
+        self.descriptor, self._bell = os.pipe()
+        """Readable when there is something to collect."""
         self._thread = threading.Thread(target=self._work, name="keeper", daemon=True)
         self._thread.start()
 
     def put(self, episode: KeptEpisode) -> None:
         """Have an episode written."""
-        self._pending += 1
         self._waiting.put(episode)
 
     def collect(self) -> list[KeptEpisode]:
-        """What is on the disk now; of one episode alone it is waited for, since nobody else is kept waiting."""
-        found = [self._take()] if self._pending == 1 else []
+        """What has come to the disk since the last call."""
+        found: list[KeptEpisode] = []
         while not self._written.empty():
-            found.append(self._take())
+            written = self._written.get()
+            os.read(self.descriptor, 1)
+            if isinstance(written, BaseException):
+                raise written
+            found += written
         return found
 
     def close(self) -> list[KeptEpisode]:
         """Wait until all is on the disk, and return what has not been collected."""
         self._waiting.put(None)
         self._thread.join()
-        return [self._take() for _ in range(self._written.qsize())]
-
-    def _take(self) -> KeptEpisode:
-        written = self._written.get()
-        if isinstance(written, BaseException):
-            raise written
-        self._pending -= 1
-        return written
+        try:
+            return self.collect()
+        finally:
+            os.close(self.descriptor)
+            os.close(self._bell)
 
     def _work(self) -> None:
         with ThreadPoolExecutor(WRITES_AT_ONCE) as threads:
-            while True:
-                group = self._next_group()
-                episodes = [episode for episode in group if episode is not None]
+            last = False
+            while not last:
+                group, last = self._next_group()
                 try:
-                    _write(episodes, threads)
+                    _write(group, threads)
+                    self._written.put(group)
                 except BaseException as error:
                     self._written.put(error)
-                    return
-                for episode in episodes:
-                    self._written.put(episode)
-                if len(episodes) < len(group):
-                    return
+                    last = True
+                os.write(self._bell, b"!")
 
-    def _next_group(self) -> list[KeptEpisode | None]:
+    def _next_group(self) -> tuple[list[KeptEpisode], bool]:
+        """All that waits, and whether that is the end."""
         group = [self._waiting.get()]
         while not self._waiting.empty():
             group.append(self._waiting.get())
-        return group
+        return [episode for episode in group if episode is not None], None in group
 
 
-def _write(episodes: Sequence[KeptEpisode], threads: ThreadPoolExecutor) -> None:
-    files = [
-        (episode.folder.actions(episode.record.key), episode.played.write) for episode in episodes if episode.played
-    ]
-    write_all(files, threads)
+def _write(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
+    played = [(episode.folder.actions(episode.record.key), episode.played) for episode in episodes if episode.played]
+    for written in [threads.submit(_write_played, path, own) for path, own in played]:
+        written.result()
+    for folder in {path.parent for path, _ in played}:
+        sync(folder)
     journals = {episode.journal.path: episode.journal for episode in episodes}
     for path, journal in journals.items():
         journal.extend([episode.record for episode in episodes if episode.journal.path == path])
+
+
+def _write_played(path: Path, played: PlayedEpisode) -> None:
+    """Write a file in its place: the journal says that it is whole, so half of one harms nobody."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.write(played.content())
+        file.flush()
+        os.fsync(file.fileno())
