@@ -24,6 +24,7 @@ from yardarm.evaluation.queue import EpisodeQueue, Job, PlannedOrderQueue, Queue
 from yardarm.evaluation.scheduler import EpisodeResult, Scheduler
 from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.stopping import PRECISION, Declaration
+from yardarm.evaluation.tuning import TuningChoice, tuner_for
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.evaluation.workers import how_many_workers, open_pool
 from yardarm.policies import LoadedPolicy, open_policy
@@ -159,7 +160,8 @@ class _Run:
         self.listener.preparing("starting simulators")
         with open_pool(options, tasks, policies, self.folder, size) as (pool, renderer):
             others = {python: installed_for(python) for python in {task.env.python for task in tasks} if python}
-            setting = {"batch_size": size, "renderer": renderer, "other_interpreters": others}
+            tuning = {"pinned": bool(options.batch_size), "began_with": size, "choices": []}
+            setting = {"batch_size": size, "renderer": renderer, "other_interpreters": others, "tuning": tuning}
             for entrant, own in zip(self.entrants, inference, strict=True):
                 entrant.begin_session({**setting, "inference": own})
             self._begin(len(jobs), size)
@@ -177,12 +179,21 @@ class _Run:
             Player(entrant.policy, entrant.filming, turn, name)
             for entrant, name in zip(self.entrants, names, strict=True)
         ]
-        scheduler = Scheduler(self._queue(jobs, workers), pool, players, self.config.eval.max_retries)
+        tuner = None if self.config.eval.batch_size else tuner_for(pool, players, len(jobs), self._tuned)
+        between = tuner.look if tuner else lambda: None
+        scheduler = Scheduler(self._queue(jobs, workers), pool, players, self.config.eval.max_retries, between)
         with contextlib.closing(iter(scheduler)) as results:
             for result in results:  # in the order in which episodes finish
                 self._keep(result)
+                if tuner is not None:
+                    tuner.count(result.timing.build_s)
                 if self.judgement is not None and self.judgement.referee.decision is not None:
                     break
+
+    def _tuned(self, choice: TuningChoice) -> None:
+        for entrant in self.entrants:
+            entrant.manifest.note_tuning(choice.to_json())
+        self.listener.tuned(choice.text)
 
     def _keep(self, result: EpisodeResult) -> None:
         side = result.job.player

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from yardarm.envs import MemoryLayout, Pool, Worker
@@ -40,13 +40,24 @@ class EpisodeResult:
 
 
 class Scheduler:
-    """Iterate over it to run everything; results come in the order in which episodes finish."""
+    """Iterate over it to run everything; results come in the order in which episodes finish.
 
-    def __init__(self, queue: Queue, pool: Pool, players: Sequence[Player], max_retries: int) -> None:
+    `between` is called again and again, before free places get episodes.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        pool: Pool,
+        players: Sequence[Player],
+        max_retries: int,
+        between: Callable[[], None] = lambda: None,
+    ) -> None:
         self._queue = queue
         self._pool = pool
         self._players = players
         self._max_retries = max_retries
+        self._between = between
         self._running: dict[Worker, Running] = {}
         self._idle: list[Worker] = []
         self._attempts: Counter[Job] = Counter()
@@ -62,6 +73,7 @@ class Scheduler:
                         yield result
                 for player in self._players:
                     yield from self._think(player)
+                self._between()
                 self._assign()
         finally:
             for player in self._players:
@@ -71,6 +83,9 @@ class Scheduler:
         """Give every free place an episode."""
         idle, self._idle = self._idle, []
         for worker in idle:
+            if len(self._running) >= self._pool.size:  # there are fewer places than there were
+                self._pool.dismiss(worker)
+                continue
             job = self._queue.take(worker.task)
             if job is not None and job.task == worker.task.key():
                 self._begin(worker, job)

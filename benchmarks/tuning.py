@@ -1,0 +1,182 @@
+"""Measures how near the number of workers that a run chooses for itself comes to the best one.
+
+python benchmarks/tuning.py --output=benchmarks/2026-11-tuning.md
+python benchmarks/tuning.py --scale=small --only=waiting
+"""
+
+from __future__ import annotations
+
+import logging
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from campaign import Measurements, run_campaign
+from report import Figure, Section
+from stand_ins import IMAGE_AND_STATE, STATE_ONLY, PlaybackPolicy
+
+import yardarm
+from yardarm.evaluation import Listener
+from yardarm.policies import ActionChunk, Policy, Request
+from yardarm.results import EpisodeRecord, RunFolder
+from yardarm.tasks.metaworld import MetaworldConfig
+
+log = logging.getLogger("benchmark")
+
+METHOD = """
+Each kind of policy plays the same episodes with 1, 2, … workers pinned (`--eval.batch_size=N`), with the number that
+was the rule before (as many as cores, one more for a policy on the host without threads of its own, twice as many for
+one elsewhere), and tuned, in an order that is turned round each time. A run's **speed** is episodes a second from the
+first finished episode of the run's second half to its last but N: what the number of workers makes of a run once it
+has been chosen, without start and end. What tuning costs a run as a whole is in the **wall times**, which are those of
+the whole call. Medians of the repetitions.
+
+**Distance from the best**: the speed of the tuned run, over that of the fastest pinned one. The target is 0.9. The
+fastest of eight medians is a flattering rival: noise alone puts it some percent above any single one.
+"""
+
+
+class Sleeper(PlaybackPolicy):
+    """Leaves the cores alone while it thinks, as a policy on a GPU does: as long for a batch as for one request."""
+
+    def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+        time.sleep(self.think_s)
+        return [ActionChunk(self._next_actions(request)) for request in requests]
+
+
+class Elsewhere(Sleeper):
+    """Behind a socket, with as many connections as are asked for."""
+
+    lanes = 64
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A policy and its tasks."""
+
+    title: str
+    policy: Callable[[], str | Policy]
+    env: MetaworldConfig
+    n_episodes: int
+    rule: int
+    """How many workers it got on two cores before."""
+
+
+class Clock(Listener):
+    """Notes when episodes finish."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.tuned_to = ""
+
+    def tuned(self, text: str) -> None:
+        self.tuned_to = text
+
+    def finished(self, record: EpisodeRecord) -> None:
+        self.times.append(time.perf_counter())
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run."""
+
+    wall_s: float
+    speed: float
+    workers: int
+    said: str
+
+
+def trial(kind: Kind, workers: int) -> Trial:
+    clock = Clock()
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        options: dict[str, Any] = {"n_episodes": kind.n_episodes, "batch_size": workers, "output_dir": folder}
+        result = yardarm.evaluate(kind.policy(), kind.env, listener=clock, **options)
+        wall_s = time.perf_counter() - started
+        used = RunFolder(result.path).read_manifest()["batch_size"]
+    assert not result.counts.errors, "an episode ended in an error"
+    steady = clock.times[len(clock.times) // 2 : -used]
+    speed = (len(steady) - 1) / (steady[-1] - steady[0])
+    log.info("  %s workers: %.2f episodes/s, %.1f s; %s", workers or f"{used} (tuned)", speed, wall_s, clock.tuned_to)
+    return Trial(wall_s, speed, used, clock.tuned_to)
+
+
+def compare(kind: Kind, numbers: Sequence[int], repeats: int) -> Section:
+    trials: dict[int, list[Trial]] = {number: [] for number in (0, *numbers)}
+    for repeat in range(repeats):
+        for number in list(trials)[:: 1 if repeat % 2 == 0 else -1]:
+            trials[number].append(trial(kind, number))
+    speeds = {number: statistics.median(each.speed for each in made) for number, made in trials.items()}
+    walls = {number: statistics.median(each.wall_s for each in made) for number, made in trials.items()}
+    best = max(numbers, key=lambda number: speeds[number])
+    ratio, over_rule = speeds[0] / speeds[best], speeds[0] / speeds[kind.rule]
+    chosen = ", ".join(str(each.workers) for each in trials[0])
+    section = Section(kind.title)
+    section.figures.append(
+        Figure(
+            kind.title,
+            f"{ratio:.2f} ({chosen} workers)",
+            f"the best, {best} workers; {over_rule:.2f}× the rule's {kind.rule}",
+            "≥ 0.90",
+            ratio >= 0.9,
+        )
+    )
+    section.notes += [
+        f"{len(kind.env.tasks()) * kind.n_episodes} episodes, {repeats} runs of each number.",
+        "Episodes a second: " + ", ".join(f"{number}: {speeds[number]:.2f}" for number in numbers)
+        + f"; tuned: {speeds[0]:.2f}.",
+        "Wall seconds: " + ", ".join(f"{number}: {walls[number]:.1f}" for number in numbers)
+        + f"; tuned: {walls[0]:.1f} ({walls[kind.rule] / walls[0]:.2f}× as fast as the rule).",
+        *(f"Said: {said}." for said in dict.fromkeys(each.said for each in trials[0]) if said),
+    ]
+    return section
+
+
+def small_images(steps: int) -> MetaworldConfig:
+    size = {"observation_height": 96, "observation_width": 96}
+    return MetaworldConfig(task="door-open-v3", episode_length=steps, **size)
+
+
+STATES = Kind(
+    "States, experts in the worker",
+    lambda: "expert",
+    MetaworldConfig(task="door-open-v3,push-v3", obs_type="state"),
+    120,
+    rule=2,
+)
+IMAGES = Kind(
+    "Images of 96×96, chunks of 10, 20 ms of CPU an inference",
+    lambda: PlaybackPolicy(10, IMAGE_AND_STATE, think_s=0.02),
+    small_images(100),
+    120,
+    rule=3,
+)
+WAITING = Kind(
+    "One action at a time, images of 96×96, 200 ms an inference on a GPU (a stand-in that sleeps)",
+    lambda: Sleeper(1, IMAGE_AND_STATE, think_s=0.2),
+    small_images(10),
+    48,
+    rule=3,
+)
+ELSEWHERE = Kind(
+    "A policy elsewhere, states, chunks of 10, answers after 100 ms",
+    lambda: Elsewhere(10, STATE_ONLY, think_s=0.1),
+    MetaworldConfig(task="door-open-v3", obs_type="state", episode_length=100),
+    120,
+    rule=4,
+)
+KINDS = {"states": STATES, "images": IMAGES, "waiting": WAITING, "elsewhere": ELSEWHERE}
+FULL: Measurements = {name: partial(compare, kind, range(1, 9), 3) for name, kind in KINDS.items()}
+SMALL: Measurements = {name: partial(compare, kind, (kind.rule, 8), 1) for name, kind in KINDS.items()}
+
+
+def main() -> None:
+    run_campaign("The number of workers that a run chooses", __doc__ or "", METHOD, FULL, SMALL)
+
+
+if __name__ == "__main__":
+    main()
