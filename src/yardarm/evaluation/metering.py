@@ -34,6 +34,11 @@ class Measured:
     inferences: int
     costs: Costs
 
+    @property
+    def rate(self) -> float:
+        """Rounds a second."""
+        return self.rounds / self.seconds
+
 
 class Meter:
     """Adds up, from sample to sample, what those workers cost that have built their simulator."""

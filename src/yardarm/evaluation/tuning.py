@@ -59,7 +59,7 @@ class TuningChoice:
     workers: int
     before: int
     predicted: dict[int, float]
-    """Rounds a second by the number of workers."""
+    """Rounds a second by the number of workers, if nobody else used the machine."""
     measured: Measured
     limits: Limits
 
@@ -85,18 +85,21 @@ class TuningChoice:
         return f"an inference takes {_seconds(inference_s)}, a worker's way to the next one {computing}"
 
     def _gain(self) -> str:
-        now, unit = self.predicted[self.before], "inferences" if self.measured.costs.thinking else "episodes"
+        thinking = self.measured.costs.thinking
+        now = f"{self.before} gave {self.measured.rate:.3g} {'inferences' if thinking else 'episodes'} a second"
         if self.workers != self.before:
-            then = self.predicted[self.workers]
-            return f"{self.workers} give {then:.3g} {unit} a second, {self.before} give {now:.3g}"
-        best = max(self.predicted, key=lambda count: round(self.predicted[count] / now, 2))
-        gain = self.predicted[best] / now - 1
-        more = f"{best} would give {gain:.0%} more" if gain >= 0.01 else "more would not give more"
-        return f"{self.before} give {now:.3g} {unit} a second, {more}"
+            return f"{now}, {self.workers} should give {self._rate(self.workers):.3g}"
+        best = max(self.predicted, key=lambda count: round(self._rate(count), 3))
+        gain = self._rate(best) / self.measured.rate - 1
+        return f"{now}, {f'{best} would give {gain:.0%} more' if gain >= 0.01 else 'more would not give more'}"
+
+    def _rate(self, count: int) -> float:
+        """What a number should give: the model's ratio, of what was really reached, whoever else uses the machine."""
+        return self.measured.rate * self.predicted[count] / self.predicted[self.before]
 
     def to_json(self) -> dict[str, Any]:
         """For the manifest."""
-        predicted = {str(count): round(rate, 3) for count, rate in self.predicted.items()}
+        predicted = {str(count): round(self._rate(count), 3) for count in self.predicted}
         return {
             "workers": self.workers,
             "instead_of": self.before,
