@@ -32,8 +32,8 @@ Each kind of policy plays the same episodes with different numbers of workers pi
 in an order that is turned round each time. **The rule** is the number that a run begins with, and kept to before there
 was tuning: as many workers as cores, one more for a policy on the host without threads of its own, twice as many for
 one elsewhere. A run's **speed** is episodes a second in its second half, without the last N: what the number of workers
-makes of a run once it has been chosen. What tuning makes of the whole of such a short run is in the **wall times**, those
-of the whole call. Medians of three runs. Images are of 96×96, drawn in software. Policies are stand-ins that play
+makes of a run once it has been chosen. What tuning makes of the whole of such a short run is in the **wall times**,
+those of the whole call. Medians of three runs. Images are of 96×96, drawn in software. Policies are stand-ins that play
 recorded actions: they spin for their time where it is CPU time, and sleep elsewhere.
 
 **Distance from the best**: the speed of the tuned run, over that of the fastest pinned one. The target is 0.9. The
@@ -162,7 +162,7 @@ WAITING = Kind(
     "Images, one action at a time, 200 ms an inference that needs no core",
     lambda: Sleeper(1, IMAGE_AND_STATE, think_s=0.2),
     small_images(5),
-    n_episodes=40,
+    n_episodes=48,
     rule=3,
 )
 ELSEWHERE = Kind(
@@ -173,10 +173,10 @@ ELSEWHERE = Kind(
     rule=4,
 )
 FULL: Measurements = {
-    "states": partial(compare, STATES, (1, 2, 3, 4, 8), 3),
-    "images": partial(compare, IMAGES, (1, 2, 3, 4, 6, 8), 3),
-    "waiting": partial(compare, WAITING, (2, 3, 4, 6, 8, 12), 3),
-    "elsewhere": partial(compare, ELSEWHERE, (2, 4, 6, 8, 12, 16), 3),
+    "states": partial(compare, STATES, (1, 2, 3, 4), 3),
+    "images": partial(compare, IMAGES, (2, 3, 4, 6), 3),
+    "waiting": partial(compare, WAITING, (3, 6, 9, 12), 3),
+    "elsewhere": partial(compare, ELSEWHERE, (4, 8, 12, 16), 3),
 }
 SMALL: Measurements = {
     "states": partial(compare, STATES, (2, 8), 1),
