@@ -14,6 +14,7 @@ from yardarm.errors import SetupError, UsageError
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.entrant import Entrant, open_entrants
+from yardarm.evaluation.exactness import batching_text
 from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.opponent import StoredOpponent
@@ -165,6 +166,8 @@ class _Run:
             for entrant, own in zip(self.entrants, inference, strict=True):
                 entrant.begin_session({**setting, "inference": own})
             self._begin(len(jobs), size)
+            for own in filter(None, inference):
+                self.listener.tuned(batching_text(own))
             self._play(jobs, pool, size)
 
     def _begin(self, missing: int, workers: int) -> None:

@@ -28,9 +28,11 @@ MEASURE_S = 3.0
 MEASURE_ROUNDS = 8
 # What is over sooner is not worth the trouble.
 SHORTEST_REST_S = 5.0
-# The model is good for a few percent: fewer workers are preferred within that, and change must be worth more.
+# The model is good for a few percent: of more workers, the fewest within that are taken, and must be worth more.
 TOLERANCE = 0.03
 WORTH = 0.06
+# Fewer workers save memory only: that must cost nothing.
+FREE = 0.01
 # Costs that were measured with three workers say little of fifty.
 FARTHEST = 4
 # Of the memory that is free, the rest is for others, and for workers that grow.
@@ -111,21 +113,24 @@ class TuningChoice:
 
 
 def choose_workers(measured: Measured, current: int, limits: Limits) -> TuningChoice:
-    """The smallest number that is nearly as good as the best; the current one, if that is not worth a change."""
+    """More workers where that is worth it, fewer where that is free; otherwise what there is."""
     most = max(1, min(limits.most, limits.episodes, FARTHEST * current))
     predicted = {count: throughput(measured.costs, limits.cores, count) for count in range(1, max(most, current) + 1)}
     left_s = {count: _left_s(count, predicted, current, limits) for count in range(1, most + 1)}
-    best_s = min(left_s.values())
-    wanted = next(count for count, seconds in left_s.items() if seconds <= (1 + TOLERANCE) * best_s)
+    more, fewer = _fewest(left_s, TOLERANCE), _fewest(left_s, FREE)
     now_s = _left_s(current, predicted, current, limits)
-    chosen = current
-    if current > most:
-        chosen = most
-    elif wanted > current and left_s[wanted] < (1 - WORTH) * now_s:
-        chosen = max(current, in_even_rounds(limits.episodes, wanted))
-    elif wanted <= current / 2:
-        chosen = wanted
+    chosen = min(current, most)
+    if more > current and left_s[more] < (1 - WORTH) * now_s:
+        chosen = max(current, in_even_rounds(limits.episodes, more))
+    elif fewer <= current / 2:
+        chosen = fewer
     return TuningChoice(chosen, current, predicted, measured, limits)
+
+
+def _fewest(left_s: dict[int, float], tolerance: float) -> int:
+    """The smallest number that is as good as the best, but for so much."""
+    best_s = min(left_s.values())
+    return min(count for count, seconds in left_s.items() if seconds <= (1 + tolerance) * best_s)
 
 
 def _left_s(count: int, predicted: dict[int, float], current: int, limits: Limits) -> float:
@@ -184,7 +189,7 @@ class Tuner:
         # Twice as late each time: a long run is looked at a few times only.
         self._next_measurement = self._now + (self._now - self._began)
         limits = self._limits()
-        if limits.rest_s < SHORTEST_REST_S:
+        if limits.rest_s < SHORTEST_REST_S or limits.episodes <= self._pool.size:
             return
         choice = choose_workers(self._meter.measured(), self._pool.size, limits)
         if not self._chosen or choice.workers != self._pool.size:
