@@ -31,9 +31,9 @@ def fix_batching(policy: Policy, *, exact: bool, stored: Mapping[str, Any] | Non
                 f"this run was begun with --policy.device={stored['device']}, and cannot go on with "
                 f"{policy.device_type}, which rounds differently; give that device, or another --output_dir"
             )
-        batching = Batching(stored["rows"], stored["threads"], stored.get("reason", ""))
-    else:
-        batching = _choose(policy) if exact else Batching(rows=None, reason="--eval.exact=false")
+        policy.batching = Batching(stored["rows"], stored["threads"], stored.get("reason", ""))
+        return dict(stored)
+    batching = _choose(policy) if exact else Batching(rows=None, reason="--eval.exact=false")
     policy.batching = batching
     return {
         "exact": exact,
