@@ -15,7 +15,7 @@ import numpy as np
 from yardarm.envs import ProcessPool
 from yardarm.evaluation.capacity import Costs, Thinking
 from yardarm.evaluation.inference import Inference, Tally
-from yardarm.machine import cpu_time
+from yardarm.machine import CpuTime, cpu_time
 from yardarm.policies import BatchedPolicy, Policy
 
 __all__ = ["Measured", "Meter"]
@@ -87,15 +87,16 @@ class Meter:
 
     def _thinking(self) -> Thinking | None:
         tally = self._read_tally() - self._tally
-        process_s, own_s, queued_s = self._read_host() - self._host
+        process_s, own_s, used_s, queued_s = self._read_host() - self._host
         if not tally.answers:
             return None
         in_place = all(inference.in_place for inference in self._inferences)
-        thought_s = max(SHORTEST_S, tally.seconds - (0.0 if in_place else min(queued_s, tally.seconds / 2)))
+        # Its threads wait for cores between two inferences, too, but never think for less time than they computed.
+        thought_s = max(tally.seconds - queued_s, min(used_s, tally.seconds), SHORTEST_S)
         policy_s = min(tally.seconds, own_s) if in_place else process_s - own_s
-        # What the scheduler does for a request is done by one thread, too.
-        around_s = max(0.0, process_s - policy_s) / tally.load
         lanes = min(int(getattr(policy, "lanes", 1)) for policy in self._policies)
+        # What the scheduler does for a request is done by one thread, too.
+        around_s = max(0.0, process_s - policy_s) / (tally.answers if lanes > 1 else tally.load)
         rows = _rows(self._policies)
         fixed_s, each_s = _line(tally, thought_s / tally.seconds, rows, lanes)
         cores = max(0.0, policy_s) / thought_s
@@ -114,10 +115,10 @@ class Meter:
         return sum((inference.tally for inference in self._inferences), Tally())
 
     def _read_host(self) -> np.ndarray:
-        """Seconds on a core of this process and of this thread, and seconds that policies' threads waited for one."""
+        """Seconds on a core of this process, this thread and policies' threads, and what those waited for one."""
         threads = [thread for inference in self._inferences for thread in inference.threads]
-        cpu = cpu_time(threads=threads)
-        return np.array([time.process_time(), time.thread_time(), cpu.queued_s if cpu else 0.0])
+        cpu = cpu_time(threads=threads) or CpuTime(0.0, 0.0)
+        return np.array([time.process_time(), time.thread_time(), cpu.used_s, cpu.queued_s])
 
 
 def _rows(policies: Sequence[Policy]) -> int | None:
