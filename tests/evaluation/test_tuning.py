@@ -20,7 +20,8 @@ from yardarm.api import evaluate
 from yardarm.envs import ProcessPool
 from yardarm.evaluation import Listener, tuning
 from yardarm.evaluation.capacity import Costs, Thinking
-from yardarm.evaluation.metering import Measured
+from yardarm.evaluation.inference import Tally
+from yardarm.evaluation.metering import Measured, _line
 from yardarm.evaluation.tuning import FARTHEST, Limits, choose_workers
 from yardarm.machine import usable_cores
 from yardarm.policies import ActionChunk, Request
@@ -60,6 +61,22 @@ def test_workers_that_only_wait_for_their_turn_are_let_go() -> None:
 def test_a_simulator_that_takes_long_to_build_is_not_built_for_a_short_rest() -> None:
     slow = Costs(compute_s=0.005, thinking=Thinking(fixed_s=0.2, each_s=0.0, cores=0.0))
     assert chosen(slow, current=3, limits=Limits(2, 64, 20, rest_s=6.0, build_s=30.0)) == 3
+
+
+@pytest.mark.parametrize(("fixed_s", "each_s"), [(0.2, 0.0), (0.0, 0.1), (0.05, 0.02)])
+def test_what_an_inference_costs_is_learned_from_batches_of_different_sizes(fixed_s: float, each_s: float) -> None:
+    tally = Tally()
+    for load in (1, 2, 3, 3, 2, 3):
+        tally.count(load, fixed_s + each_s * load)
+    assert _line(tally, speed=1.0, rows=None) == pytest.approx((fixed_s, each_s))
+
+
+def test_batches_that_are_all_of_one_size_say_nothing_against_larger_ones() -> None:
+    tally = Tally()
+    for _ in range(9):
+        tally.count(3, 0.2)
+    assert _line(tally, speed=1.0, rows=None) == pytest.approx((0.2, 0.0))
+    assert _line(tally, speed=1.0, rows=1) == pytest.approx((0.0, 0.2 / 3)), "one row at a time is known to be"
 
 
 @given(

@@ -79,6 +79,7 @@ class Inference(Generic[Owner]):
         self.descriptor, self._bell = os.pipe()
         self._threads: list[threading.Thread] = []
         self._thinking = 0
+        self._warm = False
         self.tally = Tally()
 
     @property
@@ -120,8 +121,7 @@ class Inference(Generic[Owner]):
         while not self._answers.empty():
             answer = self._answers.get()
             answers.append(answer)
-            if answer.lost is None:
-                self.tally.count(self._thinking if self._lanes > 1 else len(answer.owners), answer.seconds)
+            self._count(answer)
             self._thinking -= 1
             if not self._in_place:
                 os.read(self.descriptor, 1)
@@ -129,6 +129,12 @@ class Inference(Generic[Owner]):
             if answer.error is not None:
                 raise PolicyFault(answer.error)
         return answers
+
+    def _count(self, answer: Answer[Owner]) -> None:
+        # The first answer takes longer than any other: libraries and devices are still being set up.
+        if self._warm and answer.lost is None:
+            self.tally.count(self._thinking if self._lanes > 1 else len(answer.owners), answer.seconds)
+        self._warm = True
 
     def close(self) -> None:
         """End the threads; one that is in the middle of a batch is left to itself, and ends with the process."""

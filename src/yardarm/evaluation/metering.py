@@ -98,7 +98,8 @@ class Meter:
         # What the scheduler does for a request is done by one thread, too.
         around_s = max(0.0, process_s - policy_s) / (tally.answers if lanes > 1 else tally.load)
         rows = _rows(self._policies)
-        fixed_s, each_s = _line(tally, thought_s / tally.seconds, rows, lanes)
+        # Over the whole run: workers in step with each other ask in batches of one size, but not while they were built.
+        fixed_s, each_s = _line(self._read_tally(), thought_s / tally.seconds, rows)
         cores = max(0.0, policy_s) / thought_s
         return Thinking(fixed_s, each_s + around_s, rows or 1, cores, lanes)
 
@@ -128,15 +129,13 @@ def _rows(policies: Sequence[Policy]) -> int | None:
     return min(known) if known and len(known) == len(rows) else None
 
 
-def _line(tally: Tally, speed: float, rows: int | None, lanes: int) -> tuple[float, float]:
+def _line(tally: Tally, speed: float, rows: int | None) -> tuple[float, float]:
     """What an answer costs anyway, and what each request, or micro-batch, adds: the straight line of least squares."""
     if rows is not None:
         return 0.0, speed * tally.seconds / max(tally.answers, tally.load / rows)
     mean_s, load = tally.seconds / tally.answers, tally.load / tally.answers
     spread = tally.load_squared / tally.answers - load**2
-    if spread > 0.01:
-        slope = (tally.load_seconds / tally.answers - load * mean_s) / spread
-        each_s = min(max(slope, 0.0), mean_s / load)
-    else:  # the same load each time: who lives elsewhere is taken to have room, who lives here is not
-        each_s = 0.0 if lanes > 1 else mean_s / load
+    # If nothing is known of other loads, more are taken to be free: where that is wrong, the next measurement says so.
+    slope = (tally.load_seconds / tally.answers - load * mean_s) / spread if spread > 0.01 else 0.0
+    each_s = min(max(slope, 0.0), mean_s / load)
     return speed * (mean_s - each_s * load), speed * each_s
