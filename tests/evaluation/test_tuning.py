@@ -25,7 +25,7 @@ from yardarm.evaluation.metering import Measured, _line
 from yardarm.evaluation.tuning import FARTHEST, Limits, choose_workers
 from yardarm.machine import usable_cores
 from yardarm.policies import ActionChunk, Request
-from yardarm.results import EpisodeRecord, RunResult
+from yardarm.results import EpisodeRecord, RunFolder, RunResult
 
 ROOM = Limits(cores=2, most=64, episodes=1000, rest_s=600.0, build_s=0.2)
 
@@ -192,3 +192,10 @@ def test_one_simulator_in_this_process_is_not_tuned(tmp_path: Path, monkeypatch:
     manifest, told = tuned(MoverPolicy(chunk=30), monkeypatch, tmp_path, use_async_envs=False)
     assert manifest["tuning"] == {"pinned": False, "began_with": 1, "choices": []}
     assert not told
+
+
+def test_two_policies_are_told_of_each_choice_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest, told = tuned(Slow(), monkeypatch, tmp_path, against=Slow(chunk=4))
+    opponent = json.loads((RunFolder(tmp_path).opponent.path / "manifest.json").read_text())
+    assert manifest["tuning"] == opponent["tuning"]
+    assert len(manifest["tuning"]["choices"]) == len(told) > 0

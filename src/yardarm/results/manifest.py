@@ -79,7 +79,8 @@ class Manifest:
     def note_tuning(self, choice: Mapping[str, Any]) -> None:
         """Keep what number of workers was chosen on the way, and why; it is written with the rest."""
         self._content["batch_size"] = choice["workers"]
-        self._content["tuning"]["choices"].append({"at": now(), **choice})
+        before = self._content["tuning"]
+        self._content["tuning"] = {**before, "choices": [*before["choices"], {"at": now(), **choice}]}
 
     def note_tracked(self, tracked: Mapping[str, Any]) -> None:
         """Keep what a tracker knows the run by; it is written with the rest."""
