@@ -5,12 +5,24 @@ from __future__ import annotations
 import math
 import os
 import platform
+from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import yardarm
 
-__all__ = ["cpu_model", "free_memory", "has_avx2", "total_memory_gb", "usable_cores", "versions"]
+__all__ = [
+    "CpuTime",
+    "available_memory",
+    "cpu_model",
+    "cpu_time",
+    "has_avx2",
+    "memory_of",
+    "total_memory_gb",
+    "usable_cores",
+    "versions",
+]
 
 CGROUP = Path("/sys/fs/cgroup")
 PACKAGES = (
@@ -65,21 +77,42 @@ def has_avx2() -> bool:
 
 def total_memory_gb() -> float:
     """Physical memory."""
-    return round(_physical_memory() / 2**30, 1)
+    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
 
 
-def _physical_memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+@dataclass(frozen=True, slots=True)
+class CpuTime:
+    """Seconds that threads have had a core, and seconds that they waited for one."""
+
+    used_s: float
+    queued_s: float
 
 
-def free_memory() -> int:
-    """Bytes that this process can still have: the machine's, or what its container's limit leaves."""
-    lines = dict(line.split(":", 1) for line in _read(Path("/proc/meminfo")).splitlines())
-    free = int(lines["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in lines else _physical_memory() // 2
-    limit, used = _read(CGROUP / "memory.max").strip(), _read(CGROUP / "memory.current").strip()
-    if limit.isdecimal() and used.isdecimal():
-        free = min(free, max(0, int(limit) - int(used)))
-    return free
+def cpu_time(process: int | str = "self", threads: Iterable[int] | None = None) -> CpuTime | None:
+    """What a process's threads, or some of them, have used so far; None if the kernel does not say, or it has gone."""
+    folder = Path(f"/proc/{process}/task")
+    try:
+        names = os.listdir(folder) if threads is None else [str(thread) for thread in threads]
+        words = [(folder / name / "schedstat").read_text().split() for name in names]
+    except OSError:
+        return None
+    return CpuTime(sum(int(used) for used, _, _ in words) / 1e9, sum(int(queued) for _, queued, _ in words) / 1e9)
+
+
+def memory_of(pid: int) -> int:
+    """Bytes of a process, of which it has its share only where it shares them; 0 if nobody says."""
+    lines = _read(Path(f"/proc/{pid}/smaps_rollup")).splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+
+
+def available_memory() -> int | None:
+    """Bytes that are free, or would be if they were needed, within the container's limit; None if nobody says."""
+    lines = _read(Path("/proc/meminfo")).splitlines()
+    free = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    limit, used = (_read(CGROUP / name).strip() for name in ("memory.max", "memory.current"))
+    if limit.isdigit() and used.isdigit():
+        free.append(int(limit) - int(used))
+    return min(free, default=None)
 
 
 def versions() -> dict[str, str | None]:

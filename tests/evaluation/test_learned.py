@@ -67,7 +67,9 @@ def test_the_manifest_says_what_computed_and_how(tmp_path: Path) -> None:
     loaded = load_policy(tmp_path / "checkpoint")
     evaluate(loaded, MetaworldConfig(task="reach-v3", **SMALL), n_episodes=1, output_dir=tmp_path / "run")
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    reason = manifest["inference"].pop("reason")
     assert manifest["inference"] == {"exact": True, "rows": 1, "threads": loaded.batching.threads, "device": "cpu"}
+    assert "GFLOP a row" in reason
     assert manifest["policy"] == {
         "id": policy.id,
         "type": "act",

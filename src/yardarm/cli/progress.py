@@ -70,6 +70,10 @@ class Display(Listener):
         if self.on_start is not None:
             self.on_start(path)
 
+    def tuned(self, text: str) -> None:
+        """Say what was fitted to this machine, and why."""
+        self.console.print(text, soft_wrap=True)
+
     def finished(self, record: EpisodeRecord) -> None:
         """Count an episode."""
         self._done += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import selectors
 import socket
@@ -15,7 +16,7 @@ import numpy as np
 
 from yardarm.envs.channel import Channel
 from yardarm.envs.launching import Launcher, Launchers
-from yardarm.envs.messages import Alive, Died, Enter, Filmed, Order, Proceed, Report
+from yardarm.envs.messages import Alive, Begin, Died, Enter, Filmed, Order, Proceed, Report
 from yardarm.envs.rendering import gpu_ids
 from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
 from yardarm.tasks import Home, TaskSpec
@@ -43,9 +44,29 @@ class ProcessWorker:
         self._channel = channel
         self.time_limit_s = float("inf")
         self.deadline = float("inf")
+        self.rounds = 0
+        """How many orders it has carried out, but for the first of an episode, which may have it build a simulator."""
+        self._busy_s = 0.0
+        self._ordered: float | None = None
+        self._beginning = False
+
+    @property
+    def busy_s(self) -> float:
+        """Seconds that it has spent with orders so far."""
+        return self._busy_s + (time.monotonic() - self._ordered if self._ordered is not None else 0.0)
+
+    def enter(self, order: Enter) -> None:
+        """Send the first order, which is not answered."""
+        self._send(order)
+        self.deadline = float("inf")
 
     def order(self, order: Order) -> None:
         """Send an order; from now on the worker must report within the time limit."""
+        self._ordered = time.monotonic()
+        self._beginning = isinstance(order, Begin)
+        self._send(order)
+
+    def _send(self, order: Order) -> None:
         self.deadline = self._new_deadline()
         # A worker that died is noticed by `wait`, in its turn.
         with contextlib.suppress(OSError):
@@ -64,14 +85,23 @@ class ProcessWorker:
             more = self._channel.has_unread
             if isinstance(report, Filmed):
                 self._show_frame()
-            else:
-                self.deadline = self._new_deadline() if isinstance(report, Alive) else float("inf")
+            elif isinstance(report, Alive):
+                self.deadline = self._new_deadline()
                 yield report
+            else:
+                self.deadline = float("inf")
+                self._rest()
+                yield report
+
+    def _rest(self) -> None:
+        self._busy_s = self.busy_s
+        self._ordered = None
+        self.rounds += not self._beginning
 
     def _show_frame(self) -> None:
         if self.on_frame is not None:
             self.on_frame(self._memory.frame)
-        self.order(Proceed())
+        self._send(Proceed())
 
     def _new_deadline(self) -> float:
         return time.monotonic() + self.time_limit_s
@@ -86,7 +116,9 @@ class ProcessWorker:
 
 
 class ProcessPool:
-    """A fixed number of places, each with its own shared memory; a worker process lives for one task.
+    """A number of places, each with its own shared memory; a worker process lives for one task.
+
+    `size` may be changed at any time: who hires looks at it. Workers beyond it stay until they are dismissed.
 
     A fork costs 3 ms where a simulator costs 150 ms and more to build, so a worker is not handed from task to
     task: nothing can leak from one to the next, and memory does not grow with the number of tasks.
@@ -103,9 +135,14 @@ class ProcessPool:
         self._selector = selectors.DefaultSelector()
         self._next_check = 0.0
 
+    @property
+    def workers(self) -> list[ProcessWorker]:
+        """Those that are there now."""
+        return list(self._workers.values())
+
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> ProcessWorker:
         """Fork a worker for a task into the first free place."""
-        place = next(place for place in range(self.size) if place not in self._workers)
+        place = next(place for place in itertools.count() if place not in self._workers)
         memory = self._memory(place, layout)
         ours, theirs = socket.socketpair()
         # In the kernel: with `settimeout`, Python would poll before every call.
@@ -119,8 +156,7 @@ class ProcessPool:
         worker.time_limit_s = self._time_limit_s
         self._workers[place] = worker
         self._selector.register(worker, selectors.EVENT_READ)
-        worker.order(Enter(task, layout, heartbeat_s=min(HEARTBEAT_S, self._time_limit_s / 4)))
-        worker.deadline = float("inf")
+        worker.enter(Enter(task, layout, heartbeat_s=min(HEARTBEAT_S, self._time_limit_s / 4)))
         return worker
 
     def dismiss(self, worker: ProcessWorker) -> None:

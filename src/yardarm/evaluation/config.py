@@ -29,7 +29,7 @@ class EvalOptions:
     """Flags below ``--eval.``."""
 
     n_episodes: int = option(50, "episodes of each task")
-    batch_size: int = option(0, "how many episodes run at once, at most 64; 0: fit to this machine")
+    batch_size: int = option(0, "how many episodes run at once, at most 64; 0: fit to this machine and this run")
     use_async_envs: bool = option(True, "false: one simulator in this process, for debugging")
     exact: bool = option(True, "false: a policy's batches take any shape, and results depend on it in the last bits")
     policies_at_once: int = option(

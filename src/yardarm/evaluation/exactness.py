@@ -10,7 +10,7 @@ from yardarm.errors import PolicyFault, UsageError, YardarmError
 from yardarm.machine import usable_cores
 from yardarm.policies import BatchedPolicy, Batching, Policy
 
-__all__ = ["fix_batching"]
+__all__ = ["batching_text", "fix_batching"]
 
 
 def fix_batching(
@@ -34,11 +34,25 @@ def fix_batching(
                 f"this run was begun with --policy.device={stored['device']}, and cannot go on with "
                 f"{policy.device_type}, which rounds differently; give that device, or another --output_dir"
             )
-        batching = Batching(stored["rows"], stored["threads"])
-    else:
-        batching = _chosen(policy, {} if known is None else known) if exact else Batching(rows=None)
+        policy.batching = Batching(stored["rows"], stored["threads"], stored.get("reason", ""))
+        return dict(stored)
+    chosen = {} if known is None else known
+    batching = _chosen(policy, chosen) if exact else Batching(rows=None, reason="--eval.exact=false")
     policy.batching = batching
-    return {"exact": exact, "rows": batching.rows, "threads": batching.threads, "device": policy.device_type}
+    return {
+        "exact": exact,
+        "rows": batching.rows,
+        "threads": batching.threads,
+        "device": policy.device_type,
+        "reason": batching.reason,
+    }
+
+
+def batching_text(inference: Mapping[str, Any]) -> str:
+    """What a manifest says of batching, as a line for a log."""
+    rows = f"{inference['rows']} row(s) a micro-batch" if inference["rows"] else "batches of any shape"
+    threads = f", {inference['threads']} thread(s)" if inference["threads"] else ""
+    return f"inference in {rows}{threads}" + (f": {inference['reason']}" if inference.get("reason") else "")
 
 
 def _chosen(policy: BatchedPolicy, known: dict[str, Batching]) -> Batching:

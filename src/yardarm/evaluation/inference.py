@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import os
 import threading
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from yardarm.errors import ConnectionFault, PolicyFault
 from yardarm.policies import ActionChunk, Policy, Request
 
-__all__ = ["Answer", "Inference"]
+__all__ = ["Answer", "Inference", "Tally"]
 
 Owner = TypeVar("Owner")
 
@@ -31,6 +32,31 @@ class Answer(Generic[Owner]):
     """What the policy raised: it would raise again."""
     lost: str | None = None
     """How the way to the policy broke: asking again may help."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Sums over all answers. The load of an answer is its batch, or how many were in the air if there are lanes."""
+
+    answers: int = 0
+    seconds: float = 0.0
+    load: int = 0
+    load_squared: int = 0
+    load_seconds: float = 0.0
+
+    def count(self, load: int, seconds: float) -> None:
+        """Add an answer."""
+        self.answers += 1
+        self.seconds += seconds
+        self.load += load
+        self.load_squared += load * load
+        self.load_seconds += load * seconds
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*map(operator.add, astuple(self), astuple(other)))
+
+    def __sub__(self, other: Tally) -> Tally:
+        return Tally(*map(operator.sub, astuple(self), astuple(other)))
 
 
 class Inference(Generic[Owner]):
@@ -53,6 +79,18 @@ class Inference(Generic[Owner]):
         self.descriptor, self._bell = os.pipe()
         self._threads: list[threading.Thread] = []
         self._thinking = 0
+        self._warm = False
+        self.tally = Tally()
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the policy is called in the scheduler's own thread."""
+        return self._in_place
+
+    @property
+    def threads(self) -> list[int]:
+        """The threads that call the policy, as the system numbers them."""
+        return [thread.native_id for thread in self._threads if thread.native_id is not None]
 
     @property
     def busy(self) -> bool:
@@ -81,7 +119,9 @@ class Inference(Generic[Owner]):
         """The answers that have come since the last call."""
         answers = []
         while not self._answers.empty():
-            answers.append(self._answers.get())
+            answer = self._answers.get()
+            answers.append(answer)
+            self._count(answer)
             self._thinking -= 1
             if not self._in_place:
                 os.read(self.descriptor, 1)
@@ -89,6 +129,12 @@ class Inference(Generic[Owner]):
             if answer.error is not None:
                 raise PolicyFault(answer.error)
         return answers
+
+    def _count(self, answer: Answer[Owner]) -> None:
+        # The first answer takes longer than any other: libraries and devices are still being set up.
+        if self._warm and answer.lost is None:
+            self.tally.count(self._thinking if self._lanes > 1 else len(answer.owners), answer.seconds)
+        self._warm = True
 
     def close(self) -> None:
         """End the threads; one that is in the middle of a batch is left to itself, and ends with the process."""

@@ -24,6 +24,9 @@ class Listener:
     def started(self, path: Path, plans: Sequence[Plan], missing: int, workers: int) -> None:
         """The first episode is about to start; there is a plan for each policy."""
 
+    def tuned(self, text: str) -> None:
+        """Something was fitted to this machine: what, and why."""
+
     def finished(self, record: EpisodeRecord) -> None:
         """An episode is in the journal."""
 

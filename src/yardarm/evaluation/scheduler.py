@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +22,21 @@ from yardarm.policies import Look, playable
 from yardarm.results import EpisodeTiming
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["EpisodeResult", "Scheduler"]
+__all__ = ["EpisodeResult", "Scheduler", "Supervisor"]
 
 
-OnFault = Callable[[int, PolicyFault, Sequence[Job]], None]
-"""Hears of a player that cannot go on, and of its jobs that were running; without it, a fault ends the run."""
+class Supervisor:
+    """What whoever runs a scheduler sees to meanwhile. This one does nothing, and lets a fault end the run."""
+
+    bells: Sequence[int] = ()
+    """Descriptors: when one is readable, and nothing else has happened, the scheduler gives None, and no result."""
+
+    def look(self) -> None:
+        """Called again and again, before free places get episodes."""
+
+    def go_on_without(self, player: int, fault: PolicyFault, running: Sequence[Job]) -> None:
+        """Hear of a player that has failed, and of its jobs that were running; or have that end the run."""
+        raise fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +56,7 @@ class EpisodeResult:
 
 
 class Scheduler:
-    """Iterate over it to run everything; results come in the order in which episodes finish.
-
-    `bells` are descriptors of whoever runs it: when one is readable, and nothing else has happened, None comes.
-    """
+    """Iterate over it to run everything; results come in the order in which episodes finish."""
 
     def __init__(
         self,
@@ -57,15 +64,13 @@ class Scheduler:
         pool: Pool,
         players: Sequence[Player],
         max_retries: int,
-        on_fault: OnFault | None = None,
-        bells: Sequence[int] = (),
+        supervisor: Supervisor | None = None,
     ) -> None:
         self._queue = queue
         self._pool = pool
         self._players = players
         self._max_retries = max_retries
-        self._on_fault = on_fault
-        self._bells = bells
+        self._supervisor = supervisor or Supervisor()
         self._running: dict[Worker, Running] = {}
         self._idle: list[Worker] = []
         self._attempts: Counter[Job] = Counter()
@@ -75,7 +80,7 @@ class Scheduler:
             self._assign()
             while self._running:
                 thinking = [player.inference for player in self._players if player.inference and player.inference.busy]
-                also = [*self._bells, *(inference.descriptor for inference in thinking)]
+                also = [*self._supervisor.bells, *(inference.descriptor for inference in thinking)]
                 reports = self._pool.wait(also)
                 if not reports:
                     yield None
@@ -85,6 +90,7 @@ class Scheduler:
                         yield result
                 for number in range(len(self._players)):
                     yield from self._think(number)
+                self._supervisor.look()
                 self._assign()
         finally:
             for player in self._players:
@@ -94,6 +100,9 @@ class Scheduler:
         """Give every free place an episode."""
         idle, self._idle = self._idle, []
         for worker in idle:
+            if len(self._running) >= self._pool.size:  # there are fewer places than there were
+                self._pool.dismiss(worker)
+                continue
             begun = self._next(worker.task)
             if begun is not None and begun[0].task == worker.task.key():
                 self._begin(worker, *begun)
@@ -114,9 +123,7 @@ class Scheduler:
         return None
 
     def _withdraw(self, number: int, fault: PolicyFault, jobs: Sequence[Job] = ()) -> None:
-        """Go on without a player, if there are others that the run can go on with."""
-        if self._on_fault is None:
-            raise fault
+        """Go on without a player, if the run can go on with others."""
         player = self._players[number]
         if player.withdrawn:  # another of its answers
             return
@@ -126,7 +133,7 @@ class Scheduler:
         for running in lost:
             del self._running[running.worker]
             self._pool.dismiss(running.worker)
-        self._on_fault(number, fault, [*jobs, *(running.job for running in lost)])
+        self._supervisor.go_on_without(number, fault, [*jobs, *(running.job for running in lost)])
 
     def _hire(self, job: Job) -> Worker:
         return self._pool.hire(job.episode.task, self._layout(job.episode.task))

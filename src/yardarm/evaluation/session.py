@@ -7,17 +7,20 @@ import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from yardarm.envs import Pool, installed_for
 from yardarm.errors import PolicyFault
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.entrant import Entrant
+from yardarm.evaluation.exactness import batching_text
 from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.player import Player
 from yardarm.evaluation.queue import EpisodeQueue, Job, LineupQueue, PlannedOrderQueue, Queue
-from yardarm.evaluation.scheduler import OnFault, Scheduler
+from yardarm.evaluation.scheduler import EpisodeResult, Scheduler, Supervisor
+from yardarm.evaluation.tuning import Tuner, TuningChoice, tuner_for
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.evaluation.workers import how_many_workers, open_pool
 from yardarm.policies import Batching
@@ -56,7 +59,7 @@ class Session:
                 entrant.begin_if_new()
             self._begin(0, 0)
             return
-        options, playing = self.config.eval, [self.entrants[side] for side in dict.fromkeys(job.player for job in jobs)]
+        options, playing = self.config.eval, self._playing(jobs)
         policies = [entrant.policy for entrant in playing]
         self.listener.preparing("trying the policy")
         known: dict[str, Batching] = {}
@@ -66,10 +69,13 @@ class Session:
         self.listener.preparing("starting simulators")
         with open_pool(options, tasks, policies, self.folder, size) as (pool, renderer):
             others = {python: installed_for(python) for python in {task.env.python for task in tasks} if python}
-            setting = {"batch_size": size, "renderer": renderer, "other_interpreters": others}
+            tuning = {"pinned": bool(options.batch_size), "began_with": size, "choices": []}
+            setting = {"batch_size": size, "renderer": renderer, "other_interpreters": others, "tuning": tuning}
             for entrant, own in zip(playing, inference, strict=True):
                 entrant.begin_session({**setting, "inference": own})
             self._begin(len(jobs), size)
+            for text in dict.fromkeys(batching_text(own) for own in inference if own):
+                self.listener.tuned(text)
             self._play(jobs, pool, size)
 
     def film(self) -> None:
@@ -103,20 +109,28 @@ class Session:
             Player(entrant.policy, entrant.filming, turn, name)
             for entrant, name in zip(self.entrants, names, strict=True)
         ]
-        queue, on_fault = self._queue(jobs, players, workers)
+        queue = self._queue(jobs, players, workers)
+        tuner = None if self.config.eval.batch_size else tuner_for(pool, players, len(jobs), partial(self._tuned, jobs))
         with self._keeper() as keeper:
-            scheduler = Scheduler(
-                queue, pool, players, self.config.eval.max_retries, on_fault, bells=[keeper.descriptor]
-            )
+            supervisor = _Supervisor(self, queue, keeper, tuner)
+            scheduler = Scheduler(queue, pool, players, self.config.eval.max_retries, supervisor)
             with contextlib.closing(iter(scheduler)) as results:
                 for result in results:  # in the order in which episodes finish
                     if result is not None:
-                        place = self.judgement.referee.place(result.episode) if self.judgement else None
-                        keeper.put(self.entrants[result.job.player].ended(result, place))
+                        supervisor.take(result)
                     for kept in keeper.collect():
                         self._count(kept.owner, kept.record)
                     if self.judgement is not None and self.judgement.referee.decision is not None:
                         break
+
+    def _playing(self, jobs: Sequence[Job]) -> list[Entrant]:
+        """Those who have anything left to play."""
+        return [self.entrants[side] for side in dict.fromkeys(job.player for job in jobs)]
+
+    def _tuned(self, jobs: Sequence[Job], choice: TuningChoice) -> None:
+        for entrant in self._playing(jobs):
+            entrant.manifest.note_tuning(choice.to_json())
+        self.listener.tuned(choice.text)
 
     @contextlib.contextmanager
     def _keeper(self) -> Iterator[Keeper]:
@@ -150,19 +164,43 @@ class Session:
             if episode is not None
         ]
 
-    def _queue(self, jobs: Sequence[Job], players: Sequence[Player], workers: int) -> tuple[Queue, OnFault | None]:
-        """Who gives out the jobs, and what happens to a policy that fails."""
+    def _queue(self, jobs: Sequence[Job], players: Sequence[Player], workers: int) -> Queue:
         # The strictest of the benchmarks' limits; 0 if there is none.
         limit = min((env.max_parallel_tasks for env in self.config.envs if env.max_parallel_tasks), default=0)
         if self.judgement is not None:
-            return PlannedOrderQueue(jobs, AHEAD * workers, limit), None
+            return PlannedOrderQueue(jobs, AHEAD * workers, limit)
         if not self.at_once:
-            return EpisodeQueue(jobs, limit), None
-        lineup = LineupQueue(jobs, self.at_once, limit, on_leave=lambda side: players[side].leave())
+            return EpisodeQueue(jobs, limit)
+        return LineupQueue(jobs, self.at_once, limit, on_leave=lambda side: players[side].leave())
 
-        def go_on_without(side: int, fault: PolicyFault, running: Sequence[Job]) -> None:
-            self.faults[side] = fault
-            lineup.withdraw(side, running)
-            self.listener.withdrawn(self.entrants[side].policy.id, str(fault))
 
-        return lineup, go_on_without
+class _Supervisor(Supervisor):
+    """Has finished episodes kept, the number of workers fitted, and goes on without one of many that fails."""
+
+    def __init__(self, session: Session, queue: Queue, keeper: Keeper, tuner: Tuner | None) -> None:
+        self.bells = [keeper.descriptor]
+        self._session = session
+        self._queue = queue
+        self._keeper = keeper
+        self._tuner = tuner
+
+    def take(self, result: EpisodeResult) -> None:
+        """Have an episode kept."""
+        judgement = self._session.judgement
+        place = judgement.referee.place(result.episode) if judgement else None
+        self._keeper.put(self._session.entrants[result.job.player].ended(result, place))
+        if self._tuner is not None:
+            self._tuner.count(result.timing.build_s)
+
+    def look(self) -> None:
+        """See whether another number of workers would be better."""
+        if self._tuner is not None:
+            self._tuner.look()
+
+    def go_on_without(self, player: int, fault: PolicyFault, running: Sequence[Job]) -> None:
+        """One of a lineup goes, and the others play on."""
+        if not isinstance(self._queue, LineupQueue):
+            raise fault
+        self._session.faults[player] = fault
+        self._queue.withdraw(player, running)
+        self._session.listener.withdrawn(self._session.entrants[player].policy.id, str(fault))

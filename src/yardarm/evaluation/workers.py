@@ -13,7 +13,7 @@ from yardarm.policies import BatchedPolicy, LoadedPolicy
 from yardarm.results import RunFolder
 from yardarm.tasks import TaskSpec
 
-__all__ = ["OpenPool", "how_many_workers", "open_pool", "open_process_pool"]
+__all__ = ["OpenPool", "how_many_workers", "in_even_rounds", "open_pool", "open_process_pool"]
 
 OpenPool = tuple[Pool, str | None]
 
@@ -42,7 +42,11 @@ def _workers_for(options: EvalOptions, policy: LoadedPolicy, episodes: int) -> i
         wanted = 2 * usable_cores()
     else:
         wanted = usable_cores() + (1 if own.place == "host" and not threaded else 0)
-    most = min(wanted, limit)
+    return in_even_rounds(episodes, min(wanted, limit))
+
+
+def in_even_rounds(episodes: int, most: int) -> int:
+    """The fewest workers that need no more rounds than `most` would."""
     rounds = math.ceil(episodes / most)
     return math.ceil(episodes / rounds)
 

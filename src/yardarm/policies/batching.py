@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -30,6 +30,8 @@ class Batching:
 
     rows: int | None = 1
     threads: int | None = None
+    reason: str = field(default="", compare=False)
+    """Why it was chosen, for those who read a run's log or manifest."""
 
     def groups(self, items: Sequence[Item]) -> Iterator[Sequence[Item]]:
         """Part the items into micro-batches."""

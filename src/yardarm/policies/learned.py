@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from yardarm.errors import UsageError, nearest, one_line
-from yardarm.machine import free_memory
+from yardarm.machine import available_memory, total_memory_gb
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.checkpoint import push_checkpoint, save_checkpoint
 from yardarm.policies.config import ACTION, PolicyConfig
@@ -133,7 +133,7 @@ class LearnedPolicy(BatchedPolicy):
         """What is free where the weights are."""
         if self.placement.device.type == "cuda":
             return torch.cuda.mem_get_info(self.placement.device)[0]
-        return free_memory()
+        return available_memory() or int(total_memory_gb() * 2**29)  # nobody says: half of all there is
 
     def release(self) -> None:
         """Let go of the weights until the policy is asked again."""

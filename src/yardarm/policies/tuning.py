@@ -46,28 +46,40 @@ def choose_batching(policy: BatchedPolicy, example: Example, device: torch.devic
             policy.predict(example(1))
         flops = sum(counts)
         if device.type == "cpu" and flops * SIZES[0] > BUSY_FLOPS:
-            # Simulators need the cores too, but with one thread a core would be idle while they wait for an answer.
-            return Batching(1, min(cores, max(2, cores // 2)) if flops > SHARED_FLOPS else 1)
-        return Batching(_largest_nearly_free(policy, example(SIZES[-1])), threads=1)
+            return _one_row(flops, cores)
+        return _largest_nearly_free(policy, example(SIZES[-1]))
     finally:
         policy.batching = before
 
 
-def _largest_nearly_free(policy: BatchedPolicy, example: Observations) -> int:
+def _one_row(flops: int, cores: int) -> Batching:
+    """For a network that keeps a CPU busy."""
+    # Simulators need the cores too, but with one thread a core would be idle while they wait for an answer.
+    threads = min(cores, max(2, cores // 2)) if flops > SHARED_FLOPS else 1
+    pays = "is" if flops > SHARED_FLOPS else "is not"
+    arithmetic = f"{flops / 1e9:.2g} GFLOP a row keep a CPU busy, so that none may be padding"
+    return Batching(1, threads, f"{arithmetic}; that {pays} enough to be shared between threads, of {cores} core(s)")
+
+
+def _largest_nearly_free(policy: BatchedPolicy, example: Observations) -> Batching:
     """The largest size that takes little longer than the smallest, and gives the same bits; one row if none is safe."""
     smallest, *larger = SIZES
     expected = policy.predict(_rows(example, smallest))
     if not _places_do_not_matter(policy, _rows(example, smallest), expected):
-        return 1
-    limit = NEARLY_FREE * _seconds(policy, _rows(example, smallest))
-    chosen = smallest
+        return Batching(1, 1, f"among {smallest} rows, the last bits of an answer depend on its place")
+    times = {smallest: _seconds(policy, _rows(example, smallest))}
+    chosen, why_no_more = smallest, "the most that is tried"
     for size in larger:
-        if _seconds(policy, _rows(example, size)) > limit:
+        times[size] = _seconds(policy, _rows(example, size))
+        if times[size] > NEARLY_FREE * times[smallest]:
+            why_no_more = "more would not be nearly free"
             break
         if not _places_do_not_matter(policy, _rows(example, size), expected):
+            why_no_more = f"among {size}, the last bits of an answer depend on its place"
             break
         chosen = size
-    return chosen
+    tried = ", ".join(f"{size} rows take {1000 * seconds:.2g} ms" for size, seconds in times.items())
+    return Batching(chosen, 1, f"{tried}; {why_no_more}")
 
 
 def _places_do_not_matter(policy: BatchedPolicy, example: Observations, expected: np.ndarray) -> bool:

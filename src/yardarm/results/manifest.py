@@ -31,6 +31,7 @@ SESSION = (
     "renderer",
     "other_interpreters",
     "inference",
+    "tuning",
 )
 
 
@@ -74,6 +75,12 @@ class Manifest:
     def note_stopping(self, state: Mapping[str, Any]) -> None:
         """Keep what a run that may stop early has come to; it is written with the rest."""
         self._content["stopping"] = dict(state)
+
+    def note_tuning(self, choice: Mapping[str, Any]) -> None:
+        """Keep what number of workers was chosen on the way, and why; it is written with the rest."""
+        self._content["batch_size"] = choice["workers"]
+        before = self._content["tuning"]
+        self._content["tuning"] = {**before, "choices": [*before["choices"], {"at": now(), **choice}]}
 
     def note_tracked(self, tracked: Mapping[str, Any]) -> None:
         """Keep what a tracker knows the run by; it is written with the rest."""
