@@ -13,12 +13,17 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from yardarm.machine import shared_kernels
+
 # The first call of anything may take long here: machines are shared, and torch warms up.
 settings.register_profile("yardarm", deadline=None)
 settings.load_profile("yardarm")
 
 # One thread, here and in the processes that tests start: threads that spin beside other tests only slow both down.
 os.environ["OMP_NUM_THREADS"] = "1"
+
+# As the command does it, and before numpy is imported: a simulator in this process computes as one in a worker.
+os.environ.update(shared_kernels())
 
 # A shell that starts this in the background has Ctrl-C ignored, by all that is started here, too; some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

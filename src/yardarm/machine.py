@@ -17,8 +17,8 @@ __all__ = [
     "available_memory",
     "cpu_model",
     "cpu_time",
-    "has_avx2",
     "memory_of",
+    "shared_kernels",
     "total_memory_gb",
     "usable_cores",
     "versions",
@@ -70,9 +70,14 @@ def cpu_model() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
-def has_avx2() -> bool:
-    """Whether this is an x86 processor with vectors of 256 bits, as those of the last decade are."""
-    return platform.machine() == "x86_64" and " avx2 " in _read(Path("/proc/cpuinfo"))
+def shared_kernels() -> dict[str, str]:
+    """Settings by which numpy computes alike on all x86 processors of the last decade.
+
+    OpenBLAS has other kernels for each processor, and they round differently: in LIBERO that shows after a second of
+    contact. Those for AVX2 run on nearly all of them. It is read when numpy is imported.
+    """
+    has_avx2 = platform.machine() == "x86_64" and " avx2 " in _read(Path("/proc/cpuinfo"))
+    return {"OPENBLAS_CORETYPE": "Haswell"} if has_avx2 else {}
 
 
 def total_memory_gb() -> float:

@@ -24,7 +24,7 @@ from yardarm.envs.launching import Launchers
 from yardarm.envs.messages import Ask, Begin, Finished, Run, Seen
 from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
 from yardarm.errors import SetupError
-from yardarm.machine import has_avx2
+from yardarm.machine import shared_kernels
 from yardarm.policies import PolicySpec
 from yardarm.tasks import EpisodeSpec, Feature, Home, TaskSpec
 from yardarm.tasks.metaworld import MetaworldConfig
@@ -186,7 +186,7 @@ def test_a_simulator_that_crashes_on_import_is_said_in_one_line(
     pool.close()
 
 
-@pytest.mark.skipif(not has_avx2(), reason="this processor has kernels of its own")
+@pytest.mark.skipif(not shared_kernels(), reason="this processor has kernels of its own")
 def test_workers_compute_with_the_same_kernels_on_every_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
     with contextlib.closing(Launchers()) as launchers:

@@ -13,6 +13,7 @@ from types import FrameType
 
 import yardarm
 from yardarm.errors import UsageError, YardarmError, nearest
+from yardarm.machine import shared_kernels
 
 __all__ = ["main"]
 
@@ -81,6 +82,8 @@ def _run(words: list[str]) -> int:
     if words[0] == "--version":
         print(f"yardarm {yardarm.__version__}")
         return 0
+    # A simulator in this process (--eval.use_async_envs=false) computes as one in a worker.
+    os.environ.update({name: value for name, value in shared_kernels().items() if name not in os.environ})
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
         raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)} `yardarm --help` lists all")

@@ -18,7 +18,7 @@ from yardarm.envs.interpreters import check_interpreter, paths_for
 from yardarm.envs.messages import Answered, Ask, Failed, Refused, Report
 from yardarm.envs.rendering import backends, missing_renderer_hint
 from yardarm.errors import EnvironmentFault, SetupError, UsageError
-from yardarm.machine import has_avx2
+from yardarm.machine import shared_kernels
 from yardarm.tasks import Home
 
 __all__ = ["SINGLE_THREADED", "Launcher", "Launchers"]
@@ -30,9 +30,6 @@ SINGLE_THREADED = {
     "MKL_NUM_THREADS": "1",
     "LP_NUM_THREADS": "1",
 }
-# OpenBLAS, which numpy computes with, has other kernels for each processor, and they round differently: in LIBERO that
-# shows after a second of contact. These run on all that have AVX2, so that episodes go the same way on all of them.
-SAME_KERNELS = {"OPENBLAS_CORETYPE": "Haswell"}
 # Simulators that draw with pygame would look for a display, and introduce themselves.
 WITHOUT_DISPLAY = {"SDL_VIDEODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
 # What a launcher runs. A file in the current directory must not stand in for a module of the standard library, and
@@ -67,7 +64,7 @@ class Launcher:
                 stdin=theirs.fileno(),
                 stdout=output,
                 stderr=output,
-                env={**_kernels(), **os.environ, **SINGLE_THREADED, **WITHOUT_DISPLAY},
+                env={**shared_kernels(), **os.environ, **SINGLE_THREADED, **WITHOUT_DISPLAY},
                 # A session of its own: Ctrl-C is for the main process, which ends the workers in its own time.
                 start_new_session=True,
             )
@@ -126,10 +123,6 @@ class Launcher:
             return self._answers.receive()
         except EOFError:
             raise ConnectionError("the launcher has gone") from None
-
-
-def _kernels() -> dict[str, str]:
-    return SAME_KERNELS if has_avx2() else {}
 
 
 class Launchers:
