@@ -189,7 +189,7 @@ class _Run:
             for result in results:  # in the order in which episodes finish
                 self._keep(result)
                 if tuner is not None:
-                    tuner.count(result.timing.build_s)
+                    tuner.count()
                 if self.judgement is not None and self.judgement.referee.decision is not None:
                     break
 
