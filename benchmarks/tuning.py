@@ -173,8 +173,8 @@ ELSEWHERE = Kind(
     rule=4,
 )
 FULL: Measurements = {
-    "states": partial(compare, STATES, (1, 2, 4), 3),
-    "images": partial(compare, IMAGES, (2, 3, 6), 3),
+    "states": partial(compare, STATES, (2, 4), 3),
+    "images": partial(compare, IMAGES, (3, 6), 3),
     "waiting": partial(compare, WAITING, (3, 6, 12), 3),
     "elsewhere": partial(compare, ELSEWHERE, (4, 8, 16), 3),
 }

@@ -27,7 +27,7 @@ from yardarm.machine import usable_cores
 from yardarm.policies import ActionChunk, Request
 from yardarm.results import EpisodeRecord, RunFolder, RunResult
 
-ROOM = Limits(cores=2, most=64, episodes=1000, rest_s=600.0, build_s=0.2)
+ROOM = Limits(cores=2, most=64, episodes=1000, rest_s=600.0, start_s=0.2)
 
 
 def chosen(costs: Costs, current: int, limits: Limits = ROOM) -> int:
@@ -60,7 +60,7 @@ def test_workers_that_only_wait_for_their_turn_are_let_go() -> None:
 
 def test_a_simulator_that_takes_long_to_build_is_not_built_for_a_short_rest() -> None:
     slow = Costs(compute_s=0.005, thinking=Thinking(fixed_s=0.2, each_s=0.0, cores=0.0))
-    assert chosen(slow, current=3, limits=Limits(2, 64, 20, rest_s=6.0, build_s=30.0)) == 3
+    assert chosen(slow, current=3, limits=Limits(2, 64, 20, rest_s=6.0, start_s=30.0)) == 3
 
 
 @pytest.mark.parametrize(("fixed_s", "each_s"), [(0.2, 0.0), (0.0, 0.1), (0.05, 0.02)])
@@ -85,12 +85,12 @@ def test_batches_that_are_all_of_one_size_say_nothing_against_larger_ones() -> N
     most=st.integers(1, 64),
     episodes=st.integers(1, 100),
     rest_s=st.floats(5.0, 1e4),
-    build_s=st.floats(0.0, 20.0),
+    start_s=st.floats(0.0, 20.0),
 )
 def test_a_choice_keeps_to_its_limits(
-    costs: Costs, current: int, most: int, episodes: int, rest_s: float, build_s: float
+    costs: Costs, current: int, most: int, episodes: int, rest_s: float, start_s: float
 ) -> None:
-    count = chosen(costs, current, Limits(2, most, episodes, rest_s, build_s))
+    count = chosen(costs, current, Limits(2, most, episodes, rest_s, start_s))
     assert 1 <= count <= max(1, min(most, episodes, FARTHEST * current))
 
 

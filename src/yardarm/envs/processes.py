@@ -46,6 +46,8 @@ class ProcessWorker:
         self.deadline = float("inf")
         self.rounds = 0
         """How many orders it has carried out, but for the first of an episode, which may have it build a simulator."""
+        self.start_s: float | None = None
+        """How long its first order took: a simulator was built, and mostly looked at."""
         self._busy_s = 0.0
         self._ordered: float | None = None
         self._beginning = False
@@ -96,6 +98,8 @@ class ProcessWorker:
     def _rest(self) -> None:
         self._busy_s = self.busy_s
         self._ordered = None
+        if self.start_s is None:
+            self.start_s = self._busy_s
         self.rounds += not self._beginning
 
     def _show_frame(self) -> None:

@@ -190,7 +190,7 @@ class _Supervisor(Supervisor):
         place = judgement.referee.place(result.episode) if judgement else None
         self._keeper.put(self._session.entrants[result.job.player].ended(result, place))
         if self._tuner is not None:
-            self._tuner.count(result.timing.build_s)
+            self._tuner.count()
 
     def look(self) -> None:
         """See whether another number of workers would be better."""

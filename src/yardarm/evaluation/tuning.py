@@ -50,8 +50,8 @@ class Limits:
     """How many are left, those included that run now."""
     rest_s: float
     """How long the rest will take if nothing changes."""
-    build_s: float = 0.0
-    """How long a new worker takes until it plays."""
+    start_s: float = 0.0
+    """How long the workers took to build their simulators, all at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _fewest(left_s: dict[int, float], tolerance: float) -> int:
 def _left_s(count: int, predicted: dict[int, float], current: int, limits: Limits) -> float:
     """How long the rest takes: new simulators are built first, and in the end not all workers are busy."""
     tail = (limits.episodes + count / 2) / (limits.episodes + current / 2)
-    building_s = limits.build_s * max(0, count - current) / limits.cores
+    building_s = limits.start_s * max(0, count - current) / current
     return limits.rest_s * tail * predicted[current] / predicted[count] + building_s
 
 
@@ -156,14 +156,11 @@ class Tuner:
         self._next_sample = self._next_measurement = self._began
         self._measuring = False
         self._finished = 0
-        self._build_s: list[float] = []
         self._chosen = 0
 
-    def count(self, build_s: float) -> None:
-        """An episode has finished, whose worker took so long to build its simulator."""
+    def count(self) -> None:
+        """An episode has finished."""
         self._finished += 1
-        if build_s:
-            self._build_s.append(build_s)
 
     def look(self) -> None:
         """See whether it is time to measure, or to choose; called often."""
@@ -202,13 +199,13 @@ class Tuner:
         # Episodes that are running count by half.
         done = self._finished + size / 2
         left = max(0.0, self._episodes - done)
-        build_s = sum(self._build_s) / len(self._build_s) if self._build_s else 0.0
+        starts = [worker.start_s for worker in self._pool.workers if worker.start_s is not None]
         return Limits(
             cores=usable_cores(),
             most=min(self._most, size + self._more_that_fit()),
             episodes=self._episodes - self._finished,
             rest_s=(self._now - self._began) * left / done,
-            build_s=build_s,
+            start_s=max(starts, default=0.0),
         )
 
     def _more_that_fit(self) -> int:
