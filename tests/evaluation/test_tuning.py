@@ -121,7 +121,7 @@ def test_no_change_of_workers_changes_an_episode(sizes: list[int], task: str, mo
         resizer.pool = pool
 
     with monkeypatch.context() as patched:
-        patched.setattr("yardarm.evaluation.run.tuner_for", note_pool)
+        patched.setattr("yardarm.evaluation.session.tuner_for", note_pool)
         run = evaluate(MoverPolicy(), ToyConfig(task=task), n_episodes=8, listener=resizer)
     assert courses(run) == expected(task)
 
@@ -133,7 +133,7 @@ def test_workers_beyond_the_places_are_dismissed(monkeypatch: pytest.MonkeyPatch
             self.counts = [*getattr(self, "counts", []), len(workers())]
 
     census = Census([4, 4, 4, 4, 4, 4, 1])
-    monkeypatch.setattr("yardarm.evaluation.run.tuner_for", lambda pool, *rest: setattr(census, "pool", pool))
+    monkeypatch.setattr("yardarm.evaluation.session.tuner_for", lambda pool, *rest: setattr(census, "pool", pool))
     evaluate(MoverPolicy(), ToyConfig(task="far", step_s=0.002), n_episodes=24, listener=census)
     assert max(census.counts) >= 3
     assert census.counts[-1] <= 1
