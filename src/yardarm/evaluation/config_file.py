@@ -13,6 +13,7 @@ from typing import Any
 import draccus
 import yaml
 
+from yardarm.cluster import RayOptions
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.policies import CHECKPOINT_TYPES, POLICIES, PolicySpec
@@ -31,7 +32,7 @@ __all__ = [
     "read_config_file",
 ]
 
-SECTIONS = ("env", "policy", "eval", "wandb")
+SECTIONS = ("env", "policy", "eval", "wandb", "ray")
 AGAINST = "against"
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 EVAL = "eval"
@@ -83,6 +84,7 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
         policy=policy_from_data(data.get("policy", {})),
         eval=options,
         wandb=decode(WandbOptions, "wandb", data.get("wandb", {})),
+        ray=decode(RayOptions, "ray", data.get("ray", {})),
         against=against_from_data(data.get(AGAINST)),
         **plain,
     )
@@ -92,7 +94,7 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     """The configuration as plain data, all defaults written out."""
     assert isinstance(config.policy, PolicySpec)
     # Consent to run code from elsewhere is not written down: no file can give it in the user's place.
-    plain = ("seed", "job_name", "method", "training_seed", "rename_map", "resume")
+    plain = ("seed", "job_name", "method", "training_seed", "rename_map", "resume", "runner")
     data = {name: getattr(config, name) for name in plain}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None
     data["policy"] = _policy_to_data(config.policy)
@@ -104,6 +106,7 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     data["env"] = envs[0] if len(envs) == 1 else envs
     data["eval"] = dataclasses.asdict(config.eval)
     data["wandb"] = dataclasses.asdict(config.wandb)
+    data["ray"] = dataclasses.asdict(config.ray)
     return data
 
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from yardarm.envs import Pool, installed_for
+from yardarm.envs import Pool
 from yardarm.errors import SetupError, UsageError
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.entrant import Entrant, open_entrants
+from yardarm.evaluation.inference import Inference
 from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.opponent import StoredOpponent
@@ -21,12 +22,12 @@ from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.player import Player
 from yardarm.evaluation.preflight import check_policy_fits
 from yardarm.evaluation.queue import EpisodeQueue, Job, PlannedOrderQueue, Queue
+from yardarm.evaluation.runners import Runner, check_runner, check_videos, open_policy_for, open_runner
 from yardarm.evaluation.scheduler import EpisodeResult, Scheduler
 from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.stopping import PRECISION, Declaration
 from yardarm.evaluation.videos import film_finished_episodes
-from yardarm.evaluation.workers import how_many_workers, open_pool
-from yardarm.policies import LoadedPolicy, open_policy
+from yardarm.policies import LoadedPolicy
 from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import TaskSpec
 from yardarm.tracking import Tracker, open_tracker
@@ -41,15 +42,16 @@ AHEAD = 4
 def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     """Run what is missing of an evaluation, and return the results of all of it."""
     listener = listener or Listener()
+    check_runner(config)
     tracker = open_tracker(config.wandb)
     listener.preparing("finding the tasks")
     tasks = select_tasks(config.envs, config.trust_remote_code)
     listener.preparing("loading the policy")
     with contextlib.ExitStack() as stack:
-        policies = [stack.enter_context(open_policy(config.policy, tasks, config.rename_map))]
+        policies = [stack.enter_context(open_policy_for(config, config.policy, tasks, config.rename_map))]
         if config.against is not None and not isinstance(config.against, Path):
             with _naming("--against"):
-                policies.append(stack.enter_context(open_policy(config.against, tasks)))
+                policies.append(stack.enter_context(open_policy_for(config, config.against, tasks)))
                 check_policy_fits(policies[1].policy, tasks)
             config = replace(config, against=policies[1].spec)
         check_policy_fits(policies[0].policy, tasks)
@@ -77,6 +79,7 @@ def _evaluate(
     """Run what is missing with policies that are loaded, and fit the tasks."""
     if config.eval.videos and not any(task.env.cameras for task in tasks):
         raise UsageError(f"--eval.videos={config.eval.videos}: none of the tasks draws anything")
+    check_videos(config, tasks)
     for env in config.envs:
         if not env.python:  # another interpreter's packages are tried when its workers are started
             env.check_requirements()
@@ -151,38 +154,44 @@ class _Run:
         if not jobs:
             self._begin(0, 0)
             return
-        options, policies = self.config.eval, [entrant.policy for entrant in self.entrants]
+        policies = [entrant.policy for entrant in self.entrants]
         self.listener.preparing("trying the policy")
-        inference = [entrant.fix_batching() for entrant in self.entrants]
-        size = how_many_workers(options, policies, len(jobs))
         tasks = list({job.task: job.episode.task for job in jobs}.values())
-        self.listener.preparing("starting simulators")
-        with open_pool(options, tasks, policies, self.folder, size) as (pool, renderer):
-            others = {python: installed_for(python) for python in {task.env.python for task in tasks} if python}
-            setting = {"batch_size": size, "renderer": renderer, "other_interpreters": others}
-            for entrant, own in zip(self.entrants, inference, strict=True):
-                entrant.begin_session({**setting, "inference": own})
-            self._begin(len(jobs), size)
-            self._play(jobs, pool, size)
+        with open_runner(self.config, policies, tasks) as runner:
+            inference = [entrant.fix_batching(runner) for entrant in self.entrants]
+            self.listener.preparing("starting simulators")
+            with runner.open_pool(self.folder, len(jobs)) as (pool, setting):
+                for entrant, own in zip(self.entrants, inference, strict=True):
+                    entrant.begin_session({"batch_size": pool.size, **setting, "inference": own})
+                self._begin(len(jobs), pool.size)
+                self._play(jobs, pool, runner)
 
     def _begin(self, missing: int, workers: int) -> None:
         self.listener.started(self.folder.path, [entrant.plan for entrant in self.entrants], missing, workers)
         self.tracker.begin(self.entrants[0].journal.records.values())
 
-    def _play(self, jobs: Sequence[Job], pool: Pool, workers: int) -> None:
+    def _play(self, jobs: Sequence[Job], pool: Pool, runner: Runner) -> None:
         """Play until all is played, or enough of it."""
-        turn = threading.Lock() if len(self.entrants) > 1 else None
-        names = [entrant.policy.id for entrant in self.entrants] if turn else [""]
-        players = [
-            Player(entrant.policy, entrant.filming, turn, name)
-            for entrant, name in zip(self.entrants, names, strict=True)
-        ]
-        scheduler = Scheduler(self._queue(jobs, workers), pool, players, self.config.eval.max_retries)
+        players = self._players(runner)
+        scheduler = Scheduler(self._queue(jobs, pool.size), pool, players, self.config.eval.max_retries)
         with contextlib.closing(iter(scheduler)) as results:
             for result in results:  # in the order in which episodes finish
                 self._keep(result)
                 if self.judgement is not None and self.judgement.referee.decision is not None:
                     break
+
+    def _players(self, runner: Runner) -> list[Player]:
+        # Shared by policies that compute in this process: torch's threads are the process's.
+        turn = threading.Lock() if len(self.entrants) > 1 else None
+        return [
+            Player(
+                entrant.policy,
+                entrant.filming,
+                Inference(entrant.policy.policy, turn) if runner.infers_here(entrant.policy) else None,
+                entrant.policy.id if turn else "",
+            )
+            for entrant in self.entrants
+        ]
 
     def _keep(self, result: EpisodeResult) -> None:
         side = result.job.player

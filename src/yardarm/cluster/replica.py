@@ -1,0 +1,152 @@
+"""A replica: one process that holds policies and answers the episodes of any node, in batches."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from yardarm.cluster.messages import Ask, Charge, Thought
+from yardarm.cluster.setup import Setup
+from yardarm.envs.messages import Answered, Failed, Play, Refused
+from yardarm.errors import ConnectionFault, PolicyFault, UsageError
+from yardarm.policies import BatchedPolicy, Outcome, Policy, Request, make_policy, playable
+from yardarm.tasks import EpisodeSpec
+
+__all__ = ["Replica"]
+
+
+@dataclass(slots=True)
+class _Call:
+    """One agent's questions, and their answers when there are some."""
+
+    asks: Sequence[Ask]
+    thoughts: list[Thought] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """An episode that is under way."""
+
+    policy: Policy
+    episode: EpisodeSpec
+    state: Any
+
+
+class Replica:
+    """The body of a Ray actor. Policies compute in one thread; whoever asks meanwhile is in the next batch."""
+
+    def __init__(self, setup: Setup) -> None:
+        setup.take_place()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="policy")
+        self._turn = asyncio.Lock()
+        self._waiting: list[_Call] = []
+        self._policies: dict[str, Policy] = {}
+        self._episodes: dict[str, _Played] = {}
+
+    async def where(self) -> str:
+        """The id of the node that this replica lives on."""
+        import ray
+
+        return ray.get_runtime_context().get_node_id()
+
+    async def question(
+        self, charge: Charge, function: Callable[..., Any], arguments: Mapping[str, Any]
+    ) -> Answered | Refused | Failed:
+        """Call a function with the policy, where it lives."""
+        return await self._in_thread(self._question, charge, function, arguments)
+
+    async def infer(self, asks: Sequence[Ask]) -> list[Thought]:
+        """Answer one agent's questions, together with those of others."""
+        call = _Call(asks)
+        self._waiting.append(call)
+        async with self._turn:
+            if not call.thoughts:  # nobody has taken it along
+                calls, self._waiting = self._waiting, []
+                await self._in_thread(self._answer, calls)
+        return call.thoughts
+
+    async def finish(self, id: str, outcome: Outcome | None) -> None:
+        """An episode is over."""
+        await self._in_thread(self._finish, id, outcome)
+
+    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+
+    def _question(
+        self, charge: Charge, function: Callable[..., Any], arguments: Mapping[str, Any]
+    ) -> Answered | Refused | Failed:
+        try:
+            return Answered(function(self._policy(charge), **arguments))
+        except UsageError as error:
+            return Refused(str(error))
+        except Exception:
+            return Failed(traceback.format_exc())
+
+    def _policy(self, charge: Charge) -> Policy:
+        if charge.key not in self._policies:
+            policy = make_policy(charge.spec)
+            if hasattr(policy, "prepare"):
+                policy.prepare(charge.tasks)
+            if isinstance(policy, BatchedPolicy) and charge.batching is not None:
+                policy.batching = charge.batching
+            self._policies[charge.key] = policy
+        return self._policies[charge.key]
+
+    def _answer(self, calls: Sequence[_Call]) -> None:
+        asks = [ask for call in calls for ask in call.asks]
+        thoughts: dict[str, Thought] = {}
+        for policy in dict.fromkeys(ask.policy for ask in asks):
+            thoughts |= self._think([ask for ask in asks if ask.policy == policy])
+        for call in calls:
+            call.thoughts = [thoughts[ask.id] for ask in call.asks]
+
+    def _think(self, asks: Sequence[Ask]) -> dict[str, Thought]:
+        """One batch of one policy."""
+        refused = {ask.id: thought for ask in asks if (thought := self._start(ask)) is not None}
+        asked = [ask for ask in asks if ask.id not in refused]
+        if not asked:
+            return refused
+        played = [self._episodes[ask.id] for ask in asked]
+        started = time.perf_counter()
+        try:
+            requests = [Request(own.episode, own.state, ask.looks) for own, ask in zip(played, asked, strict=True)]
+            chunks = list(played[0].policy.infer(requests))
+            if len(chunks) != len(asked):
+                raise PolicyFault(f"the policy answered {len(asked)} requests with {len(chunks)} chunks")
+            seconds = (time.perf_counter() - started) / len(asked)
+            plays = [
+                Play.of(playable(chunk, own.policy.wants, own.episode.task))
+                for chunk, own in zip(chunks, played, strict=True)
+            ]
+        except ConnectionFault as fault:
+            return refused | {ask.id: Thought(lost=str(fault)) for ask in asked}
+        except PolicyFault as fault:  # it says itself what is wrong
+            return refused | {ask.id: Thought(fault=str(fault)) for ask in asked}
+        except BaseException:  # even `sys.exit`: the run would wait forever
+            return refused | {ask.id: Thought(fault=traceback.format_exc()) for ask in asked}
+        return refused | {ask.id: Thought(play, seconds) for ask, play in zip(asked, plays, strict=True)}
+
+    def _start(self, ask: Ask) -> Thought | None:
+        """Begin an episode with its first question; returns why it cannot go on, if it cannot."""
+        if ask.id in self._episodes:
+            return None
+        if ask.episode is None:
+            return Thought(lost="the policy's replica was started anew in the middle of the episode")
+        import ray
+
+        try:
+            policy = self._policy(ray.get(ask.charge))
+            self._episodes[ask.id] = _Played(policy, ask.episode, policy.start(ask.episode))
+        except Exception:
+            return Thought(fault=traceback.format_exc())
+        return None
+
+    def _finish(self, id: str, outcome: Outcome | None) -> None:
+        played = self._episodes.pop(id, None)
+        if played is not None and hasattr(played.policy, "finish"):
+            played.policy.finish(played.state, outcome)

@@ -1,0 +1,172 @@
+"""Where a run's workers and policies live: on this machine, or on the nodes of a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from yardarm.cluster import Charge, Cluster, ClusterPool, Limits, Replicas, Setup, check_address, open_cluster
+from yardarm.envs import Pool, installed_for
+from yardarm.errors import UsageError
+from yardarm.evaluation.config import RAY, EvalConfig, EvalOptions
+from yardarm.evaluation.exactness import fix_batching
+from yardarm.evaluation.workers import how_many_workers, looks_at_pictures, open_pool
+from yardarm.policies import Batching, LoadedPolicy, Policy, PolicySpec, open_policy
+from yardarm.results import RunFolder
+from yardarm.tasks import TaskSpec
+
+__all__ = ["Runner", "Setting", "check_runner", "check_videos", "open_policy_for", "open_runner"]
+
+Setting = dict[str, Any]
+"""What a manifest says of it."""
+
+
+class Runner(Protocol):
+    """Brings a policy to where it computes, and opens the workers."""
+
+    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: Mapping[str, Any] | None) -> Setting | None:
+        """Set how the policy's batches are put together; returns what the manifest shall say of it."""
+
+    def infers_here(self, policy: LoadedPolicy) -> bool:
+        """Whether the scheduler must ask the policy, in this process."""
+
+    def open_pool(self, folder: RunFolder, episodes: int) -> AbstractContextManager[tuple[Pool, Setting]]:
+        """Workers, and what there is to say of them."""
+
+
+def check_runner(config: EvalConfig) -> None:
+    """Refuse a cluster that is not there, before anything slow starts."""
+    if config.runner == RAY:
+        check_address(config.ray)
+
+
+def check_videos(config: EvalConfig, tasks: Sequence[TaskSpec]) -> None:
+    """Refuse to film on nodes, where frames would have to come from afar while episodes run."""
+    filmed = [task for task in tasks if task.env.cameras and not task.env.replayable]
+    if config.runner == RAY and config.eval.videos and filmed:
+        raise UsageError(
+            f"--eval.videos={config.eval.videos}: '{filmed[0].name}' cannot be replayed, and is filmed while it runs, "
+            "which --runner=ray does not do; leave one of the two away"
+        )
+
+
+@contextlib.contextmanager
+def open_policy_for(
+    config: EvalConfig,
+    source: PolicySpec | Policy,
+    tasks: Sequence[TaskSpec],
+    rename_map: Mapping[str, str] | None = None,
+) -> Iterator[LoadedPolicy]:
+    """Load a policy to check it and to name it: on a cluster the driver's CPU will do, whatever the nodes have."""
+    checkpoint = isinstance(source, PolicySpec) and source.type == "pretrained"
+    if config.runner != RAY or not isinstance(source, PolicySpec) or not checkpoint:
+        with open_policy(source, tasks, rename_map) as loaded:
+            yield loaded
+        return
+    on_cpu = replace(source, options={**source.options, "device": "cpu"})
+    with open_policy(on_cpu, tasks, rename_map) as loaded:
+        options = {name: value for name, value in loaded.spec.options.items() if name != "device"}
+        asked = {name: source.options[name] for name in ("device",) if name in source.options}
+        yield replace(loaded, spec=replace(loaded.spec, options={**options, **asked}))
+
+
+@contextlib.contextmanager
+def open_runner(config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: Sequence[TaskSpec]) -> Iterator[Runner]:
+    """The runner that the configuration asks for."""
+    if config.runner != RAY:
+        yield LocalRunner(config.eval, policies, tasks)
+        return
+    with open_cluster(config.ray) as cluster:
+        yield RayRunner(config, policies, tasks, cluster)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRunner:
+    """All of it here."""
+
+    options: EvalOptions
+    policies: Sequence[LoadedPolicy]
+    tasks: Sequence[TaskSpec]
+
+    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: Mapping[str, Any] | None) -> Setting | None:
+        """In this process."""
+        return fix_batching(policy.policy, exact=exact, stored=stored)
+
+    def infers_here(self, policy: LoadedPolicy) -> bool:
+        """Unless it lives in the workers."""
+        return policy.policy.place == "host"
+
+    @contextlib.contextmanager
+    def open_pool(self, folder: RunFolder, episodes: int) -> Iterator[tuple[Pool, Setting]]:
+        """As many workers as suit this machine."""
+        size = how_many_workers(self.options, self.policies, episodes)
+        with open_pool(self.options, self.tasks, self.policies, folder, size) as (pool, renderer):
+            yield pool, {"renderer": renderer, "runner": {"type": "local"}, **_interpreters(self.tasks)}
+
+
+class RayRunner:
+    """Workers on all nodes; policies in replicas, unless they live in the workers, behind a socket, or nowhere else."""
+
+    def __init__(
+        self, config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: Sequence[TaskSpec], cluster: Cluster
+    ) -> None:
+        self._options = config.eval
+        self._policies = policies
+        self._tasks = tuple(tasks)
+        self._cluster = cluster
+        renders = looks_at_pictures(tasks, policies)
+        others = _interpreters(tasks)["other_interpreters"]
+        self._setup = Setup(self._tasks, config.eval.timeout_s, renders, others=others)
+        self._entrusted = [policy for policy in policies if _can_be_elsewhere(policy)]
+        self._replicas: Replicas | None = None
+        if self._entrusted:
+            self._replicas = Replicas(cluster, self._setup, config.ray.policy_replicas)
+            self._replicas.grow(cluster.nodes())
+        self._threads = 1
+
+    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: Mapping[str, Any] | None) -> Setting | None:
+        """By the first replica, for all of them."""
+        if self._replicas is None or not self._is_entrusted(policy):
+            return fix_batching(policy.policy, exact=exact, stored=stored)
+        charge = Charge(policy.spec, self._tasks)
+        chosen: Setting | None = self._replicas.question(charge, fix_batching, exact=exact, stored=stored)
+        if chosen is not None:
+            self._threads = max(self._threads, chosen["threads"] or 1)
+            charge = replace(charge, batching=Batching(chosen["rows"], chosen["threads"]))
+        self._replicas.take_charge(charge)
+        return chosen
+
+    def infers_here(self, policy: LoadedPolicy) -> bool:
+        """A policy that only this process has, or that is behind a socket: looks come to the driver for it."""
+        return policy.policy.place == "host" and not self._is_entrusted(policy)
+
+    @contextlib.contextmanager
+    def open_pool(self, folder: RunFolder, episodes: int) -> Iterator[tuple[Pool, Setting]]:
+        """As many workers as the nodes have CPUs, and as at home one more on each for looks that are with a policy."""
+        lanes = [policy.policy.lanes for policy in self._policies if hasattr(policy.policy, "lanes")]
+        hosted = any(policy.policy.place == "host" for policy in self._policies)
+        beyond = 1 if hosted and self._threads == 1 and not self._options.batch_size else 0
+        limits = Limits(beyond, min(filter(None, [self._options.batch_size, *lanes]), default=0))
+        looked_at = {repr(policy.spec): policy.policy.wants for policy in self._entrusted}
+        pool = ClusterPool(self._cluster, self._setup, self._replicas, looked_at, limits)
+        with contextlib.closing(pool):
+            pool.open()
+            runner = {"type": RAY, "address": self._cluster.address, **pool.describe()}
+            yield pool, {"renderer": pool.renderer, "runner": runner, **_interpreters(self._tasks)}
+
+    def _is_entrusted(self, policy: LoadedPolicy) -> bool:
+        return any(policy is other for other in self._entrusted)
+
+
+def _can_be_elsewhere(policy: LoadedPolicy) -> bool:
+    """Whether another process can make it, and should: one with lanes lives behind a socket already."""
+    return policy.policy.place == "host" and policy.can_be_made_again and not hasattr(policy.policy, "lanes")
+
+
+def _interpreters(tasks: Sequence[TaskSpec]) -> Setting:
+    """What other interpreters have, where tasks need them."""
+    pythons = {task.env.python for task in tasks if task.env.python}
+    return {"other_interpreters": {python: installed_for(python) for python in pythons}}
