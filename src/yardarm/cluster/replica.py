@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import Any
 
 from yardarm.cluster.messages import Ask, Charge, Thought
@@ -20,12 +21,21 @@ from yardarm.tasks import EpisodeSpec
 __all__ = ["Replica"]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Call:
-    """One agent's questions, and their answers when there are some."""
+    """One agent's questions, and a place for their answers."""
 
     asks: Sequence[Ask]
-    thoughts: list[Thought] = field(default_factory=list)
+    answer: Future[list[Thought]] = field(default_factory=Future)
+
+
+@dataclass(frozen=True, slots=True)
+class _Errand:
+    """Something else to do where the policies are."""
+
+    function: Callable[..., Any]
+    arguments: Sequence[Any]
+    answer: Future[Any] = field(default_factory=Future)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,44 +48,56 @@ class _Played:
 
 
 class Replica:
-    """The body of a Ray actor. Policies compute in one thread; whoever asks meanwhile is in the next batch."""
+    """The body of a Ray actor. Policies compute in one thread; whoever asks meanwhile is in the next batch.
+
+    Ray calls it from many threads, which only wait: that takes two thirds of the time that its coroutines take.
+    """
+
+    most_calls = 128
+    """How many may wait for an answer at once."""
 
     def __init__(self, setup: Setup) -> None:
         setup.take_place()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="policy")
-        self._turn = asyncio.Lock()
-        self._waiting: list[_Call] = []
         self._policies: dict[str, Policy] = {}
         self._episodes: dict[str, _Played] = {}
+        self._work: SimpleQueue[_Call | _Errand] = SimpleQueue()
+        threading.Thread(target=self._serve, name="policy", daemon=True).start()
 
-    async def where(self) -> str:
+    def where(self) -> str:
         """The id of the node that this replica lives on."""
         import ray
 
         return ray.get_runtime_context().get_node_id()
 
-    async def question(
+    def question(
         self, charge: Charge, function: Callable[..., Any], arguments: Mapping[str, Any]
     ) -> Answered | Refused | Failed:
         """Call a function with the policy, where it lives."""
-        return await self._in_thread(self._question, charge, function, arguments)
+        return self._do(_Errand(self._question, (charge, function, arguments)))
 
-    async def infer(self, asks: Sequence[Ask]) -> list[Thought]:
+    def infer(self, asks: Sequence[Ask]) -> list[Thought]:
         """Answer one agent's questions, together with those of others."""
-        call = _Call(asks)
-        self._waiting.append(call)
-        async with self._turn:
-            if not call.thoughts:  # nobody has taken it along
-                calls, self._waiting = self._waiting, []
-                await self._in_thread(self._answer, calls)
-        return call.thoughts
+        return self._do(_Call(asks))
 
-    async def finish(self, id: str, outcome: Outcome | None) -> None:
+    def finish(self, id: str, outcome: Outcome | None) -> None:
         """An episode is over."""
-        await self._in_thread(self._finish, id, outcome)
+        self._do(_Errand(self._finish, (id, outcome)))
 
-    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+    def _do(self, work: _Call | _Errand) -> Any:
+        self._work.put(work)
+        return work.answer.result()
+
+    def _serve(self) -> None:
+        while True:
+            waiting = [self._work.get()]
+            while not self._work.empty():
+                waiting.append(self._work.get())
+            for errand in [work for work in waiting if isinstance(work, _Errand)]:
+                try:
+                    errand.answer.set_result(errand.function(*errand.arguments))
+                except Exception as error:  # whoever waits for it gets it
+                    errand.answer.set_exception(error)
+            self._answer([work for work in waiting if isinstance(work, _Call)])
 
     def _question(
         self, charge: Charge, function: Callable[..., Any], arguments: Mapping[str, Any]
@@ -103,7 +125,7 @@ class Replica:
         for policy in dict.fromkeys(ask.policy for ask in asks):
             thoughts |= self._think([ask for ask in asks if ask.policy == policy])
         for call in calls:
-            call.thoughts = [thoughts[ask.id] for ask in call.asks]
+            call.answer.set_result([thoughts[ask.id] for ask in call.asks])
 
     def _think(self, asks: Sequence[Ask]) -> dict[str, Thought]:
         """One batch of one policy."""

@@ -53,10 +53,11 @@ class Replicas:
         while computing and len(self._all) < (self._wanted or gpus or len(computing)):
             node = min(computing, key=lambda node: sum(replica.wish == node.id for replica in self._all))
             place = {"scheduling_strategy": self._cluster.pinned_to(node, soft=True)}
-            own = self._cluster.ray.remote(Replica).options(
-                num_cpus=0, max_restarts=-1, **({"num_gpus": 1} if gpus else place)
+            own = {"num_gpus": 1} if gpus else place
+            actor = self._cluster.ray.remote(Replica).options(
+                num_cpus=0, max_restarts=-1, max_concurrency=Replica.most_calls, **own
             )
-            self._all.append(PlacedReplica(own.remote(self._setup), node.id))
+            self._all.append(PlacedReplica(actor.remote(self._setup), node.id))
 
     def question(self, charge: Charge, function: Callable[..., Any], **arguments: Any) -> Any:
         """Have the first replica call a function with a policy; what the user can mend is raised as such."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from yardarm.envs import installed_for
@@ -52,7 +52,7 @@ def relevant(installed: Mapping[str, str | None]) -> dict[str, str | None]:
     return {name: found for name, found in installed.items() if name not in NO_MATTER}
 
 
-def _differing(here: Mapping[str, str | None], there: Mapping[str, str | None]) -> Sequence[str]:
+def _differing(here: Mapping[str, str | None], there: Mapping[str, str | None]) -> list[str]:
     return [
         f"{name} {here.get(name) or 'is missing'}, not {version or 'missing'}"
         for name, version in there.items()

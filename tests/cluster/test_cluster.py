@@ -1,0 +1,162 @@
+"""Evaluations on the nodes of a Ray cluster."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from toy_world import MoverPolicy, ToyConfig
+
+import yardarm
+from tests.checkpoints import small_act
+from tests.cluster.clusters import QUIETLY, evaluate_on, ray_cluster
+from tests.helpers import assert_all_gone, courses, descendants, journal_lines, start_yardarm, wait_until
+from yardarm.errors import SetupError
+from yardarm.evaluation import Listener
+from yardarm.results import EpisodeRecord
+from yardarm.tasks.metaworld import MetaworldConfig
+
+SLOW_STEPS = ToyConfig(task="far", step_s=0.03)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with ray_cluster(1, 1) as cluster:
+        yield cluster
+
+
+class AfterSome(Listener):
+    """Does something once, when so many episodes are on disk."""
+
+    def __init__(self, episodes: int, act: Any) -> None:
+        self._left = episodes
+        self._act = act
+
+    def finished(self, record: EpisodeRecord) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._act()
+
+
+def nodes_in(folder: Path) -> list[dict[str, Any]]:
+    return json.loads((folder / "manifest.json").read_text())["runner"]["nodes"]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pytest.param("toy_world:SlowlyPolicy", id="in workers"),
+        pytest.param("toy_world:MoverPolicy", id="in replicas"),
+        pytest.param(MoverPolicy(), id="in the driver", marks=pytest.mark.slow),
+    ],
+)
+def test_episodes_are_those_of_the_local_runner(cluster: Any, tmp_path: Path, policy: Any) -> None:
+    local = yardarm.evaluate(policy, ToyConfig(), n_episodes=4, output_dir=tmp_path / "local")
+    on_ray = evaluate_on(cluster, policy, ToyConfig(), tmp_path / "ray", n_episodes=4)
+    assert courses(on_ray) == courses(local)
+    assert len(nodes_in(tmp_path / "ray")) == 2
+
+
+def test_a_node_that_dies_takes_nothing_with_it(cluster: Any, tmp_path: Path) -> None:
+    victim = cluster.add_node(num_cpus=1, **QUIETLY)
+    kill = AfterSome(4, lambda: cluster.remove_node(victim, allow_graceful=False))
+    # No attempt is counted against an episode whose node was lost: there is only one.
+    options = {"n_episodes": 12, "max_retries": 0}
+    on_ray = evaluate_on(cluster, "toy_world:MoverPolicy", SLOW_STEPS, tmp_path / "ray", listener=kill, **options)
+    local = yardarm.evaluate(
+        "toy_world:MoverPolicy", SLOW_STEPS, batch_size=8, output_dir=tmp_path / "local", **options
+    )
+    assert len(nodes_in(tmp_path / "ray")) == 3
+    assert on_ray.counts.errors == 0
+    assert courses(on_ray) == courses(local)
+
+
+def below(node: Any) -> list[psutil.Process]:
+    """The processes of a node of the test cluster."""
+    return descendants(node.all_processes["raylet"][0].process.pid)
+
+
+def workers_below(node: Any) -> list[psutil.Process]:
+    """The worker processes of a node of the test cluster."""
+    return [process for process in below(node) if "yardarm.envs.launcher" in " ".join(process.cmdline())]
+
+
+@pytest.mark.slow
+def test_a_node_that_joins_gets_work(cluster: Any, tmp_path: Path) -> None:
+    seen = threading.Event()
+    nodes: list[Any] = []
+
+    def watch() -> None:
+        wait_until(lambda: len(workers_below(nodes[0])) > 1)  # the launcher, and what it has forked
+        seen.set()
+
+    def add() -> None:
+        nodes.append(cluster.add_node(num_cpus=1, **QUIETLY))
+        threading.Thread(target=watch, daemon=True).start()
+
+    joins = AfterSome(4, add)
+    result = evaluate_on(cluster, "toy_world:MoverPolicy", SLOW_STEPS, tmp_path / "ray", listener=joins, n_episodes=80)
+    cluster.remove_node(nodes[0])
+    assert seen.is_set()
+    assert result.counts.episodes == 80
+
+
+def kill_the_replica(cluster: Any) -> None:
+    everything = [process for node in cluster.list_all_nodes() for process in below(node)]
+    (replica,) = [process for process in everything if "ray::Replica" in " ".join(process.cmdline())]
+    replica.kill()
+
+
+@pytest.mark.slow
+def test_a_replica_that_is_killed_costs_no_episode(cluster: Any, tmp_path: Path) -> None:
+    kill = AfterSome(4, lambda: kill_the_replica(cluster))
+    options = {"n_episodes": 16, "max_retries": 0}
+    on_ray = evaluate_on(
+        cluster, "toy_world:MoverPolicy", SLOW_STEPS, tmp_path / "ray", listener=kill, policy_replicas=1, **options
+    )
+    local = yardarm.evaluate(
+        "toy_world:MoverPolicy", SLOW_STEPS, batch_size=8, output_dir=tmp_path / "local", **options
+    )
+    assert courses(on_ray) == courses(local)
+
+
+@pytest.mark.slow
+def test_a_network_answers_on_nodes_as_at_home(cluster: Any, tmp_path: Path) -> None:
+    small_act(n_action_steps=5).save_pretrained(tmp_path / "act")
+    env = MetaworldConfig(task="reach-v3,push-v3", observation_height=32, observation_width=32, episode_length=20)
+    at_home = yardarm.evaluate(str(tmp_path / "act"), env, n_episodes=3, output_dir=tmp_path / "local")
+    on_ray = evaluate_on(cluster, str(tmp_path / "act"), env, tmp_path / "ray", n_episodes=3)
+    assert courses(on_ray) == courses(at_home)
+    stored = [json.loads((tmp_path / name / "manifest.json").read_text())["inference"] for name in ("local", "ray")]
+    assert stored[0] == stored[1]
+
+
+@pytest.mark.slow
+def test_a_driver_that_is_killed_leaves_nothing_and_its_run_goes_on_at_home(cluster: Any, tmp_path: Path) -> None:
+    words = ["eval", "--policy.type=toy_world:SlowlyPolicy", "--env.type=toy", "--env.task=far", "--env.step_s=0.03"]
+    words += ["--eval.n_episodes=30", f"--output_dir={tmp_path / 'run'}"]
+    driver = start_yardarm(*words, "--runner=ray", f"--ray.address={cluster.address}")
+    wait_until(lambda: journal_lines(tmp_path / "run") >= 4)
+    nodes = cluster.list_all_nodes()
+    played_there = [process for node in nodes for process in workers_below(node)]
+    assert len(played_there) >= 2 * len(nodes)  # a launcher and a worker on each
+    driver.kill()
+    driver.communicate()
+    assert_all_gone(played_there)
+    finished = courses(tmp_path / "run")
+    on = start_yardarm(*words, "--runner=local")
+    assert on.wait(120) == 0, on.communicate()[1]
+    everything = courses(tmp_path / "run")
+    assert len(everything) == 30
+    assert finished.items() <= everything.items()
+
+
+def test_nodes_with_other_versions_are_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yardarm, "__version__", "99.0")
+    with pytest.raises(SetupError, match=r"no node of the cluster can be used; .*: yardarm 0.1.0, not 99.0"):
+        evaluate_on(cluster, "toy_world:SlowlyPolicy", ToyConfig(), tmp_path / "ray", n_episodes=1)
