@@ -48,16 +48,17 @@ def nodes_in(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "policy",
+    ("policy", "replicas"),
     [
-        pytest.param("toy_world:SlowlyPolicy", id="in workers"),
-        pytest.param("toy_world:MoverPolicy", id="in replicas"),
-        pytest.param(MoverPolicy(), id="in the driver", marks=pytest.mark.slow),
+        pytest.param("toy_world:SlowlyPolicy", 0, id="in workers", marks=pytest.mark.slow),
+        pytest.param("toy_world:MoverPolicy", 0, id="with agents"),
+        pytest.param("toy_world:MoverPolicy", 1, id="in a replica"),
+        pytest.param(MoverPolicy(), 0, id="in the driver", marks=pytest.mark.slow),
     ],
 )
-def test_episodes_are_those_of_the_local_runner(cluster: Any, tmp_path: Path, policy: Any) -> None:
+def test_episodes_are_those_of_the_local_runner(cluster: Any, tmp_path: Path, policy: Any, replicas: int) -> None:
     local = yardarm.evaluate(policy, ToyConfig(), n_episodes=4, output_dir=tmp_path / "local")
-    on_ray = evaluate_on(cluster, policy, ToyConfig(), tmp_path / "ray", n_episodes=4)
+    on_ray = evaluate_on(cluster, policy, ToyConfig(), tmp_path / "ray", n_episodes=4, policy_replicas=replicas)
     assert courses(on_ray) == courses(local)
     assert len(nodes_in(tmp_path / "ray")) == 2
 

@@ -4,9 +4,9 @@ Ray itself is imported when a cluster is opened, and by nobody else.
 """
 
 from yardarm.cluster.connection import Cluster, check_address, open_cluster
-from yardarm.cluster.messages import Charge
+from yardarm.cluster.messages import Charge, Question
 from yardarm.cluster.options import RayOptions
-from yardarm.cluster.pool import ClusterPool, Limits
+from yardarm.cluster.pool import ClusterPool
 from yardarm.cluster.replicas import Replicas
 from yardarm.cluster.setup import Setup
 
@@ -14,7 +14,7 @@ __all__ = [
     "Charge",
     "Cluster",
     "ClusterPool",
-    "Limits",
+    "Question",
     "RayOptions",
     "Replicas",
     "Setup",

@@ -1,4 +1,4 @@
-"""An agent: the process on a node that keeps its workers, and speaks for them."""
+"""An agent: the process on a node that keeps its workers, speaks for them, and mostly keeps their policies, too."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
-from yardarm.cluster.messages import AgentOrder, Heard, Opened
+from yardarm.cluster.keeper import Keeper
+from yardarm.cluster.messages import AgentOrder, Heard, Opened, Question
 from yardarm.cluster.relay import Relay
 from yardarm.cluster.setup import Setup
 from yardarm.envs import ProcessPool
-from yardarm.envs.messages import Refused
+from yardarm.envs.messages import Answered, Failed, Refused
 from yardarm.errors import EnvironmentFault, UsageError
 
 __all__ = ["NodeAgent"]
@@ -25,17 +26,22 @@ LOG = Path("/dev/stdout")
 class NodeAgent:
     """The body of a Ray actor. All that concerns workers happens in one thread, and never outlives it."""
 
-    def __init__(self, setup: Setup, places: int) -> None:
+    def __init__(self, setup: Setup) -> None:
         setup.take_place()
         self._setup = setup
-        self._places = places
+        self._keeper = Keeper()
         self._opened: Future[Opened | Refused] = Future()
         self._relay: Relay | None = None
         # Launchers die with the thread that started them, so that nothing is orphaned; this one lives as long as we do.
-        self._thread = threading.Thread(target=self._work, name="workers", daemon=True)
+        self._thread: threading.Thread | None = None
 
-    async def open(self) -> Opened | Refused:
+    async def question(self, question: Question) -> Answered | Refused | Failed:
+        """Call a function with a policy."""
+        return await asyncio.wrap_future(self._keeper.question(question))
+
+    async def open(self, places: int) -> Opened | Refused:
         """Import simulators and find a renderer, or say why this node cannot be used."""
+        self._thread = threading.Thread(target=self._work, args=(places,), name="workers", daemon=True)
         self._thread.start()
         return await asyncio.wrap_future(self._opened)
 
@@ -51,19 +57,19 @@ class NodeAgent:
 
     async def close(self) -> None:
         """End all workers."""
-        if self._relay is not None:
+        if self._relay is not None and self._thread is not None:
             self._relay.stop()
             await asyncio.to_thread(self._thread.join)
 
-    def _work(self) -> None:
-        with contextlib.closing(ProcessPool(self._places, time_limit_s=self._setup.timeout_s, log=LOG)) as pool:
+    def _work(self, places: int) -> None:
+        with contextlib.closing(ProcessPool(places, time_limit_s=self._setup.timeout_s, log=LOG)) as pool:
             try:
                 opened = self._prepare(pool)
             except BaseException as error:
                 self._opened.set_exception(error)
                 return
             if isinstance(opened, Opened):
-                self._relay = Relay(pool)
+                self._relay = Relay(pool, self._keeper)
             self._opened.set_result(opened)
             if self._relay is not None:
                 self._relay.run()

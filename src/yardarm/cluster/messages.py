@@ -6,18 +6,32 @@ Agent → replica: Ask, gathered into one call.                             repl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from yardarm.envs import MemoryLayout
-from yardarm.envs.messages import Begin, Order, Play, Report
+from yardarm.envs.messages import Answered, Begin, Failed, Order, Play, Refused, Report
+from yardarm.errors import PolicyFault, UsageError
 from yardarm.policies import Batching, Look, PolicySpec
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["AgentOrder", "Ask", "Charge", "Dismiss", "Entrust", "Give", "Heard", "Hire", "Opened", "Thought"]
+__all__ = [
+    "AgentOrder",
+    "Ask",
+    "Charge",
+    "Dismiss",
+    "Entrust",
+    "Give",
+    "Heard",
+    "Hire",
+    "Opened",
+    "Question",
+    "Thought",
+    "value_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +46,27 @@ class Charge:
     def key(self) -> str:
         """What it takes to be the same policy."""
         return repr(self.spec)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A function to be called with a policy, where that computes."""
+
+    charge: Charge
+    function: Callable[..., Any]
+    arguments: Mapping[str, Any]
+
+
+def value_of(answer: Any) -> Any:
+    """What the function returned; what the user can mend is raised as such."""
+    match answer:
+        case Answered(value):
+            return value
+        case Refused(reason):
+            raise UsageError(reason)
+        case Failed(text):
+            raise PolicyFault(f"the policy raised when it was tried on made-up observations:\n{text}")
+    raise AssertionError(f"{answer!r} is no answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +103,7 @@ class Entrust:
     charge: Any
     """A reference to the policy's `Charge`, for a replica that has not met it."""
     replica: Any
+    """None: the agent keeps the policy itself."""
 
 
 @dataclass(frozen=True, slots=True)

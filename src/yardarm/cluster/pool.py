@@ -16,16 +16,27 @@ import numpy as np
 from yardarm.cluster.agent import NodeAgent
 from yardarm.cluster.connection import Cluster, Node
 from yardarm.cluster.mailbox import Mailbox
-from yardarm.cluster.messages import AgentOrder, Dismiss, Entrust, Give, Heard, Hire, Opened
+from yardarm.cluster.messages import (
+    AgentOrder,
+    Charge,
+    Dismiss,
+    Entrust,
+    Give,
+    Heard,
+    Hire,
+    Opened,
+    Question,
+    value_of,
+)
 from yardarm.cluster.replicas import PlacedReplica, Replicas
 from yardarm.cluster.setup import Setup
 from yardarm.envs import MemoryLayout
 from yardarm.envs.messages import Begin, Died, Order, Refused, Report, Run
-from yardarm.errors import EnvironmentFault, SetupError, one_line
+from yardarm.errors import EnvironmentFault, PolicyFault, SetupError, one_line
 from yardarm.policies import ObservationSpec
 from yardarm.tasks import TaskSpec
 
-__all__ = ["ClusterPool", "ClusterWorker", "Limits"]
+__all__ = ["ClusterPool", "ClusterWorker"]
 
 log = logging.getLogger(__name__)
 
@@ -38,21 +49,14 @@ MOST_DEATHS = 3
 FAREWELL_LIMIT_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How many workers there may be: on a node beyond its CPUs, and in all (0: as many as fit)."""
-
-    beyond_cpus: int = 0
-    workers: int = 0
-
-
 @dataclass(slots=True, eq=False)
 class _Agent:
     """A node's agent, seen from the driver."""
 
     node: Node
     handle: Any
-    places: int
+    cpus: int
+    places: int = 0
     opened: Opened | None = None
     workers: dict[int, ClusterWorker] = field(default_factory=dict)
     orders: list[AgentOrder] = field(default_factory=list)
@@ -101,13 +105,15 @@ class ClusterPool:
         setup: Setup,
         replicas: Replicas | None,
         looked_at: Mapping[str, ObservationSpec],
-        limits: Limits,
+        most_workers: int = 0,
     ) -> None:
         self._cluster = cluster
         self._setup = setup
         self._replicas = replicas
         self._looked_at = looked_at
-        self._limits = limits
+        self._most_workers = most_workers
+        self._beyond_cpus: int | None = None
+        self._charges: dict[str, Any] = {}
         self._agents: dict[str, _Agent] = {}
         self._deaths: Counter[str] = Counter()
         self._refused: dict[str, str] = {}
@@ -120,10 +126,32 @@ class ClusterPool:
     def size(self) -> int:
         """Places on all nodes that are there now."""
         places = sum(agent.places for agent in self._agents.values() if agent.opened)
-        return min(places, self._limits.workers or places)
+        return min(places, self._most_workers or places)
 
-    def open(self) -> None:
-        """Wait until the nodes have imported their simulators."""
+    def question(self, question: Question) -> Any:
+        """Call a function with a policy where it will compute: in the first replica, or on the first node."""
+        self._recruit()
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._agents:
+            self._check_patience(deadline)
+            time.sleep(CHECK_EVERY_S)
+            self._recruit()
+        first = next(iter(self._agents.values()))
+        asked = self._replicas.question(question) if self._replicas else first.handle.question.remote(question)
+        try:
+            return value_of(self._cluster.ray.get(asked))
+        except self._cluster.ray.exceptions.RayError as error:
+            raise PolicyFault(f"the process that tried the policy died: {one_line(error)[:300]}") from error
+
+    def take_charge(self, charge: Charge) -> None:
+        """Have a policy in the nodes' or the replicas' care from now on."""
+        self._charges[charge.key] = self._cluster.ray.put(charge)
+
+    def open(self, beyond_cpus: int) -> None:
+        """Wait until the nodes have imported their simulators; each has so many workers more than CPUs."""
+        self._beyond_cpus = beyond_cpus
+        for agent in self._agents.values():
+            self._open_agent(agent, beyond_cpus)
         self._recruit()
         deadline = time.monotonic() + PATIENCE_S
         while any(agent.opened is None for agent in self._agents.values()) or not self.size or not self._can_infer():
@@ -133,13 +161,16 @@ class ClusterPool:
             if self._refused and not self._agents:
                 name, reason = next(iter(self._refused.items()))
                 raise SetupError(f"no node of the cluster can be used; {name}: {reason}")
-            if time.monotonic() > deadline:
-                raise SetupError(f"no node of the cluster became free within {PATIENCE_S:g} s: `ray status` shows why")
+            self._check_patience(deadline)
 
     def describe(self) -> dict[str, Any]:
         """What a manifest says of it."""
         nodes = [{"name": agent.node.name, "workers": agent.places} for agent in self._agents.values() if agent.opened]
         return {"nodes": nodes, "policy_replicas": len(self._replicas or ()), "ray": self._cluster.ray.__version__}
+
+    def _check_patience(self, deadline: float) -> None:
+        if time.monotonic() > deadline:
+            raise SetupError(f"no node of the cluster became free within {PATIENCE_S:g} s: `ray status` shows why")
 
     @property
     def renderer(self) -> str | None:
@@ -164,7 +195,7 @@ class ClusterPool:
             worker.agent.orders.append(Dismiss(worker.number))
 
     def order(self, worker: ClusterWorker, order: Order) -> None:
-        """Note an order; a whole episode with a policy in the replicas' care is entrusted to one of them."""
+        """Note an order; a whole episode with a policy that is kept elsewhere is left to the node."""
         if isinstance(order, Run) and repr(order.policy) in self._looked_at:
             self._held_back.append((worker, order))
         else:
@@ -221,17 +252,21 @@ class ClusterPool:
             self._replicas.grow(nodes)
             self._replicas.call_absent(self._hear_replica)
         for node in nodes:
-            room = self._limits.workers - sum(agent.places for agent in self._agents.values())
-            cpus = min(node.free_cpus, room) if self._limits.workers else node.free_cpus
+            room = self._most_workers - sum(agent.cpus for agent in self._agents.values())
+            cpus = min(node.free_cpus, room) if self._most_workers else node.free_cpus
             if cpus > 0 and node.id not in self._agents and self._deaths[node.id] < MOST_DEATHS:
                 self._send_agent(node, cpus)
 
     def _send_agent(self, node: Node, cpus: int) -> None:
-        places = cpus + self._limits.beyond_cpus
         strategy = self._cluster.pinned_to(node, soft=False)
         actor = self._cluster.ray.remote(NodeAgent).options(num_cpus=cpus, scheduling_strategy=strategy)
-        agent = self._agents[node.id] = _Agent(node, actor.remote(self._setup, places), places)
-        self._post(agent.handle.open.remote(), lambda future: self._hear_open(agent, future))
+        agent = self._agents[node.id] = _Agent(node, actor.remote(self._setup), cpus)
+        if self._beyond_cpus is not None:
+            self._open_agent(agent, self._beyond_cpus)
+
+    def _open_agent(self, agent: _Agent, beyond_cpus: int) -> None:
+        agent.places = agent.cpus + beyond_cpus
+        self._post(agent.handle.open.remote(agent.places), lambda future: self._hear_open(agent, future))
 
     def _hear_open(self, agent: _Agent, future: Any) -> list[tuple[ClusterWorker, Report]]:
         try:
@@ -294,19 +329,20 @@ class ClusterPool:
         self._cluster.ray.kill(agent.handle)
 
     def _entrust(self) -> None:
-        """Give the episodes that wait for a replica to one."""
+        """Leave the episodes that wait for it to their nodes, each with a replica if there are any."""
         waiting, self._held_back = self._held_back, []
         for worker, run in waiting:
+            handle = None
+            if self._replicas is not None:
+                replica = self._replicas.choose(worker.agent.node.id)
+                if replica is None:
+                    self._held_back.append((worker, run))
+                    continue
+                replica.episodes += 1
+                worker.replica, handle = replica, replica.handle
             key = repr(run.policy)
-            replica = self._replicas.choose(worker.agent.node.id) if self._replicas else None
-            if replica is None or self._replicas is None:
-                self._held_back.append((worker, run))
-                continue
-            worker.replica = replica
-            replica.episodes += 1
             begin = Begin(run.episode, self._looked_at[key].inputs, run.film)
-            charge = self._replicas.charge(key)
-            worker.agent.orders.append(Entrust(worker.number, begin, key, charge, replica.handle))
+            worker.agent.orders.append(Entrust(worker.number, begin, key, self._charges[key], handle))
 
     def _send_orders(self) -> None:
         for agent in self._agents.values():

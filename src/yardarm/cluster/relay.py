@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
+from yardarm.cluster.keeper import Keeper
 from yardarm.cluster.mailbox import Mailbox
 from yardarm.cluster.messages import AgentOrder, Ask, Dismiss, Entrust, Give, Heard, Hire, Thought
 from yardarm.envs import ProcessPool, Worker
@@ -23,19 +24,19 @@ __all__ = ["Relay"]
 
 @dataclass(slots=True, eq=False)
 class _Episode:
-    """An episode that a replica's policy plays."""
+    """An episode that the driver leaves to us."""
 
     entrusted: Entrust
     id: str
     started: float = field(default_factory=time.perf_counter)
     policy_s: float = 0.0
     is_known: bool = False
-    """Whether the replica was told of it."""
+    """Whether its policy was told of it."""
 
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """A worker, and what it plays with a replica."""
+    """A worker, and the episode that it plays, if that was left to us."""
 
     number: int
     worker: Any
@@ -67,12 +68,13 @@ class _Stop:
 class Relay:
     """Carries out the driver's orders with a pool of this node.
 
-    An episode that is entrusted to a replica goes back and forth between worker and replica without the driver, which
-    hears of its end only: so the driver sees no pixels, and a node with a replica of its own needs no network for them.
+    An episode that is entrusted to us goes back and forth between its worker and its policy, which a replica keeps or
+    this process itself, without the driver, which hears of its end only: so the driver sees no pixels.
     """
 
-    def __init__(self, pool: ProcessPool) -> None:
+    def __init__(self, pool: ProcessPool, keeper: Keeper) -> None:
         self._pool = pool
+        self._keeper = keeper
         self._places: dict[int, _Place] = {}
         self._of_worker: dict[Worker, _Place] = {}
         self._inbox = Mailbox[AgentOrder | _Answered | _Stop]()
@@ -163,9 +165,10 @@ class Relay:
         waiting = [asked for asked in waiting if asked.place.episode is asked.episode]
         for replica in {id(handle): handle for handle in map(_replica, waiting)}.values():
             asked = [one for one in waiting if _replica(one) is replica]
-            # The looks are copied here, once, into Ray's memory, in which a replica on this node reads them.
-            answer = replica.infer.remote([one.ask for one in asked])
-            answer.future().add_done_callback(self._hand_in(asked))
+            asks = [one.ask for one in asked]
+            # For a replica the looks are copied, once, into Ray's memory; our own policies read them where they are.
+            answer = self._keeper.infer(asks) if replica is None else replica.infer.remote(asks).future()
+            answer.add_done_callback(self._hand_in(asked))
 
     def _hand_in(self, asked: Sequence[_Asked]) -> Callable[[Any], None]:
         return lambda future: self._inbox.put([_Answered(asked, future)])
@@ -189,8 +192,13 @@ class Relay:
 
     def _end_episode(self, place: _Place, outcome: Outcome | None) -> None:
         episode, place.episode = place.episode, None
-        if episode is not None and episode.is_known:
-            episode.entrusted.replica.finish.remote(episode.id, outcome)
+        if episode is None or not episode.is_known:
+            return
+        replica = episode.entrusted.replica
+        if replica is None:
+            self._keeper.finish(episode.id, outcome)
+        else:
+            replica.finish.remote(episode.id, outcome)
 
 
 def _question(place: _Place, episode: _Episode, looks: Sequence[tuple[int, tuple[str, ...]]]) -> Ask:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from yardarm.cluster.connection import Cluster, Node
-from yardarm.cluster.messages import Charge
+from yardarm.cluster.messages import Question
 from yardarm.cluster.replica import Replica
 from yardarm.cluster.setup import Setup
-from yardarm.envs.messages import Answered, Failed, Refused
-from yardarm.errors import PolicyFault, UsageError, one_line
 
 __all__ = ["PlacedReplica", "Replicas"]
 
@@ -33,7 +31,7 @@ class Replicas:
     """One set of replicas for all policies of a run: each holds any of them, and makes it when it is first asked.
 
     On GPUs a replica has one for itself. Without them it shares the cores with the simulators, as at home, so that Ray
-    counts no CPU for it; one on every node keeps looks from going over the network.
+    counts no CPU for it.
     """
 
     def __init__(self, cluster: Cluster, setup: Setup, wanted: int) -> None:
@@ -41,16 +39,15 @@ class Replicas:
         self._setup = setup
         self._wanted = wanted
         self._all: list[PlacedReplica] = []
-        self._charges: dict[str, Any] = {}
 
     def __len__(self) -> int:
         return len(self._all)
 
     def grow(self, nodes: Sequence[Node]) -> None:
-        """Start as many as were asked for, or as there are GPUs, or nodes."""
+        """Start as many as were asked for, or as there are GPUs."""
         gpus = sum(node.gpus for node in nodes)
         computing = [node for node in nodes if node.cpus]
-        while computing and len(self._all) < (self._wanted or gpus or len(computing)):
+        while computing and len(self._all) < (self._wanted or gpus):
             node = min(computing, key=lambda node: sum(replica.wish == node.id for replica in self._all))
             place = {"scheduling_strategy": self._cluster.pinned_to(node, soft=True)}
             own = {"num_gpus": 1} if gpus else place
@@ -59,29 +56,9 @@ class Replicas:
             )
             self._all.append(PlacedReplica(actor.remote(self._setup), node.id))
 
-    def question(self, charge: Charge, function: Callable[..., Any], **arguments: Any) -> Any:
-        """Have the first replica call a function with a policy; what the user can mend is raised as such."""
-        first = self._all[0]
-        try:
-            answer = self._cluster.ray.get(first.handle.question.remote(charge, function, arguments))
-        except self._cluster.ray.exceptions.RayError as error:
-            raise PolicyFault(f"the policy's replica died while it was tried: {one_line(error)[:300]}") from error
-        match answer:
-            case Answered(value):
-                return value
-            case Refused(reason):
-                raise UsageError(reason)
-            case Failed(text):
-                raise PolicyFault(f"the policy raised when it was tried on made-up observations:\n{text}")
-        raise AssertionError(f"{answer!r} is no answer")
-
-    def take_charge(self, charge: Charge) -> None:
-        """Have a policy in their care from now on."""
-        self._charges[charge.key] = self._cluster.ray.put(charge)
-
-    def charge(self, key: str) -> Any:
-        """A reference to what a replica must know of a policy; None if it is not in their care."""
-        return self._charges.get(key)
+    def question(self, question: Question) -> Any:
+        """Have the first replica call a function with a policy."""
+        return self._all[0].handle.question.remote(question)
 
     def call_absent(self, hear: Callable[[PlacedReplica, Any], None]) -> None:
         """Ask those that were not heard of where they are."""

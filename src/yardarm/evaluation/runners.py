@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from yardarm.cluster import Charge, Cluster, ClusterPool, Limits, Replicas, Setup, check_address, open_cluster
+from yardarm.cluster import Charge, Cluster, ClusterPool, Question, Replicas, Setup, check_address, open_cluster
 from yardarm.envs import Pool, installed_for
 from yardarm.errors import UsageError
 from yardarm.evaluation.config import RAY, EvalConfig, EvalOptions
@@ -108,7 +108,7 @@ class LocalRunner:
 
 
 class RayRunner:
-    """Workers on all nodes; policies in replicas, unless they live in the workers, behind a socket, or nowhere else."""
+    """Workers on all nodes, and policies with them or in replicas, unless only this process has one, or a server."""
 
     def __init__(
         self, config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: Sequence[TaskSpec], cluster: Cluster
@@ -121,22 +121,33 @@ class RayRunner:
         others = _interpreters(tasks)["other_interpreters"]
         self._setup = Setup(self._tasks, config.eval.timeout_s, renders, others=others)
         self._entrusted = [policy for policy in policies if _can_be_elsewhere(policy)]
-        self._replicas: Replicas | None = None
-        if self._entrusted:
-            self._replicas = Replicas(cluster, self._setup, config.ray.policy_replicas)
-            self._replicas.grow(cluster.nodes())
+        looked_at = {repr(policy.spec): policy.policy.wants for policy in self._entrusted}
+        lanes = [policy.policy.lanes for policy in policies if hasattr(policy.policy, "lanes")]
+        most_workers = min(filter(None, [config.eval.batch_size, *lanes]), default=0)
+        replicas = self._open_replicas(config.ray.policy_replicas) if self._entrusted else None
+        self._pool = ClusterPool(cluster, self._setup, replicas, looked_at, most_workers)
         self._threads = 1
 
+    def _open_replicas(self, wanted: int) -> Replicas | None:
+        """On GPUs, or as many as were asked for; else each node keeps policies itself."""
+        nodes = self._cluster.nodes()
+        if not wanted and not any(node.gpus for node in nodes):
+            return None
+        replicas = Replicas(self._cluster, self._setup, wanted)
+        replicas.grow(nodes)
+        return replicas
+
     def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: Mapping[str, Any] | None) -> Setting | None:
-        """By the first replica, for all of them."""
-        if self._replicas is None or not self._is_entrusted(policy):
+        """By the first that will compute with it, for all of them."""
+        if not self._is_entrusted(policy):
             return fix_batching(policy.policy, exact=exact, stored=stored)
         charge = Charge(policy.spec, self._tasks)
-        chosen: Setting | None = self._replicas.question(charge, fix_batching, exact=exact, stored=stored)
+        question = Question(charge, fix_batching, {"exact": exact, "stored": stored})
+        chosen: Setting | None = self._pool.question(question)
         if chosen is not None:
             self._threads = max(self._threads, chosen["threads"] or 1)
             charge = replace(charge, batching=Batching(chosen["rows"], chosen["threads"]))
-        self._replicas.take_charge(charge)
+        self._pool.take_charge(charge)
         return chosen
 
     def infers_here(self, policy: LoadedPolicy) -> bool:
@@ -146,14 +157,9 @@ class RayRunner:
     @contextlib.contextmanager
     def open_pool(self, folder: RunFolder, episodes: int) -> Iterator[tuple[Pool, Setting]]:
         """As many workers as the nodes have CPUs, and as at home one more on each for looks that are with a policy."""
-        lanes = [policy.policy.lanes for policy in self._policies if hasattr(policy.policy, "lanes")]
         hosted = any(policy.policy.place == "host" for policy in self._policies)
-        beyond = 1 if hosted and self._threads == 1 and not self._options.batch_size else 0
-        limits = Limits(beyond, min(filter(None, [self._options.batch_size, *lanes]), default=0))
-        looked_at = {repr(policy.spec): policy.policy.wants for policy in self._entrusted}
-        pool = ClusterPool(self._cluster, self._setup, self._replicas, looked_at, limits)
-        with contextlib.closing(pool):
-            pool.open()
+        with contextlib.closing(self._pool) as pool:
+            pool.open(1 if hosted and self._threads == 1 and not self._options.batch_size else 0)
             runner = {"type": RAY, "address": self._cluster.address, **pool.describe()}
             yield pool, {"renderer": pool.renderer, "runner": runner, **_interpreters(self._tasks)}
 
