@@ -33,8 +33,8 @@ from yardarm.tasks.metaworld import MetaworldConfig
 METHOD = """
 A cluster of one node, with as many CPUs as the machine has cores, is up before the clock starts, as clusters are. The
 same evaluation runs on it and on the local pool in turn, and every episode must be the same. Both have the same number
-of workers; on the cluster the policy is in a replica, a process of its own, and looks go to it through Ray's object
-store.
+of workers. On the cluster the node's agent keeps the policy, as it does where there is no GPU; or, where that is said,
+a replica does, a process of its own, to which looks go through Ray's object store.
 
 **Playing** is from the first episode's start to the last one's end, which is what grows with the number of episodes.
 **CPU time** is what all processes used meanwhile: workers, policy, and on the cluster Ray's own, too. A run that keeps
@@ -58,6 +58,7 @@ class Sizes:
     task: str
     n_episodes: int
     rounds: int
+    replicas: int = 0
 
 
 class Clock(Listener):
@@ -121,7 +122,7 @@ def against_local(sizes: Sizes) -> Section:
     with running_cluster() as address, tempfile.TemporaryDirectory() as folder:
         for turn in range(sizes.rounds):
             at_home = local.add(sizes, Path(folder, f"local-{turn}"))
-            options = RayOptions(address=address)
+            options = RayOptions(address=address, policy_replicas=sizes.replicas)
             elsewhere = on_ray.add(sizes, Path(folder, f"ray-{turn}"), runner="ray", ray=options)
             assert _courses(at_home) == _courses(elsewhere), "episodes differ"
     section.figures += [
@@ -161,16 +162,24 @@ STATES = playback(10, STATE_ONLY, 0.0)
 EXPERT = PolicySpec("expert")
 THREE = "door-open-v3,assembly-v3,push-v3"
 
-FULL: Measurements = {
-    "pictures": partial(against_local, Sizes("Looks of 480×480, chunks of 25", PICTURES, THREE, 4, rounds=3)),
-    "experts": partial(against_local, Sizes("Experts in the workers", EXPERT, "mt10", 20, rounds=3)),
-    "states": partial(against_local, Sizes("States only, chunks of 10", STATES, THREE, 20, rounds=3)),
-}
-SMALL: Measurements = {
-    "pictures": partial(against_local, Sizes("Looks of 480×480, chunks of 25", PICTURES, "push-v3", 3, rounds=1)),
-    "experts": partial(against_local, Sizes("Experts in the workers", EXPERT, "mt10", 5, rounds=2)),
-    "states": partial(against_local, Sizes("States only, chunks of 10", STATES, "push-v3", 20, rounds=2)),
-}
+PICTURES_TITLE, STATES_TITLE = "Looks of 480×480, chunks of 25", "States only, chunks of 10"
+IN_REPLICA = f"{STATES_TITLE}, the policy in a replica"
+
+
+def campaign(task: str, pictures: int, experts: int, states: int, rounds: int) -> Measurements:
+    """All measurements, with so many episodes of each task."""
+    sizes = {
+        "pictures": Sizes(PICTURES_TITLE, PICTURES, task, pictures, rounds),
+        "experts": Sizes("Experts in the workers", EXPERT, "mt10", experts, rounds),
+        "states": Sizes(STATES_TITLE, STATES, task, states, rounds),
+        "replica": Sizes(IN_REPLICA, STATES, task, states, rounds, replicas=1),
+        "pictures_replica": Sizes(f"{PICTURES_TITLE}, in a replica", PICTURES, task, pictures, rounds, replicas=1),
+    }
+    return {name: partial(against_local, own) for name, own in sizes.items()}
+
+
+FULL = campaign(THREE, pictures=2, experts=10, states=8, rounds=3)
+SMALL = campaign("push-v3", pictures=3, experts=2, states=8, rounds=1)
 
 
 def main() -> None:
