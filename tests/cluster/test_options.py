@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from pathlib import Path
 
@@ -45,6 +46,20 @@ def test_an_address_at_which_nobody_listens_is_told_at_once(monkeypatch: pytest.
     assert time.monotonic() - started < 10
     monkeypatch.setenv("RAY_ADDRESS", address)
     assert f"RAY_ADDRESS={address} does not answer" in yardarm_here(*TOY, "--runner=ray").stderr
+
+
+def test_an_address_of_something_else_is_told_at_once() -> None:
+    def greet(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b"SSH-2.0-OpenSSH\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=greet, args=(server,), daemon=True).start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        answer = yardarm_here(*TOY, "--runner=ray", f"--ray.address={address}")
+    assert answer.returncode == 2
+    assert "is no Ray cluster's" in answer.stderr
 
 
 def test_what_cannot_be_replayed_is_not_filmed_on_nodes() -> None:

@@ -20,6 +20,9 @@ __all__ = ["Cluster", "Node", "check_address", "load_ray", "open_cluster"]
 
 ANSWER_LIMIT_S = 5.0
 FIND_BY_ITSELF = "auto"
+# The preface that opens a connection, and an empty frame of settings; the other side begins with its settings, too.
+HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+HTTP2_HEADER, HTTP2_SETTINGS = 9, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ def load_ray() -> Any:
 
 
 def check_address(options: RayOptions) -> None:
-    """Refuse an address at which nobody listens: Ray itself would try for minutes."""
+    """Refuse an address at which no cluster answers: Ray itself would try for minutes, and end the process."""
     load_ray()
     address = options.chosen_address()
     if address in (LOCAL, FIND_BY_ITSELF):
@@ -57,11 +60,21 @@ def check_address(options: RayOptions) -> None:
             "reaches all nodes"
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), ANSWER_LIMIT_S).close()
+        with socket.create_connection((host.strip("[]"), int(port)), ANSWER_LIMIT_S) as end:
+            answers = bool(os.environ.get("RAY_USE_TLS")) or _speaks_grpc(end)
     except (OSError, OverflowError) as error:
         raise UsageError(
             f"{flag}={address} does not answer ({one_line(error)}); is the cluster up? `ray start --head` starts one"
         ) from error
+    if not answers:
+        raise UsageError(f"{flag}={address} is no Ray cluster's: something else listens there")
+
+
+def _speaks_grpc(end: socket.socket) -> bool:
+    """Greet in HTTP/2, as gRPC does, and see whether the greeting is returned."""
+    end.sendall(HTTP2_GREETING)
+    answer = end.recv(HTTP2_HEADER)
+    return len(answer) == HTTP2_HEADER and answer[3] == HTTP2_SETTINGS
 
 
 class Cluster:
