@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +17,10 @@ import yardarm
 from tests.checkpoints import small_act
 from tests.cluster.clusters import QUIETLY, evaluate_on, ray_cluster
 from tests.helpers import assert_all_gone, courses, descendants, journal_lines, start_yardarm, wait_until
-from yardarm.errors import SetupError
+from yardarm.cluster import pool
+from yardarm.errors import EnvironmentFault, SetupError
 from yardarm.evaluation import Listener
+from yardarm.policies import PolicySpec
 from yardarm.results import EpisodeRecord
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -61,6 +64,18 @@ def test_episodes_are_those_of_the_local_runner(cluster: Any, tmp_path: Path, po
     on_ray = evaluate_on(cluster, policy, ToyConfig(), tmp_path / "ray", n_episodes=4, policy_replicas=replicas)
     assert courses(on_ray) == courses(local)
     assert len(nodes_in(tmp_path / "ray")) == 2
+
+
+@pytest.mark.slow
+def test_two_policies_share_the_nodes(cluster: Any, tmp_path: Path) -> None:
+    other = PolicySpec("toy_world:MoverPolicy", {"chunk": 2})
+    options = {"against": other, "n_episodes": 3}
+    local = yardarm.evaluate("toy_world:MoverPolicy", ToyConfig(), output_dir=tmp_path / "local", **options)
+    on_ray = evaluate_on(cluster, "toy_world:MoverPolicy", ToyConfig(), tmp_path / "ray", policy_replicas=1, **options)
+    assert courses(on_ray) == courses(local)
+    assert on_ray.against is not None
+    assert local.against is not None
+    assert courses(on_ray.against) == courses(local.against)
 
 
 def test_a_node_that_dies_takes_nothing_with_it(cluster: Any, tmp_path: Path) -> None:
@@ -161,3 +176,41 @@ def test_nodes_with_other_versions_are_refused(cluster: Any, tmp_path: Path, mon
     monkeypatch.setattr(yardarm, "__version__", "99.0")
     with pytest.raises(SetupError, match=r"no node of the cluster can be used; .*: yardarm 0.1.0, not 99.0"):
         evaluate_on(cluster, "toy_world:SlowlyPolicy", ToyConfig(), tmp_path / "ray", n_episodes=1)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_its_last_node_keeps_what_was_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ray_cluster(0, 1) as cluster:
+        (only,) = cluster.worker_nodes
+
+        def kill() -> None:
+            cluster.remove_node(only, allow_graceful=False)
+            monkeypatch.setattr(pool, "PATIENCE_S", 3.0)
+
+        with pytest.raises(EnvironmentFault, match="finished episodes are kept"):
+            evaluate_on(
+                cluster,
+                "toy_world:SlowlyPolicy",
+                SLOW_STEPS,
+                tmp_path / "ray",
+                listener=AfterSome(3, kill),
+                n_episodes=9,
+            )
+    assert journal_lines(tmp_path / "ray") == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("signal_sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_cluster_of_this_machine_ends_with_its_run(tmp_path: Path, signal_sent: int, code: int) -> None:
+    words = ["eval", "--policy.type=toy_world:SlowlyPolicy", "--env.type=toy", "--env.task=far", "--env.step_s=0.03"]
+    driver = start_yardarm(*words, "--runner=ray", f"--output_dir={tmp_path / 'run'}")
+    wait_until(lambda: journal_lines(tmp_path / "run") >= 2)
+    started = descendants(driver.pid)
+    assert any("raylet" in process.name() for process in started)
+    driver.send_signal(signal_sent)
+    _, complaints = driver.communicate(timeout=60)
+    assert driver.returncode == code
+    assert "Traceback" not in complaints
+    assert_all_gone(started)
