@@ -164,21 +164,22 @@ THREE = "door-open-v3,assembly-v3,push-v3"
 
 PICTURES_TITLE, STATES_TITLE = "Looks of 480×480, chunks of 25", "States only, chunks of 10"
 IN_REPLICA = f"{STATES_TITLE}, the policy in a replica"
+PICTURES_IN_REPLICA = f"{PICTURES_TITLE}, the policy in a replica"
 
 
 def campaign(task: str, pictures: int, experts: int, states: int, rounds: int) -> Measurements:
     """All measurements, with so many episodes of each task."""
     sizes = {
         "pictures": Sizes(PICTURES_TITLE, PICTURES, task, pictures, rounds),
+        "pictures_replica": Sizes(PICTURES_IN_REPLICA, PICTURES, task, pictures, rounds, replicas=1),
         "experts": Sizes("Experts in the workers", EXPERT, "mt10", experts, rounds),
         "states": Sizes(STATES_TITLE, STATES, task, states, rounds),
         "replica": Sizes(IN_REPLICA, STATES, task, states, rounds, replicas=1),
-        "pictures_replica": Sizes(f"{PICTURES_TITLE}, in a replica", PICTURES, task, pictures, rounds, replicas=1),
     }
     return {name: partial(against_local, own) for name, own in sizes.items()}
 
 
-FULL = campaign(THREE, pictures=2, experts=10, states=8, rounds=3)
+FULL = campaign(THREE, pictures=2, experts=8, states=6, rounds=3)
 SMALL = campaign("push-v3", pictures=3, experts=2, states=8, rounds=1)
 
 

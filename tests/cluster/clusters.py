@@ -13,8 +13,10 @@ from toy_world import ToyConfig
 import yardarm
 from yardarm.cluster import RayOptions
 from yardarm.cluster.connection import load_ray
-from yardarm.results import RunResult
+from yardarm.evaluation import Listener
+from yardarm.results import EpisodeRecord, RunResult
 
+SLOW_STEPS = ToyConfig(task="far", step_s=0.03)
 # Its own default is a share of the machine's memory, for each node.
 STORE = 80 * 2**20
 QUIETLY = {"object_store_memory": STORE, "include_dashboard": False}
@@ -41,3 +43,16 @@ def evaluate_on(cluster: Any, policy: Any, env: ToyConfig, folder: Path, **optio
     replicas = options.pop("policy_replicas", 0)
     ray = RayOptions(address=cluster.address, policy_replicas=replicas)
     return yardarm.evaluate(policy, env, runner="ray", ray=ray, output_dir=folder, **options)
+
+
+class AfterSome(Listener):
+    """Does something once, when so many episodes are on disk."""
+
+    def __init__(self, episodes: int, act: Any) -> None:
+        self._left = episodes
+        self._act = act
+
+    def finished(self, record: EpisodeRecord) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._act()

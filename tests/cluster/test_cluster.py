@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import threading
@@ -15,35 +16,21 @@ from toy_world import MoverPolicy, ToyConfig
 
 import yardarm
 from tests.checkpoints import small_act
-from tests.cluster.clusters import QUIETLY, evaluate_on, ray_cluster
+from tests.cluster.clusters import QUIETLY, SLOW_STEPS, AfterSome, evaluate_on, ray_cluster
 from tests.helpers import assert_all_gone, courses, descendants, journal_lines, start_yardarm, wait_until
-from yardarm.cluster import pool
-from yardarm.errors import EnvironmentFault, SetupError
-from yardarm.evaluation import Listener
+from yardarm.cluster import ClusterPool, RayOptions, Setup, open_cluster, pool
+from yardarm.envs import MemoryLayout
+from yardarm.envs.messages import Run
+from yardarm.errors import SetupError
 from yardarm.policies import PolicySpec
-from yardarm.results import EpisodeRecord
+from yardarm.tasks import EpisodeSpec
 from yardarm.tasks.metaworld import MetaworldConfig
-
-SLOW_STEPS = ToyConfig(task="far", step_s=0.03)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     with ray_cluster(1, 1) as cluster:
         yield cluster
-
-
-class AfterSome(Listener):
-    """Does something once, when so many episodes are on disk."""
-
-    def __init__(self, episodes: int, act: Any) -> None:
-        self._left = episodes
-        self._act = act
-
-    def finished(self, record: EpisodeRecord) -> None:
-        self._left -= 1
-        if self._left == 0:
-            self._act()
 
 
 def nodes_in(folder: Path) -> list[dict[str, Any]]:
@@ -179,29 +166,6 @@ def test_nodes_with_other_versions_are_refused(cluster: Any, tmp_path: Path, mon
 
 
 @pytest.mark.slow
-def test_a_cluster_that_loses_its_last_node_keeps_what_was_finished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ray_cluster(0, 1) as cluster:
-        (only,) = cluster.worker_nodes
-
-        def kill() -> None:
-            cluster.remove_node(only, allow_graceful=False)
-            monkeypatch.setattr(pool, "PATIENCE_S", 3.0)
-
-        with pytest.raises(EnvironmentFault, match="finished episodes are kept"):
-            evaluate_on(
-                cluster,
-                "toy_world:SlowlyPolicy",
-                SLOW_STEPS,
-                tmp_path / "ray",
-                listener=AfterSome(3, kill),
-                n_episodes=9,
-            )
-    assert journal_lines(tmp_path / "ray") == 3
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("signal_sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_cluster_of_this_machine_ends_with_its_run(tmp_path: Path, signal_sent: int, code: int) -> None:
     words = ["eval", "--policy.type=toy_world:SlowlyPolicy", "--env.type=toy", "--env.task=far", "--env.step_s=0.03"]
@@ -214,3 +178,20 @@ def test_a_cluster_of_this_machine_ends_with_its_run(tmp_path: Path, signal_sent
     assert driver.returncode == code
     assert "Traceback" not in complaints
     assert_all_gone(started)
+
+
+def test_a_worker_whose_node_went_with_its_last_report_is_not_waited_for(cluster: Any) -> None:
+    """The scheduler may give a worker the next episode, or hire one, before it knows that the node has gone."""
+    (task,) = ToyConfig(task="left").tasks()
+    with open_cluster(RayOptions(address=cluster.address)) as joined:
+        own = ClusterPool(joined, Setup((task,), timeout_s=30.0, renders=False), None, {}, most_workers=1)
+        with contextlib.closing(own):
+            own.open(0)
+            worker = own.hire(task, MemoryLayout({}))
+            (agent,) = own._agents.values()
+            own._lose(agent, RuntimeError("the node has gone"))
+            for left in (worker, own.hire(task, MemoryLayout({}))):
+                left.order(Run(EpisodeSpec(task, 0, 1000), PolicySpec("toy_world:SlowlyPolicy")))
+            heard = own.wait()
+            assert [report for _, report in heard] == [pool.NO_NODE] * 2
+            assert own.size == 1, "another agent has come"

@@ -35,6 +35,10 @@ class NodeAgent:
         # Launchers die with the thread that started them, so that nothing is orphaned; this one lives as long as we do.
         self._thread: threading.Thread | None = None
 
+    async def differences(self) -> str:
+        """What this node has in another version, in words."""
+        return await asyncio.to_thread(self._setup.differences)
+
     async def question(self, question: Question) -> Answered | Refused | Failed:
         """Call a function with a policy."""
         return await asyncio.wrap_future(self._keeper.question(question))

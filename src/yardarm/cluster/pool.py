@@ -47,6 +47,7 @@ PATIENCE_S = 300.0
 # A node whose agent died so often, while the node itself lives, is left alone.
 MOST_DEATHS = 3
 FAREWELL_LIMIT_S = 10.0
+NO_NODE = Died("its node was lost", blameless=True)
 
 
 @dataclass(slots=True, eq=False)
@@ -118,6 +119,8 @@ class ClusterPool:
         self._deaths: Counter[str] = Counter()
         self._refused: dict[str, str] = {}
         self._held_back: list[tuple[ClusterWorker, Run]] = []
+        self._nowhere = _Agent(Node("", "nowhere", cpus=0, free_cpus=0, gpus=0), None, cpus=0)
+        self._stranded: list[ClusterWorker] = []
         self._mail = Mailbox[_Letter]()
         self._numbers = itertools.count()
         self._next_check = 0.0
@@ -136,10 +139,14 @@ class ClusterPool:
             self._check_patience(deadline)
             time.sleep(CHECK_EVERY_S)
             self._recruit()
-        first = next(iter(self._agents.values()))
-        asked = self._replicas.question(question) if self._replicas else first.handle.question.remote(question)
+        ray = self._cluster.ray
         try:
-            return value_of(self._cluster.ray.get(asked))
+            if self._replicas:
+                return value_of(ray.get(self._replicas.question(question)))
+            for agent in self._agents.values():
+                if not ray.get(agent.handle.differences.remote()):  # else it will be refused, and named
+                    return value_of(ray.get(agent.handle.question.remote(question)))
+            raise SetupError("no node of the cluster has the driver's versions: `yardarm info` shows what is installed")
         except self._cluster.ray.exceptions.RayError as error:
             raise PolicyFault(f"the process that tried the policy died: {one_line(error)[:300]}") from error
 
@@ -179,12 +186,15 @@ class ClusterPool:
         return "; ".join(dict.fromkeys(name for name in names if name)) or None
 
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> ClusterWorker:
-        """Start a worker on the node with most free places."""
-        agent = max(self._agents.values(), key=lambda agent: agent.free)
-        assert agent.free > 0, "there must be a free place"
-        worker = ClusterWorker(task, next(self._numbers), agent, self)
-        agent.workers[worker.number] = worker
-        agent.orders.append(Hire(worker.number, task, self._with_room_for_replicas(task, layout)))
+        """Start a worker on the node with most free places.
+
+        If a node was lost since the scheduler counted them, there may be none: the worker then dies at its first order.
+        """
+        agent = max(self._agents.values(), key=lambda agent: agent.free, default=self._nowhere)
+        worker = ClusterWorker(task, next(self._numbers), agent if agent.free else self._nowhere, self)
+        if agent.free:
+            agent.workers[worker.number] = worker
+            agent.orders.append(Hire(worker.number, task, self._with_room_for_replicas(task, layout)))
         return worker
 
     def dismiss(self, worker: ClusterWorker) -> None:
@@ -196,7 +206,9 @@ class ClusterPool:
 
     def order(self, worker: ClusterWorker, order: Order) -> None:
         """Note an order; a whole episode with a policy that is kept elsewhere is left to the node."""
-        if isinstance(order, Run) and repr(order.policy) in self._looked_at:
+        if worker.number not in worker.agent.workers:
+            self._stranded.append(worker)  # its node was lost together with its last report
+        elif isinstance(order, Run) and repr(order.policy) in self._looked_at:
             self._held_back.append((worker, order))
         else:
             worker.agent.orders.append(Give(worker.number, order))
@@ -204,11 +216,12 @@ class ClusterPool:
     def wait(self, also: Sequence[int] = ()) -> list[tuple[ClusterWorker, Report]]:
         """Send what was ordered, and wait for reports; nodes that come and go are seen to meanwhile."""
         known, deadline = self.size, time.monotonic() + PATIENCE_S
-        reports: list[tuple[ClusterWorker, Report]] = []
+        stranded, self._stranded = self._stranded, []
+        reports: list[tuple[ClusterWorker, Report]] = [(worker, NO_NODE) for worker in stranded]
         while True:
             self._entrust()
             self._send_orders()
-            rung = self._await_mail(also, self._next_check - time.monotonic())
+            rung = self._await_mail(also if self.size else (), 0 if reports else self._next_check - time.monotonic())
             reports += self._read_mail()
             if time.monotonic() > self._next_check:
                 self._recruit()
@@ -226,7 +239,8 @@ class ClusterPool:
         """End all workers, on all nodes, and the replicas with the process's connection."""
         ray = self._cluster.ray
         farewells = [agent.handle.close.remote() for agent in self._agents.values() if agent.opened]
-        ray.wait(farewells, num_returns=len(farewells), timeout=FAREWELL_LIMIT_S) if farewells else None
+        if farewells:
+            ray.wait(farewells, num_returns=len(farewells), timeout=FAREWELL_LIMIT_S)
         for agent in self._agents.values():
             ray.kill(agent.handle)
         self._agents.clear()
@@ -234,8 +248,10 @@ class ClusterPool:
 
     def _await_mail(self, also: Sequence[int], seconds: float) -> bool:
         """Wait for mail, and tell whether somebody else's descriptor is ready."""
-        ready, _, _ = select.select([self._mail.descriptor, *also], [], [], max(0.0, seconds))
-        return any(descriptor in also for descriptor in ready)
+        poll = select.poll()  # a process that talks to many nodes has more descriptors than `select` can count
+        for descriptor in (self._mail.descriptor, *also):
+            poll.register(descriptor, select.POLLIN)
+        return any(descriptor in also for descriptor, _ in poll.poll(1000 * max(0.0, seconds)))
 
     def _read_mail(self) -> list[tuple[ClusterWorker, Report]]:
         return [report for letter in self._mail.take_all() for report in letter.hear(letter.future)]
@@ -306,21 +322,29 @@ class ClusterPool:
 
     def _hear_replica(self, replica: PlacedReplica, future: Any) -> None:
         def note(future: Any) -> list[tuple[ClusterWorker, Report]]:
-            replica.is_called = False
             try:
-                replica.node = future.result()
+                answer = future.result()
             except Exception as error:  # Ray's own: it is called again at the next check
+                replica.is_called = False
                 log.debug("a replica does not answer: %s", one_line(error))
+                return []
+            if isinstance(answer, Refused):  # and never called again
+                log.warning("a replica is not used: %s", answer.reason)
+            else:
+                replica.node, replica.is_called = answer, False
             return []
 
         self._mail.put([_Letter(note, future)])
 
     def _lose(self, agent: _Agent, error: Exception) -> list[tuple[ClusterWorker, Report]]:
         """A node has gone: what its workers played is played elsewhere, and nobody is to blame."""
+        if self._agents.get(agent.node.id) is not agent:
+            return []  # that is known
         self._deaths[agent.node.id] += 1
         workers = list(agent.workers.values())
         self._discard(agent)
-        log.warning("node %s was lost; its %d episodes run elsewhere", agent.node.name, len(workers))
+        if agent.opened:
+            log.warning("node %s was lost; its %d episodes run elsewhere", agent.node.name, len(workers))
         return [(worker, Died(f"its node was lost: {one_line(error)[:300]}", blameless=True)) for worker in workers]
 
     def _discard(self, agent: _Agent) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 
 from yardarm.cluster.keeper import Keeper
@@ -21,12 +22,15 @@ class Replica:
 
     def __init__(self, setup: Setup) -> None:
         setup.take_place()
+        self._setup = setup
         self._keeper = Keeper()
 
-    def where(self) -> str:
-        """The id of the node that this replica lives on."""
+    def where(self) -> str | Refused:
+        """The id of the node that this replica lives on, or why it cannot be used."""
         import ray
 
+        if differing := self._setup.differences():
+            return Refused(f"{platform.node()} has other versions than the driver: {differing}")
         return ray.get_runtime_context().get_node_id()
 
     def question(self, question: Question) -> Answered | Refused | Failed:
