@@ -46,6 +46,9 @@ class CpuAccount:
         self._sampler = Sampler(self._sample, every_s=0.25)
 
     def __enter__(self) -> CpuAccount:
+        with contextlib.suppress(*GONE):
+            self._sample()  # of those that run already, only what they use from now on counts
+        self._before_s = sum(self._descendants.values())
         self._main_before = time.process_time()
         self._machine_before = _machine_cpu_s()
         self._sampler.__enter__()
@@ -54,7 +57,7 @@ class CpuAccount:
     def __exit__(self, *error: object) -> None:
         self._sampler.__exit__()
         self.main_s = time.process_time() - self._main_before
-        self.descendants_s = sum(self._descendants.values())
+        self.descendants_s = sum(self._descendants.values()) - self._before_s
         machine_s = _machine_cpu_s() - self._machine_before
         self.others_s = max(0.0, machine_s - self.main_s - self.descendants_s)
 

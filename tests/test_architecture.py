@@ -28,12 +28,13 @@ DOORS = {
     "envs": {"errors", "machine", "registry", "tasks", "policies"},
     "datasets": {"errors", "files", "hub", "machine"},
     "simulators": {"errors", "envs", "hub", "tasks"},
+    "cluster": {"errors", "envs", "machine", "policies", "tasks"},
     "results": {"files", "errors", "machine", "stats", "tasks"},
     "comparison": {"errors", "results", "stats", "tasks"},
     "pages": {"files", "comparison", "datasets", "errors", "report", "results", "stats"},
     "tracking": {"errors", "results", "stats", "tasks"},
     "evaluation": {
-        *("files", "comparison", "errors", "machine", "envs", "pages"),
+        *("files", "cluster", "comparison", "errors", "machine", "envs", "pages"),
         *("policies", "results", "stats", "tasks", "tracking"),
     },
     "recording": {
@@ -47,12 +48,12 @@ DOORS = {
     },
     "report": {"files", "comparison", "errors", "results", "stats"},
     "api": {
-        *("comparison", "stats", "errors", "envs", "evaluation"),
+        *("cluster", "comparison", "stats", "errors", "envs", "evaluation"),
         *("policies", "recording", "results", "tasks", "tracking"),
     },
     "serving": {"errors", "machine", "policies", "tasks"},
     "cli": {
-        *("comparison", "datasets", "errors", "machine", "envs", "evaluation"),
+        *("cluster", "comparison", "datasets", "errors", "machine", "envs", "evaluation"),
         *("pages", "policies", "recording", "report", "results", "serving", "stats", "tasks", "tracking", "training"),
         "viewer",
     },

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from yardarm.cluster import RayOptions
 from yardarm.comparison import Comparison, read_runs
 from yardarm.comparison import compare as compare_runs
 from yardarm.errors import SetupError, UsageError, nearest
@@ -39,6 +40,8 @@ def evaluate(
     trust_remote_code: bool = False,
     resume: bool = False,
     wandb: WandbOptions | None = None,
+    runner: str = "local",
+    ray: RayOptions | None = None,
     listener: Listener | None = None,
     **options: Any,
 ) -> RunResult:
@@ -55,6 +58,8 @@ def evaluate(
     the evaluation ends as soon as one of the two is better; `RunResult.stopping` tells.
 
     `wandb` has the run tracked with Weights & Biases: ``WandbOptions(enable=True, project="…")``.
+
+    With ``runner="ray"`` it runs on all nodes of a cluster: `RayOptions` (of `yardarm.cluster`) says which.
 
     With ``recording=True`` all episodes become a dataset, in the folder `recordings` inside of the run's.
 
@@ -74,6 +79,8 @@ def evaluate(
         trust_remote_code=trust_remote_code,
         resume=resume,
         wandb=wandb or WandbOptions(),
+        runner=runner,
+        ray=ray or RayOptions(),
     )
     return _evaluate_and_record(config, listener) if config.eval.recording else run_evaluation(config, listener)
 

@@ -15,6 +15,7 @@ from yardarm.cli.flags import describe, listed, nested, read_flags, switch
 from yardarm.cli.live_view import LiveView
 from yardarm.cli.progress import open_display
 from yardarm.cli.several_results import show_several
+from yardarm.cluster import RayOptions
 from yardarm.comparison import LerobotAssumptions, compare, read_runs
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.evaluation import (
@@ -238,6 +239,7 @@ def _help(benchmark: str) -> str:
         *describe(env, "env."),
         *describe(EvalOptions, "eval."),
         *describe(WandbOptions, "wandb."),
+        *describe(RayOptions, "ray."),
         *describe(EvalConfig),
         ("--view", "False", "open the run's page in a browser, and watch it live"),
         ("--config_path", "", "a YAML or JSON file with these options, such as a run's config.yaml"),

@@ -204,6 +204,8 @@ class Died:
     """The worker is gone, or does not answer."""
 
     reason: str
+    blameless: bool = False
+    """Whether it went with its machine: the episode had no part in it."""
 
 
 Report = Seen | Finished | Alive | Filmed | Answered | Refused | Failed | Died

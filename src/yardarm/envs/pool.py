@@ -37,7 +37,9 @@ class Worker(Protocol):
 class Pool(Protocol):
     """A number of places for workers."""
 
-    size: int
+    @property
+    def size(self) -> int:
+        """How many workers it can have now; on a cluster this changes."""
 
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> Any:
         """Start a worker for a task; there must be a free place."""

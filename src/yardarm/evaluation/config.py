@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from yardarm.cluster import RayOptions
 from yardarm.comparison import run_folder
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.sharding import Shard
@@ -16,10 +17,11 @@ from yardarm.stats import CONFIDENCE
 from yardarm.tasks import FIRST_SEED, BenchmarkConfig, option, positive
 from yardarm.tracking import WandbOptions
 
-__all__ = ["MOST_WORKERS", "EvalConfig", "EvalOptions"]
+__all__ = ["LOCAL", "MOST_WORKERS", "RAY", "EvalConfig", "EvalOptions"]
 
 MOST_WORKERS = 64
 MOST_EPISODES = 100_000
+LOCAL, RAY = "local", "ray"
 LONGEST_NAME = 100
 HALF_WIDTH = 0.05
 
@@ -29,7 +31,9 @@ class EvalOptions:
     """Flags below ``--eval.``."""
 
     n_episodes: int = option(50, "episodes of each task")
-    batch_size: int = option(0, "how many episodes run at once, at most 64; 0: fit to this machine and this run")
+    batch_size: int = option(
+        0, "how many episodes run at once, at most 64 on one machine; 0: fit to what is there and to this run"
+    )
     use_async_envs: bool = option(True, "false: one simulator in this process, for debugging")
     exact: bool = option(True, "false: a policy's batches take any shape, and results depend on it in the last bits")
     policies_at_once: int = option(
@@ -98,6 +102,8 @@ class EvalConfig:
     policy: PolicySpec | Policy | Sequence[PolicySpec | Policy]
     eval: EvalOptions = field(default_factory=EvalOptions)
     wandb: WandbOptions = field(default_factory=WandbOptions)
+    ray: RayOptions = field(default_factory=RayOptions)
+    runner: str = option(LOCAL, "where it runs: local, on this machine, or ray, on all nodes of a cluster")
     against: Path | PolicySpec | Policy | None = option(
         None, "compare with this: a run, or another policy (a checkpoint, a name; --against.path=… with its options)"
     )
@@ -147,6 +153,7 @@ class EvalConfig:
             raise UsageError(
                 "--env.python is for workers; --eval.use_async_envs=false keeps the simulator in this process"
             )
+        self._check_runner()
         self._check_stopping()
         if self.part is not None:
             self._check_shard()
@@ -174,6 +181,13 @@ class EvalConfig:
         for flag, (given, reason) in of_one.items():
             if given:
                 raise UsageError(f"{flag} is not for a list of policies: {reason}")
+
+    def _check_runner(self) -> None:
+        _one_of("--runner", self.runner, (LOCAL, RAY))
+        if self.runner != RAY and self.ray != RayOptions():
+            raise UsageError("--ray.… is for --runner=ray: add that, or leave the other away")
+        if self.runner == RAY and not self.eval.use_async_envs:
+            raise UsageError("--eval.use_async_envs=false keeps the simulator in this process, not on --runner=ray")
 
     def _check_stopping(self) -> None:
         if self.eval.stop == DECIDED and self.against is None:

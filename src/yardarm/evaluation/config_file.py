@@ -12,6 +12,7 @@ from typing import Any
 import draccus
 import yaml
 
+from yardarm.cluster import RayOptions
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.evaluation.flag_text import FlagText, plain_value
@@ -22,7 +23,7 @@ from yardarm.tracking import WandbOptions
 
 __all__ = ["config_from_data", "config_to_data", "decode", "env_from_data", "read_config_file"]
 
-SECTIONS = ("env", "policy", "eval", "wandb")
+SECTIONS = ("env", "policy", "eval", "wandb", "ray")
 AGAINST = "against"
 EVAL = "eval"
 # Of these a configuration file may have a list.
@@ -58,6 +59,7 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
         policy=policies_from_data(data.get("policy", {})),
         eval=options,
         wandb=decode(WandbOptions, "wandb", data.get("wandb", {})),
+        ray=decode(RayOptions, "ray", data.get("ray", {})),
         against=against_from_data(data.get(AGAINST)),
         **plain,
     )
@@ -68,7 +70,7 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     policies = [policy_to_data(policy) for policy in config.policies if isinstance(policy, PolicySpec)]
     assert len(policies) == len(config.policies), "an object is named before it is written down"
     # Consent to run code from elsewhere is not written down: no file can give it in the user's place.
-    plain = ("seed", "job_name", "method", "training_seed", "rename_map", "resume", "shard")
+    plain = ("seed", "job_name", "method", "training_seed", "rename_map", "resume", "shard", "runner")
     data = {name: getattr(config, name) for name in plain}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None
     data["policy"] = policies if config.several else policies[0]
@@ -80,6 +82,7 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     data["env"] = envs[0] if len(envs) == 1 else envs
     data["eval"] = dataclasses.asdict(config.eval)
     data["wandb"] = dataclasses.asdict(config.wandb)
+    data["ray"] = dataclasses.asdict(config.ray)
     return data
 
 

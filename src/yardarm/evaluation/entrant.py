@@ -15,15 +15,15 @@ from yardarm.comparison import EpisodeOutcome, outcome_of
 from yardarm.errors import UsageError, one_line
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
-from yardarm.evaluation.exactness import fix_batching
 from yardarm.evaluation.filming import Filming
 from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
+from yardarm.evaluation.runners import Runner
 from yardarm.evaluation.scheduler import EpisodeResult
 from yardarm.evaluation.stopping import Declaration
 from yardarm.files import write_atomically, write_json
 from yardarm.pages import write_report
-from yardarm.policies import Batching, LoadedPolicy
+from yardarm.policies import LoadedPolicy
 from yardarm.results import (
     EpisodeRecord,
     Journal,
@@ -60,10 +60,9 @@ class Entrant:
         """Where its results are."""
         return self.manifest.folder
 
-    def fix_batching(self, known: dict[str, Batching]) -> dict[str, Any] | None:
+    def fix_batching(self, runner: Runner) -> dict[str, Any] | None:
         """Set how the policy's batches are put together; returns what the manifest shall say of it."""
-        policy, exact = self.policy.policy, self.config.eval.exact
-        return fix_batching(policy, exact=exact, stored=self.manifest.inference, known=known)
+        return runner.fix_batching(self.policy, self.config.eval.exact, self.manifest.inference)
 
     def begin_session(self, setting: Mapping[str, Any]) -> None:
         """Write down what is going to be played, and with what."""

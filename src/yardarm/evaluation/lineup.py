@@ -11,7 +11,8 @@ from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.policy_names import distinct_names
 from yardarm.evaluation.preflight import check_policy_fits, naming
-from yardarm.policies import LoadedPolicy, Policy, Releasable, open_policy
+from yardarm.evaluation.runners import open_policy_for
+from yardarm.policies import LoadedPolicy, Policy, Releasable
 from yardarm.tasks import TaskSpec
 
 __all__ = ["Lineup", "open_lineup"]
@@ -50,7 +51,7 @@ def open_lineup(config: EvalConfig, tasks: tuple[TaskSpec, ...], listener: Liste
         for number, name in enumerate(playing, start=1):
             listener.preparing(f"loading policy {number} of {len(playing)}: {name}")
             with naming(name):
-                policy = stack.enter_context(open_policy(sources[name], tasks, config.rename_map))
+                policy = stack.enter_context(open_policy_for(config, sources[name], tasks, config.rename_map))
                 check_policy_fits(policy.policy, tasks)
             if policy.id in found:
                 notes.append(f"{name} is the same policy as {found[policy.id][0]}, and is evaluated once")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import traceback
 from collections.abc import Sequence
@@ -43,18 +42,15 @@ class Running:
 
 
 class Player:
-    """A policy, its inference if that happens here, and the episodes whose looks wait for it.
-
-    `turn` is shared by players whose policies compute in this process: torch's threads are the process's.
-    """
+    """A policy, its inference if that happens here, and the episodes whose looks wait for it."""
 
     def __init__(
-        self, policy: LoadedPolicy, filming: Filming, turn: threading.Lock | None = None, name: str = ""
+        self, policy: LoadedPolicy, filming: Filming, inference: Inference[Running] | None = None, name: str = ""
     ) -> None:
         self.policy = policy.policy
         self.spec = policy.spec
         self.filming = filming
-        self.inference = Inference[Running](self.policy, turn) if self.policy.place == "host" else None
+        self.inference = inference
         self.ready: list[Running] = []
         self.withdrawn = False
         """Whether it has failed, and the run goes on without it."""

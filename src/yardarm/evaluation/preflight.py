@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from yardarm.errors import SetupError, UsageError
-from yardarm.evaluation.config import EvalConfig
+from yardarm.evaluation.config import RAY, EvalConfig
 from yardarm.policies import Policy
 from yardarm.tasks import EnvSpec, TaskSpec
 
@@ -31,6 +31,12 @@ def check_requirements(config: EvalConfig, tasks: Sequence[TaskSpec]) -> None:
     """Refuse what cannot be filmed, and miss what is not installed, now."""
     if config.eval.videos and not any(task.env.cameras for task in tasks):
         raise UsageError(f"--eval.videos={config.eval.videos}: none of the tasks draws anything")
+    filmed = [task for task in tasks if task.env.cameras and not task.env.replayable]
+    if config.runner == RAY and config.eval.videos and filmed:  # frames would have to come from afar
+        raise UsageError(
+            f"--eval.videos={config.eval.videos}: '{filmed[0].name}' cannot be replayed, and is filmed while it runs, "
+            "which --runner=ray does not do; leave one of the two away"
+        )
     for env in config.envs:
         if not env.python:  # another interpreter's packages are tried when its workers are started
             env.check_requirements()

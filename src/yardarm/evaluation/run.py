@@ -15,10 +15,11 @@ from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.opponent import StoredOpponent
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.preflight import check_policy_fits, check_requirements, naming
+from yardarm.evaluation.runners import check_runner, open_policy_for
 from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.session import Session
 from yardarm.evaluation.stopping import PRECISION, Declaration
-from yardarm.policies import LoadedPolicy, open_policy
+from yardarm.policies import LoadedPolicy
 from yardarm.results import RunResult
 from yardarm.tasks import TaskSpec
 from yardarm.tracking import Tracker, open_tracker
@@ -30,15 +31,16 @@ def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
     """Run what is missing of an evaluation, and return the results of all of it."""
     assert not config.several, "several policies have results of their own: `evaluate_several`"
     listener = listener or Listener()
+    check_runner(config)
     tracker = open_tracker(config.wandb)
     listener.preparing("finding the tasks")
     tasks = select_tasks(config.envs, config.trust_remote_code)
     listener.preparing("loading the policy")
     with contextlib.ExitStack() as stack:
-        policies = [stack.enter_context(open_policy(config.policies[0], tasks, config.rename_map))]
+        policies = [stack.enter_context(open_policy_for(config, config.policies[0], tasks, config.rename_map))]
         if config.against is not None and not isinstance(config.against, Path):
             with naming("--against"):
-                policies.append(stack.enter_context(open_policy(config.against, tasks)))
+                policies.append(stack.enter_context(open_policy_for(config, config.against, tasks)))
                 check_policy_fits(policies[1].policy, tasks)
             config = replace(config, against=policies[1].spec)
         check_policy_fits(policies[0].policy, tasks)

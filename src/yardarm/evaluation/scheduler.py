@@ -168,6 +168,8 @@ class Scheduler:
             case Failed(error) | Died(error):
                 player.ready = [other for other in player.ready if other is not running]
                 self._pool.dismiss(worker)
+                if isinstance(report, Died) and report.blameless:
+                    self._attempts[running.job] -= 1
                 return self._give_up(running, error)
         return None
 

@@ -9,21 +9,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from yardarm.envs import Pool, installed_for
+from yardarm.envs import Pool
 from yardarm.errors import PolicyFault
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.entrant import Entrant
 from yardarm.evaluation.exactness import batching_text
+from yardarm.evaluation.inference import Inference
 from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.player import Player
 from yardarm.evaluation.queue import EpisodeQueue, Job, LineupQueue, PlannedOrderQueue, Queue
+from yardarm.evaluation.runners import Runner, open_runner
 from yardarm.evaluation.scheduler import EpisodeResult, Scheduler, Supervisor
 from yardarm.evaluation.tuning import Tuner, TuningChoice, tuner_for
 from yardarm.evaluation.videos import film_finished_episodes
-from yardarm.evaluation.workers import how_many_workers, open_pool
-from yardarm.policies import Batching
 from yardarm.results import EpisodeRecord, Keeper, RunFolder, RunResult
 from yardarm.tracking import Tracker
 
@@ -59,24 +59,20 @@ class Session:
                 entrant.begin_if_new()
             self._begin(0, 0)
             return
-        options, playing = self.config.eval, self._playing(jobs)
-        policies = [entrant.policy for entrant in playing]
-        self.listener.preparing("trying the policy")
-        known: dict[str, Batching] = {}
-        inference = [entrant.fix_batching(known) for entrant in playing]
-        size = how_many_workers(options, policies, len(jobs))
+        playing = self._playing(jobs)
         tasks = list({job.task: job.episode.task for job in jobs}.values())
-        self.listener.preparing("starting simulators")
-        with open_pool(options, tasks, policies, self.folder, size) as (pool, renderer):
-            others = {python: installed_for(python) for python in {task.env.python for task in tasks} if python}
-            tuning = {"pinned": bool(options.batch_size), "began_with": size, "choices": []}
-            setting = {"batch_size": size, "renderer": renderer, "other_interpreters": others, "tuning": tuning}
-            for entrant, own in zip(playing, inference, strict=True):
-                entrant.begin_session({**setting, "inference": own})
-            self._begin(len(jobs), size)
-            for text in dict.fromkeys(batching_text(own) for own in inference if own):
-                self.listener.tuned(text)
-            self._play(jobs, pool, size)
+        self.listener.preparing("trying the policy")
+        with open_runner(self.config, [entrant.policy for entrant in playing], tasks) as runner:
+            inference = [entrant.fix_batching(runner) for entrant in playing]
+            self.listener.preparing("starting simulators")
+            with runner.open_pool(self.folder, len(jobs)) as (pool, setting):
+                tuning = {"pinned": bool(self.config.eval.batch_size), "began_with": pool.size, "choices": []}
+                for entrant, own in zip(playing, inference, strict=True):
+                    entrant.begin_session({"batch_size": pool.size, **setting, "tuning": tuning, "inference": own})
+                self._begin(len(jobs), pool.size)
+                for text in dict.fromkeys(batching_text(own) for own in inference if own):
+                    self.listener.tuned(text)
+                self._play(jobs, pool, runner)
 
     def film(self) -> None:
         """Make the videos that were asked for."""
@@ -102,14 +98,23 @@ class Session:
         if self.tracker is not None:
             self.tracker.begin(self.entrants[0].journal.records.values())
 
-    def _play(self, jobs: Sequence[Job], pool: Pool, workers: int) -> None:
+    def _players(self, runner: Runner) -> list[Player]:
+        # Shared by policies that compute in this process: torch's threads are the process's.
         turn = threading.Lock() if len(self.entrants) > 1 else None
-        names = [entrant.policy.id for entrant in self.entrants] if turn else [""]
-        players = [
-            Player(entrant.policy, entrant.filming, turn, name)
-            for entrant, name in zip(self.entrants, names, strict=True)
+        return [
+            Player(
+                entrant.policy,
+                entrant.filming,
+                Inference(entrant.policy.policy, turn) if runner.infers_here(entrant.policy) else None,
+                entrant.policy.id if turn else "",
+            )
+            for entrant in self.entrants
         ]
-        queue = self._queue(jobs, players, workers)
+
+    def _play(self, jobs: Sequence[Job], pool: Pool, runner: Runner) -> None:
+        """Play until all is played, or enough of it."""
+        players = self._players(runner)
+        queue = self._queue(jobs, players, pool.size)
         tuner = None if self.config.eval.batch_size else tuner_for(pool, players, len(jobs), partial(self._tuned, jobs))
         with self._keeper() as keeper:
             supervisor = _Supervisor(self, queue, keeper, tuner)

@@ -18,6 +18,7 @@ from yardarm.evaluation.folders import open_several_folder
 from yardarm.evaluation.lineup import Lineup, open_lineup
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.preflight import check_requirements
+from yardarm.evaluation.runners import check_runner
 from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.session import Session
 from yardarm.files import write_atomically
@@ -44,6 +45,7 @@ class SeveralResults:
 def evaluate_several(config: EvalConfig, listener: Listener | None = None) -> SeveralResults:
     """Run what is missing of an evaluation of several policies, and return the results of each."""
     listener = listener or Listener()
+    check_runner(config)
     listener.preparing("finding the tasks")
     tasks = select_tasks(config.envs, config.trust_remote_code)
     check_requirements(config, tasks)

@@ -13,7 +13,14 @@ from yardarm.policies import BatchedPolicy, LoadedPolicy
 from yardarm.results import RunFolder
 from yardarm.tasks import TaskSpec
 
-__all__ = ["OpenPool", "how_many_workers", "in_even_rounds", "open_pool", "open_process_pool"]
+__all__ = [
+    "OpenPool",
+    "how_many_workers",
+    "in_even_rounds",
+    "looks_at_pictures",
+    "open_pool",
+    "open_process_pool",
+]
 
 OpenPool = tuple[Pool, str | None]
 
@@ -51,6 +58,12 @@ def in_even_rounds(episodes: int, most: int) -> int:
     return math.ceil(episodes / rounds)
 
 
+def looks_at_pictures(tasks: Sequence[TaskSpec], policies: Sequence[LoadedPolicy]) -> bool:
+    """Whether any of the policies looks at something that must be rendered."""
+    inputs = {name for policy in policies for name in policy.policy.wants.inputs}
+    return any(task.env.features[name].is_image for task in tasks for name in inputs)
+
+
 @contextlib.contextmanager
 def open_pool(
     options: EvalOptions, tasks: Sequence[TaskSpec], policies: Sequence[LoadedPolicy], folder: RunFolder, size: int
@@ -59,8 +72,7 @@ def open_pool(
 
     Simulators are imported, and the renderer is found, before the first episode starts: what is missing is missed now.
     """
-    inputs = {name for policy in policies for name in policy.policy.wants.inputs}
-    looks = any(task.env.features[name].is_image for task in tasks for name in inputs)
+    looks = looks_at_pictures(tasks, policies)
     with open_process_pool(folder, size, options.timeout_s) as pool:
         pool.prepare(tasks)
         renderer = pool.choose_renderer(tasks) if looks or options.videos else None

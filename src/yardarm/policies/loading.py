@@ -66,6 +66,11 @@ class LoadedPolicy:
     spec: PolicySpec
     id: str
 
+    @property
+    def can_be_made_again(self) -> bool:
+        """Whether its spec is enough to make it, in any process."""
+        return not self.spec.type.startswith(OBJECT)
+
     def describe(self) -> dict[str, Any]:
         """What a manifest says of it."""
         describe = getattr(self.policy, "describe", dict)

@@ -30,6 +30,7 @@ SESSION = (
     "batch_size",
     "renderer",
     "other_interpreters",
+    "runner",
     "inference",
     "tuning",
 )

@@ -1,0 +1,89 @@
+"""An agent: the process on a node that keeps its workers, speaks for them, and mostly keeps their policies, too."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+from yardarm.cluster.custodian import Custodian
+from yardarm.cluster.messages import AgentOrder, Heard, Opened, Question
+from yardarm.cluster.relay import Relay
+from yardarm.cluster.setup import Setup
+from yardarm.envs import ProcessPool
+from yardarm.envs.messages import Answered, Failed, Refused
+from yardarm.errors import EnvironmentFault, UsageError
+
+__all__ = ["NodeAgent"]
+
+# Ray keeps what an actor prints on its node.
+LOG = Path("/dev/stdout")
+
+
+class NodeAgent:
+    """The body of a Ray actor. All that concerns workers happens in one thread, and never outlives it."""
+
+    def __init__(self, setup: Setup) -> None:
+        setup.take_place()
+        self._setup = setup
+        self._custodian = Custodian()
+        self._opened: Future[Opened | Refused] = Future()
+        self._relay: Relay | None = None
+        # Launchers die with the thread that started them, so that nothing is orphaned; this one lives as long as we do.
+        self._thread: threading.Thread | None = None
+
+    async def differences(self) -> str:
+        """What this node has in another version, in words."""
+        return await asyncio.to_thread(self._setup.differences)
+
+    async def question(self, question: Question) -> Answered | Refused | Failed:
+        """Call a function with a policy."""
+        return await asyncio.wrap_future(self._custodian.question(question))
+
+    async def open(self, places: int) -> Opened | Refused:
+        """Import simulators and find a renderer, or say why this node cannot be used."""
+        self._thread = threading.Thread(target=self._work, args=(places,), name="workers", daemon=True)
+        self._thread.start()
+        return await asyncio.wrap_future(self._opened)
+
+    async def obey(self, orders: Sequence[AgentOrder]) -> None:
+        """Take orders; their reports come by `reports`."""
+        assert self._relay is not None, "an agent must be open"
+        self._relay.take(orders)
+
+    async def reports(self) -> list[Heard]:
+        """Wait until there is something to tell."""
+        assert self._relay is not None, "an agent must be open"
+        return await asyncio.to_thread(self._relay.heard)
+
+    async def close(self) -> None:
+        """End all workers."""
+        if self._relay is not None and self._thread is not None:
+            self._relay.stop()
+            await asyncio.to_thread(self._thread.join)
+
+    def _work(self, places: int) -> None:
+        with contextlib.closing(ProcessPool(places, time_limit_s=self._setup.timeout_s, log=LOG)) as pool:
+            try:
+                opened = self._prepare(pool)
+            except BaseException as error:
+                self._opened.set_exception(error)
+                return
+            if isinstance(opened, Opened):
+                self._relay = Relay(pool, self._custodian)
+            self._opened.set_result(opened)
+            if self._relay is not None:
+                self._relay.run()
+
+    def _prepare(self, pool: ProcessPool) -> Opened | Refused:
+        """What is missing is missed now."""
+        try:
+            if differing := self._setup.differences():
+                return Refused(f"it has other versions than the driver: {differing}")
+            pool.prepare(self._setup.tasks)
+            return Opened(pool.choose_renderer(self._setup.tasks) if self._setup.renders else None)
+        except (UsageError, EnvironmentFault) as error:
+            return Refused(str(error))

@@ -1,0 +1,43 @@
+"""A queue that a selector can wait for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from queue import SimpleQueue
+from typing import Generic, TypeVar
+
+__all__ = ["Mailbox"]
+
+Item = TypeVar("Item")
+
+
+class Mailbox(Generic[Item]):
+    """Filled by any thread, emptied by one; `descriptor` is readable while there may be something in it."""
+
+    def __init__(self) -> None:
+        self.descriptor, self._bell = os.pipe()
+        os.set_blocking(self.descriptor, False)
+        self._items: SimpleQueue[Item] = SimpleQueue()
+
+    def put(self, items: Iterable[Item]) -> None:
+        """Lay items into it, and ring."""
+        for item in items:
+            self._items.put(item)
+        with contextlib.suppress(OSError):  # it was closed: whoever emptied it has gone
+            os.write(self._bell, b"!")
+
+    def take_all(self) -> list[Item]:
+        """What is in it now, which may be nothing."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.descriptor, 65536)
+        items = []
+        while not self._items.empty():
+            items.append(self._items.get())
+        return items
+
+    def close(self) -> None:
+        """Nothing is wanted any more."""
+        os.close(self._bell)
+        os.close(self.descriptor)

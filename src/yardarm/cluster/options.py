@@ -1,0 +1,31 @@
+"""The flags below ``--ray.``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from yardarm.errors import UsageError
+from yardarm.tasks import option
+
+__all__ = ["LOCAL", "RayOptions"]
+
+# What Ray calls a cluster of this machine that is started for the run, and ended with it.
+LOCAL = "local"
+
+
+@dataclass
+class RayOptions:
+    """Flags below ``--ray.``."""
+
+    address: str = option("", "the cluster, host:port, or auto; empty: RAY_ADDRESS, or else one of this machine alone")
+    policy_replicas: int = option(0, "how many copies of the policy compute; 0: one for each GPU, or for each node")
+
+    def __post_init__(self) -> None:
+        self.policy_replicas = int(self.policy_replicas)
+        if self.policy_replicas < 0:
+            raise UsageError(f"--ray.policy_replicas must not be negative, got {self.policy_replicas}")
+
+    def chosen_address(self) -> str:
+        """What the flag says, or Ray's own variable, or a cluster of this machine."""
+        return self.address or os.environ.get("RAY_ADDRESS", "") or LOCAL

@@ -1,0 +1,46 @@
+"""A replica: a process of its own that keeps policies, mostly with a GPU, and answers the episodes of any node."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+
+from yardarm.cluster.custodian import Custodian
+from yardarm.cluster.messages import Ask, Question, Thought
+from yardarm.cluster.setup import Setup
+from yardarm.envs.messages import Answered, Failed, Refused
+from yardarm.policies import Outcome
+
+__all__ = ["Replica"]
+
+
+class Replica:
+    """The body of a Ray actor. Ray calls it from many threads, which only wait; coroutines cost half as much again."""
+
+    most_calls = 128
+    """How many may wait for an answer at once."""
+
+    def __init__(self, setup: Setup) -> None:
+        setup.take_place()
+        self._setup = setup
+        self._custodian = Custodian()
+
+    def where(self) -> str | Refused:
+        """The id of the node that this replica lives on, or why it cannot be used."""
+        import ray
+
+        if differing := self._setup.differences():
+            return Refused(f"{platform.node()} has other versions than the driver: {differing}")
+        return ray.get_runtime_context().get_node_id()
+
+    def question(self, question: Question) -> Answered | Refused | Failed:
+        """Call a function with a policy."""
+        return self._custodian.question(question).result()
+
+    def infer(self, asks: Sequence[Ask]) -> list[Thought]:
+        """Answer one agent's questions, together with those of others."""
+        return self._custodian.infer(asks).result()
+
+    def finish(self, id: str, outcome: Outcome | None) -> None:
+        """An episode is over."""
+        self._custodian.finish(id, outcome).result()

@@ -1,0 +1,60 @@
+"""What actors must know to be like the process that started them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from yardarm.envs import installed_for
+from yardarm.machine import versions
+from yardarm.tasks import TaskSpec
+
+__all__ = ["Setup"]
+
+# What may change an episode's course; programs that only draw, store or upload may differ.
+NO_MATTER = ("accelerate", "peft", "huggingface_hub", "av", "pyarrow", "draccus", "rich", "wandb")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Where the command was given, with what, and what is to be played."""
+
+    tasks: tuple[TaskSpec, ...]
+    timeout_s: float
+    renders: bool
+    folder: str = field(default_factory=os.getcwd)
+    threads: str | None = field(default_factory=lambda: os.environ.get("OMP_NUM_THREADS"))
+    versions: Mapping[str, str | None] = field(default_factory=lambda: relevant(versions()))
+    others: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    """What other interpreters have, by their paths."""
+
+    def take_place(self) -> None:
+        """Make this process like the one that made the setup, as far as the machine has the same folders."""
+        with contextlib.suppress(OSError):  # relative paths mean nothing here, and will say so themselves
+            os.chdir(self.folder)
+        if self.threads is None:  # Ray has set it, to the number of cores that it counts an actor for
+            os.environ.pop("OMP_NUM_THREADS", None)
+        else:
+            os.environ["OMP_NUM_THREADS"] = self.threads
+
+    def differences(self) -> str:
+        """What is installed here in another version, in words; empty if nothing is."""
+        found = _differing(relevant(versions()), self.versions)
+        for python, wanted in self.others.items():
+            found += [f"{python}: {text}" for text in _differing(installed_for(python), wanted)]
+        return ", ".join(found)
+
+
+def relevant(installed: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The versions that matter."""
+    return {name: found for name, found in installed.items() if name not in NO_MATTER}
+
+
+def _differing(here: Mapping[str, str | None], there: Mapping[str, str | None]) -> list[str]:
+    return [
+        f"{name} {here.get(name) or 'is missing'}, not {version or 'missing'}"
+        for name, version in there.items()
+        if here.get(name) != version
+    ]
