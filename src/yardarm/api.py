@@ -95,6 +95,8 @@ def evaluate_several(
     output_dir: str | Path | None = None,
     trust_remote_code: bool = False,
     resume: bool = False,
+    runner: str = "local",
+    ray: RayOptions | None = None,
     listener: Listener | None = None,
     **options: Any,
 ) -> SeveralResults:
@@ -112,6 +114,8 @@ def evaluate_several(
         output_dir=Path(output_dir) if output_dir else None,
         trust_remote_code=trust_remote_code,
         resume=resume,
+        runner=runner,
+        ray=ray or RayOptions(),
     )
     return run_several(config, listener)
 

@@ -65,6 +65,19 @@ def test_two_policies_share_the_nodes(cluster: Any, tmp_path: Path) -> None:
     assert courses(on_ray.against) == courses(local.against)
 
 
+def test_a_list_of_policies_shares_the_nodes(cluster: Any, tmp_path: Path) -> None:
+    policies = ["toy_world:MoverPolicy", PolicySpec("toy_world:MoverPolicy", {"chunk": 2}), "zero"]
+    options = {"n_episodes": 2, "policies_at_once": 2}
+    local = yardarm.evaluate_several(policies, ToyConfig(), output_dir=tmp_path / "local", **options)
+    ray = RayOptions(address=cluster.address)
+    on_ray = yardarm.evaluate_several(
+        policies, ToyConfig(), output_dir=tmp_path / "ray", runner="ray", ray=ray, **options
+    )
+    assert list(on_ray.runs) == list(local.runs) == ["MoverPolicy", "MoverPolicy-2", "zero"]
+    for name, run in local.runs.items():
+        assert courses(on_ray.runs[name]) == courses(run)
+
+
 def test_a_node_that_dies_takes_nothing_with_it(cluster: Any, tmp_path: Path) -> None:
     victim = cluster.add_node(num_cpus=1, **QUIETLY)
     kill = AfterSome(4, lambda: cluster.remove_node(victim, allow_graceful=False))
