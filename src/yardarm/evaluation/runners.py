@@ -50,18 +50,16 @@ def open_policy_for(
     rename_map: Mapping[str, str] | None = None,
 ) -> Iterator[LoadedPolicy]:
     """Load a policy to check it and to name it: on a cluster the driver's CPU will do, whatever the nodes have."""
-    checkpoint = isinstance(source, PolicySpec) and source.type == "pretrained"
-    if config.runner != RAY or not isinstance(source, PolicySpec) or not checkpoint:
+    if config.runner != RAY or not isinstance(source, PolicySpec) or source.type != "pretrained":
         with open_policy(source, tasks, rename_map) as loaded:
             yield loaded
         return
     on_cpu = replace(source, options={**source.options, "device": "cpu"})
     with open_policy(on_cpu, tasks, rename_map) as loaded:
-        options = {name: value for name, value in loaded.spec.options.items() if name != "device"}
-        asked = {name: source.options[name] for name in ("device",) if name in source.options}
         if isinstance(loaded.policy, Releasable):
             loaded.policy.release()  # the nodes have their own
-        yield replace(loaded, spec=replace(loaded.spec, options={**options, **asked}))
+        options = {**loaded.spec.options, "device": source.options.get("device", "auto")}
+        yield replace(loaded, spec=replace(loaded.spec, options=options))
 
 
 @contextlib.contextmanager
