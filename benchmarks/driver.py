@@ -19,20 +19,22 @@ METHOD = """
 The main process is the real one: `yardarm.evaluate` with its scheduler, sockets, shared memory, journal and files, on
 50 tasks of Meta-World. Its workers are played: one other process holds the other ends of their sockets, and answers
 each order with a real message after the time that a simulator takes (30 ms for a reset, 0.6 ms for a step, 230 ms for
-a look at 480×480 pixels with software rendering; 500 steps and 5 looks an episode), give or take a fifth, so that they
-do not keep in step. Nothing is drawn, and no pixels are read; the policy answers at once. So the figures are what the
-scheduler itself costs, not what a policy in its process would add.
+a look at 480×480 pixels with software rendering; 500 steps and 5 looks an episode), give or take a fifth, so that
+they do not keep in step. Nothing is drawn, and no pixels are read; the policy answers at once. So the figures are
+what the scheduler itself costs, not what a policy in its process would add.
 
 Rates and CPU time (all threads of the main process, those that write included) are taken from the end of the third
 second until 85 % of the remaining episodes have come to the disk. With the most workers, the run is repeated, and the
 median counts. What the workers could play is their number divided by the seconds of an episode in which nobody waits.
 The process that plays the workers shares the machine's cores: how late its answers were is noted.
 
-**The parts of the cost**: runs with 1, 5 and 20 looks in episodes of the same length. CPU time of its thread
-= passes × p + looks × a + episodes × b, by least squares of the relative errors. A pass is one round of the scheduler's
-loop, which serves all who have reported since the last one; a look is a report and the order that answers it; b is
-beginning and recording an episode. Writing is measured apart: what the keeper's threads do until groups of episodes
-(12 kB each, and a line of the journal, over 50 folders) are on the disk, with every file flushed.
+**The parts of the cost**: runs of 200 and 600 workers with 1, 5 and 20 looks in episodes of the same length. (With
+few workers, every pass finds the caches cold and costs up to four times as much; that is of no consequence there.)
+CPU time of its thread = passes × p + looks × a + episodes × b, by least squares of the relative errors. A pass is one
+round of the scheduler's loop, which serves all who have reported since the last one; a look is a report and the order
+that answers it; b is beginning and recording an episode. Writing is measured apart: what the keeper's threads do
+until groups of episodes (12 kB each, and a line of the journal, over 50 folders) are on the disk, with every file
+flushed.
 """
 
 
@@ -103,11 +105,11 @@ def _cost(what: str, seconds: float, against: str = "") -> Figure:
 
 FULL: Measurements = {
     "meta-world": partial(measure_workers, (10, 100, 300, 1000), 8.0, rounds=3),
-    "parts": partial(measure_parts, (30, 300), (1, 5, 20), 4.0, rounds=7),
+    "parts": partial(measure_parts, (200, 600), (1, 5, 20), 4.0, rounds=7),
 }
 SMALL: Measurements = {
     "meta-world": partial(measure_workers, (10, 100), 3.0, rounds=1),
-    "parts": partial(measure_parts, (30,), (1, 5, 20), 3.0, rounds=3),
+    "parts": partial(measure_parts, (200,), (1, 5, 20), 3.0, rounds=3),
 }
 
 if __name__ == "__main__":
