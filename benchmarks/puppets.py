@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import multiprocessing
 import pickle
 import selectors
 import socket
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
+from typing import Any
 
 import numpy as np
 
 from yardarm.envs import MemoryLayout, ProcessPool
 from yardarm.envs.channel import HEADER, Channel
-from yardarm.envs.messages import Enter, Finished, Rollout, Seen, Timing
+from yardarm.envs.messages import Enter, Finished, Report, Rollout, Seen, Timing
 from yardarm.envs.processes import ProcessWorker
 from yardarm.tasks import TaskSpec
 
 READ_SIZE = 65536
+# Simulators do not keep in step, and so puppets must not.
+SPREAD = 0.2
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,25 @@ class PuppetPool(ProcessPool):
 
     def __init__(self, size: int, costs: Costs, inputs: tuple[str, ...]) -> None:
         super().__init__(size)
+        self.passes = 0
+        """How often the main process woke up to serve whoever had reported."""
         self._control, theirs = socket.socketpair()
         context = multiprocessing.get_context("fork")
-        self._master = context.Process(target=_play_puppets, args=(theirs, self._control, costs, inputs), daemon=True)
+        self._late = context.Value("d", 0.0)
+        self._answers = context.Value("q", 0)
+        master = (theirs, self._control, costs, inputs, self._late, self._answers)
+        self._master = context.Process(target=_play_puppets, args=master, daemon=True)
         self._master.start()
         theirs.close()
+
+    @property
+    def late_s(self) -> float:
+        """How much later than they should the puppets answer, on average: they share the machine, too."""
+        return self._late.value / max(1, self._answers.value)
+
+    def wait(self, also: Sequence[int] = ()) -> list[tuple[ProcessWorker, Report]]:
+        self.passes += 1
+        return super().wait(also)
 
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> ProcessWorker:
         place = next(place for place in range(self.size) if place not in self._workers)
@@ -75,8 +95,10 @@ class PuppetPool(ProcessPool):
 class Puppet:
     """One worker: it counts the orders that it gets, and has its answers ready."""
 
-    def __init__(self, channel: socket.socket) -> None:
+    def __init__(self, channel: socket.socket, delay_s: float) -> None:
         self.socket = channel
+        self.delay_s = delay_s
+        """Before its first episode, as if it had been in the middle of another one."""
         self.unread = b""
         self.entered = False
         self.played = -1
@@ -101,13 +123,16 @@ class Puppet:
         return count
 
 
-def _play_puppets(control: socket.socket, other_end: socket.socket, costs: Costs, inputs: tuple[str, ...]) -> None:
+def _play_puppets(
+    control: socket.socket, other_end: socket.socket, costs: Costs, inputs: tuple[str, ...], late: Any, answers: Any
+) -> None:
     """Answer every order after the time that it would take."""
     other_end.close()
-    look, end = _framed(Seen(((0, inputs),))), _framed(Finished(_rollout(costs)))
+    look, end = _framed(Seen(((0, inputs),))), _framed(Finished(played_rollout(costs)))
     selector = selectors.DefaultSelector()
     selector.register(control, selectors.EVENT_READ, None)
     due: list[tuple[float, int, Puppet, bytes]] = []
+    random = Random(0)
     number = 0
     while True:
         wait = max(0.0, due[0][0] - time.monotonic()) if due else None
@@ -116,7 +141,7 @@ def _play_puppets(control: socket.socket, other_end: socket.socket, costs: Costs
                 message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
                 if not message:
                     return
-                puppet = Puppet(socket.socket(fileno=descriptors[0]))
+                puppet = Puppet(socket.socket(fileno=descriptors[0]), random.uniform(0, costs.episode_s))
                 selector.register(puppet.socket, selectors.EVENT_READ, puppet)
                 continue
             puppet = key.data
@@ -129,15 +154,16 @@ def _play_puppets(control: socket.socket, other_end: socket.socket, costs: Costs
                 puppet.entered, orders = True, orders - 1
             if orders:
                 number += 1  # who is due at the same time comes in the order of the orders
-                at = time.monotonic() + _seconds(puppet, costs)
+                seconds = _seconds(puppet, costs) * random.uniform(1 - SPREAD, 1 + SPREAD)
+                at, puppet.delay_s = time.monotonic() + puppet.delay_s + seconds, 0.0
                 heapq.heappush(due, (at, number, puppet, _answer(puppet, costs, look, end)))
         now = time.monotonic()
         while due and due[0][0] <= now:
-            _, _, puppet, answer = heapq.heappop(due)
-            try:
+            at, _, puppet, answer = heapq.heappop(due)
+            with contextlib.suppress(OSError):
                 puppet.socket.sendall(answer)
-            except OSError:
-                continue
+            late.value += time.monotonic() - at
+            answers.value += 1
 
 
 def _seconds(puppet: Puppet, costs: Costs) -> float:
@@ -155,7 +181,8 @@ def _answer(puppet: Puppet, costs: Costs, look: bytes, end: bytes) -> bytes:
     return end
 
 
-def _rollout(costs: Costs) -> Rollout:
+def played_rollout(costs: Costs) -> Rollout:
+    """What a puppet says that it has played."""
     steps = costs.chunk * costs.chunks
     generator = np.random.default_rng(0)
     return Rollout(

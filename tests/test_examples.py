@@ -56,6 +56,8 @@ def test_a_module_is_evaluated_while_it_learns() -> None:
     ("name", "flag"),
     [
         ("engine.py", "--scale"),
+        ("driver.py", "--scale"),
+        ("scale.py", "--scale"),
         ("act.py", "--repetitions"),
         ("remote.py", "--only"),
         ("viewer.py", "--only"),

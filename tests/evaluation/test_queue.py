@@ -1,4 +1,4 @@
-"""The queue for many players: all jobs once, few players at a time, workers that stay with their task."""
+"""Queues: all jobs once, few players and tasks at a time, workers that stay with their task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toy_world import ToyConfig
 
 from yardarm.evaluation.policy_names import distinct_names
-from yardarm.evaluation.queue import Job, LineupQueue
+from yardarm.evaluation.queue import EpisodeQueue, Job, LineupQueue
 from yardarm.policies import PolicySpec
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
@@ -94,3 +94,34 @@ def test_names_tell_checkpoints_apart_by_as_little_as_needed() -> None:
     paths = [*trained, "c/checkpoints/last", "c-2", "c"]
     names = distinct_names([PolicySpec("pretrained", {"path": path}) for path in paths])
     assert names == ["a_010", "b_010", "c", "c-2", "c-3"]
+
+
+@given(episodes=st.integers(1, 6), workers=st.integers(1, 5), parallel=st.integers(0, 3), seed=st.integers(0, 1000))
+def test_a_worker_keeps_its_task_as_long_as_that_has_episodes_left(
+    episodes: int, workers: int, parallel: int, seed: int
+) -> None:
+    random = Random(seed)
+    queue = EpisodeQueue(jobs_of(1, episodes), parallel)
+    left = Counter({task.key(): episodes for task in TASKS})
+    hands: list[Job] = []
+    while hands or any(left.values()):
+        at_hand: TaskSpec | None = None
+        if len(hands) == workers or (hands and random.random() < 0.5):
+            finished = hands.pop(random.randrange(len(hands)))
+            queue.done(finished)
+            at_hand = finished.episode.task
+        job = queue.take(at_hand)
+        if job is None:
+            # Nothing is left, or only of tasks beyond the limit.
+            assert not any(left.values()) or len({own.task for own in hands}) == parallel
+            if not hands:
+                break
+            queue.done(hands.pop())
+            continue
+        others = {own.task for own in hands}
+        if at_hand is not None and left[at_hand.key()] and (at_hand.key() in others or len(others) < (parallel or 99)):
+            assert job.task == at_hand.key()
+        hands.append(job)
+        left[job.task] -= 1
+        assert not parallel or len({own.task for own in hands}) <= parallel
+    assert not any(left.values())

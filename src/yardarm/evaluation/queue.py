@@ -69,11 +69,10 @@ class EpisodeQueue:
         self._waiting[job.task].appendleft(job)
 
     def _choose(self, at_hand: TaskKey | None) -> TaskKey | None:
-        waiting = [task for task, jobs in self._waiting.items() if jobs]
-        if len(self._running) >= self._max_parallel_tasks:
-            waiting = [task for task in waiting if task in self._running]
-        if at_hand in waiting:
-            return at_hand
+        full = len(self._running) >= self._max_parallel_tasks
+        if at_hand is not None and self._waiting.get(at_hand) and (at_hand in self._running or not full):
+            return at_hand  # as nearly always, so the other tasks are not even looked at
+        waiting = [task for task, jobs in self._waiting.items() if jobs and (task in self._running or not full)]
         untouched = [task for task in waiting if task not in self._running]
         if untouched:
             return untouched[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -217,19 +217,19 @@ class Scheduler:
     def _play_answers(self, player: Player) -> Iterator[EpisodeResult]:
         for answer in player.answers():
             # Those whose worker died while the policy was thinking are running elsewhere by now, or not at all.
-            alive = [running for running in answer.owners if self._running.get(running.worker) is running]
+            alive = dict.fromkeys(own for own in answer.owners if self._running.get(own.worker) is own)
             if answer.lost is not None:
                 yield from self._lose(alive, answer.lost)
             else:
                 self._play(player, answer, alive)
 
-    def _play(self, player: Player, answer: Answer[Running], alive: Sequence[Running]) -> None:
+    def _play(self, player: Player, answer: Answer[Running], alive: Collection[Running]) -> None:
         for running, chunk in zip(answer.owners, answer.chunks, strict=True):
             if running in alive:
                 running.infer_s += answer.seconds / len(answer.owners)
                 running.worker.order(Play.of(playable(chunk, player.policy.wants, running.episode.task)))
 
-    def _lose(self, alive: Sequence[Running], reason: str) -> Iterator[EpisodeResult]:
+    def _lose(self, alive: Collection[Running], reason: str) -> Iterator[EpisodeResult]:
         """The way to the policy broke in the middle of these episodes."""
         for running in alive:
             self._free(running.worker)

@@ -80,7 +80,7 @@ class Keeper:
             while not last:
                 group, last = self._next_group()
                 try:
-                    _write(group, threads)
+                    write_group(group, threads)
                     self._written.put(group)
                 except BaseException as error:
                     self._written.put(error)
@@ -95,12 +95,13 @@ class Keeper:
         return [episode for episode in group if episode is not None], None in group
 
 
-def _write(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
+def write_group(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
+    """Write what was played, with many files at once, and then the journal's lines."""
     played = [(episode.folder.actions(episode.record.key), episode.played) for episode in episodes if episode.played]
     for written in [threads.submit(_write_played, path, own) for path, own in played]:
         written.result()
-    for folder in {path.parent for path, _ in played}:
-        sync(folder)
+    for synced in [threads.submit(sync, folder) for folder in {path.parent for path, _ in played}]:
+        synced.result()
     journals = {episode.journal.path: episode.journal for episode in episodes}
     for path, journal in journals.items():
         journal.extend([episode.record for episode in episodes if episode.journal.path == path])

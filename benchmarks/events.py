@@ -1,0 +1,283 @@
+"""A discrete-event simulation of the scheduler: who waits for whom, with times instead of work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from typing import Literal
+
+from stations import Station, Timeline
+
+from yardarm.evaluation.queue import EpisodeQueue, Job
+from yardarm.tasks import EpisodeSpec, TaskSpec
+
+
+@dataclass(frozen=True)
+class DriverCosts:
+    """CPU-seconds of the main process, all its threads."""
+
+    pass_s: float
+    """Of waking up, to serve all who have reported."""
+    look_s: float
+    """Of a report, and the order that answers it."""
+    episode_s: float
+    """Of beginning, recording and writing one."""
+    group_s: float = 0.0
+    """Of writing any number of episodes."""
+
+    def of(self, passes: float, looks: float, episodes: float, groups: float = 0) -> float:
+        return passes * self.pass_s + looks * self.look_s + episodes * self.episode_s + groups * self.group_s
+
+
+@dataclass(frozen=True)
+class KeeperCosts:
+    """Seconds until a group of episodes is on the disk: of the group, and of each of its episodes."""
+
+    group_s: float
+    episode_s: float
+
+    def of(self, episodes: int) -> float:
+        return self.group_s + episodes * self.episode_s
+
+
+@dataclass(frozen=True)
+class World:
+    """Seconds that a worker takes, and what its looks weigh."""
+
+    reset_s: float
+    chunk_s: float
+    """Of stepping, between two looks."""
+    look_s: float
+    chunks: int
+    look_bytes: int = 480 * 480 * 3
+    build_s: float = 0.25
+    """When a worker changes its task."""
+    spread: float = 0.2
+    """Every time is more or less by up to this share."""
+
+    @property
+    def episode_s(self) -> float:
+        """Without waiting for anybody."""
+        return self.reset_s + self.chunks * (self.look_s + self.chunk_s)
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """Copies of the policy; none: it answers at once, in the main process."""
+
+    count: int = 0
+    batch_s: float = 0.0
+    row_s: float = 0.0
+    rows: int = 1
+    """At most in a batch."""
+
+    def seconds(self, rows: int) -> float:
+        return self.batch_s + rows * self.row_s
+
+
+@dataclass(frozen=True)
+class Network:
+    """Between workers and the main process, and in front of each replica; by default there is none."""
+
+    latency_s: float = 0.0
+    bytes_per_s: float = math.inf
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that an evaluation's speed depends on."""
+
+    workers: int
+    world: World
+    driver: DriverCosts
+    keeper: KeeperCosts
+    replicas: Replicas = Replicas()
+    network: Network = Network()
+
+    def bounds(self) -> dict[str, float]:
+        """Episodes a second that each part could do, if it alone were at work and always full."""
+        looks, replicas = self.world.chunks, self.replicas
+        full = replicas.seconds(replicas.rows)
+        transfer_s = self.world.look_bytes / self.network.bytes_per_s
+        return {
+            "workers": self.workers / self.world.episode_s,
+            "policy": _share(replicas.count * replicas.rows, full * looks) if replicas.count else math.inf,
+            "network": _share(replicas.count, transfer_s * looks) if replicas.count else math.inf,
+            "driver": _share(1.0, self.driver.of(0, looks, 1)),
+            "journal": _share(1.0, self.keeper.episode_s),
+        }
+
+
+def _share(of: float, by: float) -> float:
+    return of / by if by else math.inf
+
+
+@dataclass(eq=False)
+class _Worker:
+    """Where a worker is: its job, and how many chunks of it were played."""
+
+    job: Job
+    played: int = 0
+    replica: int = 0
+
+
+@dataclass(frozen=True)
+class _Call:
+    """Something for the driver to deal with."""
+
+    about: Literal["look", "end", "answer", "kept"]
+    workers: Sequence[_Worker]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """How many episodes had come to the disk, and when."""
+
+    at_s: float
+    episodes: int
+
+
+@dataclass
+class Outcome:
+    """What came of it."""
+
+    kept: list[Kept] = field(default_factory=list)
+    looks: int = 0
+    wall_s: float = 0.0
+    rate: float = 0.0
+    """Episodes a second, after the warm-up."""
+    driver: float = 0.0
+    """Cores of the main process, after the warm-up."""
+
+
+class Evaluation:
+    """The scheduler's cycle: look, ask, play; at the end of an episode keep it, and begin the next."""
+
+    def __init__(self, setting: Setting, jobs: Sequence[Job], seed: int = 0) -> None:
+        self._setting = setting
+        self._timeline = timeline = Timeline()
+        self._random = Random(seed)
+        self._queue = EpisodeQueue(jobs)
+        self._driver = Station[_Call](timeline, self._pass_seconds, self._pass)
+        self._keeper = Station[_Worker](timeline, lambda batch: setting.keeper.of(len(batch)), self._keep)
+        replicas, transfer_s = setting.replicas, setting.world.look_bytes / setting.network.bytes_per_s
+        self._replicas = [
+            Station[_Worker](timeline, lambda batch: replicas.seconds(len(batch)), self._answer, replicas.rows)
+            for _ in range(replicas.count)
+        ]
+        self._links = [
+            Station[_Worker](timeline, lambda batch: transfer_s, self._arrive, 1) for _ in range(replicas.count)
+        ]
+        self._asked = [0] * replicas.count
+        self._outcome = Outcome()
+
+    def run(self) -> Outcome:
+        """Play all jobs, from hiring the first worker to the last line in the journal."""
+        for _ in range(self._setting.workers):
+            job = self._queue.take()
+            if job is not None:
+                self._begin(_Worker(job), built=False)
+        while self._timeline.step():
+            pass
+        outcome = self._outcome
+        outcome.wall_s, outcome.driver = self._timeline.now, self._driver.busy_s / self._timeline.now
+        outcome.rate = outcome.kept[-1].episodes / outcome.wall_s
+        return outcome
+
+    def run_steadily(self, looks: int) -> Outcome:
+        """Begin in the middle, with every worker elsewhere in its episode, and stop after so many looks."""
+        world, count, outcome = self._setting.world, self._setting.workers, self._outcome
+        phases = [place / count for place in range(count)]
+        self._random.shuffle(phases)
+        for phase in phases:
+            job = self._queue.take()
+            assert job is not None, "there must be more jobs than workers"
+            worker, within = _Worker(job, int(phase * world.chunks)), self._random.random()
+            self._timeline.after(within * (world.chunk_s + world.look_s), partial(self._look, worker))
+        while outcome.looks < looks / 4 and self._timeline.step():
+            pass
+        began, driver_s, before = self._timeline.now, self._driver.busy_s, _episodes(outcome)
+        while outcome.looks < looks and self._timeline.step():
+            pass
+        outcome.wall_s = self._timeline.now - began
+        outcome.driver = (self._driver.busy_s - driver_s) / outcome.wall_s
+        outcome.rate = (_episodes(outcome) - before) / outcome.wall_s
+        return outcome
+
+    def _begin(self, worker: _Worker, built: bool) -> None:
+        seconds = self._setting.world.reset_s + (0.0 if built else self._setting.world.build_s)
+        self._after(seconds, lambda: self._look(worker))
+
+    def _look(self, worker: _Worker) -> None:
+        self._after(self._setting.world.look_s, lambda: self._report("look", worker))
+
+    def _play(self, worker: _Worker) -> None:
+        worker.played += 1
+        ends = worker.played == self._setting.world.chunks
+        then = (lambda: self._report("end", worker)) if ends else (lambda: self._look(worker))
+        self._after(self._setting.world.chunk_s, then)
+
+    def _after(self, seconds: float, action: Callable[[], None]) -> None:
+        """A worker does something, for about so long."""
+        spread = self._setting.world.spread
+        self._timeline.after(seconds * self._random.uniform(1 - spread, 1 + spread), action)
+
+    def _report(self, about: Literal["look", "end", "answer"], worker: _Worker) -> None:
+        self._timeline.after(self._setting.network.latency_s, lambda: self._driver.put(_Call(about, [worker])))
+
+    def _pass_seconds(self, calls: Sequence[_Call]) -> float:
+        halves = sum(call.about in ("look", "answer") for call in calls)
+        # Without replicas, the answer belongs to the pass that hears of the look.
+        looks = halves / 2 if self._replicas else halves
+        ended, groups = (sum(call.about == about for call in calls) for about in ("end", "kept"))
+        return self._setting.driver.of(1, looks, ended, groups)
+
+    def _pass(self, calls: Sequence[_Call]) -> None:
+        for call in calls:
+            for worker in call.workers:
+                if call.about == "end":
+                    self._end(worker)
+                elif call.about == "look" and self._replicas:
+                    self._ask(worker)
+                elif call.about != "kept":
+                    self._outcome.looks += 1
+                    self._timeline.after(self._setting.network.latency_s, partial(self._play, worker))
+
+    def _ask(self, worker: _Worker) -> None:
+        """The replica with the fewest who wait for it pulls the look over its link."""
+        worker.replica = min(range(len(self._asked)), key=self._asked.__getitem__)
+        self._asked[worker.replica] += 1
+        self._timeline.after(self._setting.network.latency_s, lambda: self._links[worker.replica].put(worker))
+
+    def _arrive(self, batch: Sequence[_Worker]) -> None:
+        for worker in batch:
+            self._replicas[worker.replica].put(worker)
+
+    def _answer(self, batch: Sequence[_Worker]) -> None:
+        for worker in batch:
+            self._asked[worker.replica] -= 1
+            self._report("answer", worker)
+
+    def _end(self, worker: _Worker) -> None:
+        self._keeper.put(worker)
+        self._queue.done(worker.job)
+        job = self._queue.take(worker.job.episode.task)
+        if job is not None:
+            latency_s, built = self._setting.network.latency_s, job.task == worker.job.task
+            self._timeline.after(latency_s, lambda: self._begin(_Worker(job), built))
+
+    def _keep(self, batch: Sequence[_Worker]) -> None:
+        self._outcome.kept.append(Kept(self._timeline.now, _episodes(self._outcome) + len(batch)))
+        self._driver.put(_Call("kept", batch))
+
+
+def _episodes(outcome: Outcome) -> int:
+    return outcome.kept[-1].episodes if outcome.kept else 0
+
+
+def jobs_of(tasks: Sequence[TaskSpec], episodes: int) -> list[Job]:
+    """So many episodes of each task."""
+    return [Job(EpisodeSpec(task, index, index)) for task in tasks for index in range(episodes)]

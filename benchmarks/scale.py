@@ -1,0 +1,292 @@
+"""Simulates evaluations of 2 to 2,000 workers and 1 to 64 copies of a policy, and checks that against real runs.
+
+python benchmarks/scale.py --output=benchmarks/2026-11-scale.md
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from campaign import Measurements, run_campaign
+from driving import InstantPolicy, chunked, drive, fit_driver, time_groups
+from events import DriverCosts, Evaluation, KeeperCosts, Network, Outcome, Replicas, Setting, World, jobs_of
+from puppets import Costs
+from report import Figure, Section
+from scale_figure import Cell, Curve, Panel, draw, rounded
+
+from yardarm.evaluation import EvalConfig, EvalOptions, Listener, evaluate
+from yardarm.results import EpisodeRecord
+from yardarm.tasks.metaworld import MetaworldConfig
+
+WORKERS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+REPLICAS = (1, 4, 16, 64)
+BENDS_BELOW = 0.9
+TASKS = MetaworldConfig(task="easy,medium,hard,very_hard").tasks()
+FIGURE = Path(__file__).parents[1] / "docs" / "images" / "scale.svg"
+# 10 Gbit/s into each replica's machine, and a tenth of a millisecond to anywhere.
+TEN_GIGABIT = Network(latency_s=1e-4, bytes_per_s=1.25e9)
+METHOD = """
+**The model** (`benchmarks/events.py`, `benchmarks/stations.py`) is a heap of events. A worker plays a chunk, looks,
+and reports; the main process, one core that serves all who have reported in one pass, asks the replica with the
+fewest waiting; that replica's link carries the look, one at a time; the replica infers all that wait for it, up to
+its rows; the main process hands the answer to the worker. At an episode's end, the worker gets its next one from the
+real `EpisodeQueue`, building a simulator (0.25 s) if that is of another task; the keeper writes all finished episodes
+that wait as a group. Every time of a worker is up to a fifth more or less. An episode counts when it is on the disk.
+Each cell begins with every worker elsewhere in its episode; the first quarter of the looks is left out.
+
+**Its costs** are measured here: those of the main process with played workers (`benchmarks/driver.py` says how),
+those of the keeper by writing groups of episodes, and those of a simulator by `benchmarks/engine.py` (30 ms a reset,
+0.6 ms a step, 230 ms a look by Mesa). An inference of ACT on a CPU is of `benchmarks/2026-11-act.md` (216 ms a row,
+two cores). **Assumed, because there is no GPU here**: looks of 2 ms by a GPU; an inference of ACT on a GPU, 12 ms and
+1 ms a row, up to 32 rows; a small policy of states, 1 ms and 0.01 ms a row, up to 256. Assumed, too: 10 Gbit/s into
+each replica's machine, and 0.1 ms to anywhere. A message to a worker elsewhere is taken to cost the main process what
+one on this machine does.
+
+**What limits a cell** is the part that is nearest to what it could do if it alone were at work and always full:
+workers, policy, network, driver or journal. The threads of the main process that write can use a second core; the
+model gives them a share of the one, so its main process is a little too slow.
+
+**The check**: the same runs with played workers as in `benchmarks/driver.py`, at other numbers of workers and looks
+than those that the costs are taken from (200 and 600 workers, 1 and 20 looks), and Meta-World itself with one worker
+and two. The model gets the seconds that the workers themselves noted, so that what is checked is the engine's cycle
+and not the speed of simulators.
+"""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A world, and what a copy of the policy is."""
+
+    name: str
+    world: World
+    policy: Replicas
+    network: Network = TEN_GIGABIT
+
+    def setting(self, workers: int, replicas: int) -> Setting:
+        driver, keeper = measured_costs()
+        return Setting(workers, self.world, driver, keeper, replace(self.policy, count=replicas), self.network)
+
+
+MESA = World(reset_s=0.03, chunk_s=0.06, look_s=0.23, chunks=5)
+ACT_ON_GPU = Replicas(batch_s=0.012, row_s=0.001, rows=32)
+SCENARIOS = (
+    Scenario("Meta-World, software rendering, ACT on GPUs", MESA, ACT_ON_GPU),
+    Scenario("Meta-World, software rendering, ACT on CPUs", MESA, Replicas(row_s=0.216)),
+    Scenario("Meta-World, looks of 2 ms by GPUs, ACT on GPUs", replace(MESA, look_s=0.002), ACT_ON_GPU),
+    Scenario(
+        "States only, chunks of 1, a small policy",
+        World(reset_s=0.03, chunk_s=0.0006, look_s=0.00005, chunks=500, look_bytes=312),
+        Replicas(batch_s=0.001, row_s=0.00001, rows=256),
+    ),
+)
+
+
+@dataclass
+class TableSection(Section):
+    """With tables of its own, each under its name."""
+
+    tables: dict[str, list[Sequence[str]]] = field(default_factory=dict)
+
+    def text(self) -> str:
+        lines = [super().text()]
+        for name, (head, *rest) in self.tables.items():
+            lines += [f"**{name}**", "", _row(head), "|" + "---|" * len(head), *(_row(row) for row in rest), ""]
+        return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+@cache
+def measured_costs(seconds: float = 4.0) -> tuple[DriverCosts, KeeperCosts]:
+    """What the main process and its keeper cost on this machine, now."""
+    disk, cpu = time_groups((1, 3, 10, 30, 100, 300), rounds=5).fit()
+    runs = [drive(workers, seconds, chunked(chunks)) for workers in (200, 600) for chunks in (1, 20)]
+    return fit_driver(runs, cpu), disk
+
+
+def show_costs() -> Section:
+    driver, keeper = measured_costs()
+    keeper_text = f"{1e3 * keeper.group_s:.1f} + {1e3 * keeper.episode_s:.2f}·n ms"
+    figures = [
+        Figure("the main process: a pass", f"{1e3 * driver.pass_s:.3f} ms", "", "", True),
+        Figure("the main process: a look", f"{1e3 * driver.look_s:.3f} ms", "", "", True),
+        Figure("the main process: an episode", f"{1e3 * driver.episode_s:.3f} ms", "", "", True),
+        Figure("the main process: a group of episodes", f"{1e3 * driver.group_s:.3f} ms", "", "", True),
+        Figure("the disk: a group of n episodes", keeper_text, "", "", True),
+    ]
+    return Section("Costs that the model gets", figures)
+
+
+def steadily(setting: Setting, looks: int = 0) -> Outcome:
+    """Simulate until enough has been seen."""
+    jobs = jobs_of(TASKS, 4 * max(setting.workers, 50) // 5)
+    return Evaluation(setting, jobs).run_steadily(looks or max(10_000, 40 * setting.workers))
+
+
+def check_puppets(workers: Sequence[int], seconds: float, rounds: int) -> Section:
+    """Real main processes with played workers, and what the model says of them."""
+    section = Section("The model and the real main process with played workers")
+    driver, keeper = measured_costs()
+    for count in workers:
+        runs = [drive(count, seconds) for _ in range(rounds)]
+        world = _world(runs[0].costs, median(run.late_s for run in runs))
+        model = steadily(Setting(count, world, driver, keeper))
+        rate, cores = median(run.rate for run in runs), median(run.cores for run in runs)
+        section.figures += [
+            _compared(f"{count:,} workers: episodes a second", rate, model.rate),
+            _compared(f"{count:,} workers: cores of the main process", cores, model.driver),
+        ]
+        spread = ", ".join(f"{run.rate:.1f} a second with {run.cores:.3f} cores" for run in runs)
+        section.notes.append(
+            f"{count:,} workers: {spread}; answers {1e3 * runs[0].late_s:.1f} ms late, as the model's."
+        )
+    return section
+
+
+def _world(costs: Costs, late_s: float) -> World:
+    """As the puppets play it: each of their answers is late by this."""
+    return World(costs.reset_s, costs.chunk * costs.step_s + late_s, costs.look_s, costs.chunks)
+
+
+def _compared(name: str, measured: float, predicted: float, target: str = "") -> Figure:
+    off = predicted / measured - 1
+    return Figure(name, f"{measured:.3g}", f"simulated: {predicted:.3g} ({off:+.0%})", target, abs(off) <= 0.1)
+
+
+class Recorder(Listener):
+    """Keeps the records, and the seconds from the first hire to the last of them."""
+
+    def __init__(self) -> None:
+        self.records: list[EpisodeRecord] = []
+        self.began = self.ended = 0.0
+
+    def started(self, path: Path, plans: Sequence[Any], missing: int, workers: int) -> None:
+        self.began = time.perf_counter()
+
+    def finished(self, record: EpisodeRecord) -> None:
+        self.ended = time.perf_counter()
+        self.records.append(record)
+
+
+def check_metaworld(episodes: int) -> Section:
+    """Meta-World itself, drawn by Mesa, with a policy that answers at once."""
+    section = Section("The model and Meta-World")
+    driver, keeper = measured_costs()
+    config = MetaworldConfig(task="reach-v3,push-v3")
+    for workers in (1, 2):
+        recorder = Recorder()
+        with tempfile.TemporaryDirectory() as folder:
+            options = EvalOptions(n_episodes=episodes, batch_size=workers)
+            evaluate(EvalConfig(config, InstantPolicy(100), options, output_dir=Path(folder)), recorder)
+        world = _observed(recorder.records)
+        model = Evaluation(Setting(workers, world, driver, keeper), jobs_of(config.tasks(), episodes)).run()
+        section.figures.append(
+            _compared(f"Meta-World, {workers} workers: seconds of a run", recorder.ended - recorder.began, model.wall_s)
+        )
+        section.notes.append(
+            f"{workers} workers, {len(recorder.records)} episodes of two tasks; by the workers' clocks: building "
+            f"{world.build_s:.2f} s, reset {1e3 * world.reset_s:.0f} ms, 100 steps {1e3 * world.chunk_s:.0f} ms, "
+            f"a look {1e3 * world.look_s:.0f} ms."
+        )
+    return section
+
+
+def _observed(records: Sequence[EpisodeRecord]) -> World:
+    """What the workers' own clocks say."""
+    timings, chunks = [record.timing for record in records], 5
+    built = [timing.build_s for timing in timings if timing.build_s]
+    return World(
+        reset_s=fmean(timing.reset_s for timing in timings),
+        chunk_s=fmean(timing.step_s for timing in timings) / chunks,
+        look_s=fmean(timing.look_s for timing in timings) / chunks,
+        chunks=chunks,
+        build_s=fmean(built),
+        spread=0.0,
+    )
+
+
+def simulate(workers: Sequence[int], replicas: Sequence[int], figure: Path | None = None) -> Section:
+    """Every scenario, at every size."""
+    section = TableSection("Simulated")
+    section.notes.append(
+        "Episodes a second, the share of what the workers could play, and the part with the least room."
+    )
+    panels = []
+    for scenario in SCENARIOS:
+        curves = [Curve(count, [_cell(scenario, number, count) for number in workers]) for count in replicas]
+        panels.append(Panel(scenario.name, workers, curves))
+        rows = [
+            [f"{number:,}", *(curve.cells[place].text() for curve in curves)] for place, number in enumerate(workers)
+        ]
+        section.tables[scenario.name] = [["workers", *(_copies(count) for count in replicas)], *rows]
+        section.figures.append(_bend(scenario, curves[-1], workers))
+        ceilings = scenario.setting(workers[-1], replicas[-1]).bounds()
+        parts = ", ".join(f"{name} {rounded(own)}" for name, own in ceilings.items())
+        section.notes.append(
+            f"{scenario.name}, {workers[-1]:,} workers, {_copies(replicas[-1])}; each part alone: {parts}."
+        )
+    if figure is not None:
+        draw(panels, figure)
+    return section
+
+
+def _cell(scenario: Scenario, workers: int, replicas: int) -> Cell:
+    setting = scenario.setting(workers, replicas)
+    bounds = setting.bounds()
+    return Cell(steadily(setting).rate, bounds["workers"], min(bounds, key=bounds.__getitem__))
+
+
+def _bend(scenario: Scenario, curve: Curve, workers: Sequence[int]) -> Figure:
+    """From how many workers on they are kept waiting."""
+    bent = [(number, cell) for number, cell in zip(workers, curve.cells, strict=True) if cell.share < BENDS_BELOW]
+    where = f"from {bent[0][0]:,} workers on: {bent[-1][1].limit}" if bent else f"nowhere up to {workers[-1]:,} workers"
+    top = f"{rounded(curve.cells[-1].rate)} episodes a second at {workers[-1]:,}"
+    name = f"{scenario.name}, {_copies(curve.replicas)}: workers less than {BENDS_BELOW:.0%} busy"
+    return Figure(name, where, top, "", True)
+
+
+def _copies(count: int) -> str:
+    return f"{count} replica{'s' * (count > 1)}"
+
+
+def simulate_runs(workers: Sequence[int], episodes: int) -> Section:
+    """Whole runs: building simulators, and an end at which fewer and fewer are at work."""
+    section = Section(f"Whole runs of 50 tasks with {episodes} episodes each")
+    for number in workers:
+        setting = SCENARIOS[0].setting(number, REPLICAS[-1])
+        outcome = Evaluation(setting, jobs_of(TASKS, episodes)).run()
+        busy = outcome.rate / setting.bounds()["workers"]
+        section.figures.append(
+            Figure(
+                f"50 tasks × {episodes}, {number:,} workers", f"{outcome.wall_s:.0f} s", f"{busy:.0%} busy", "", True
+            )
+        )
+    return section
+
+
+SMALL: Measurements = {
+    "costs": show_costs,
+    "puppets": partial(check_puppets, (10, 100), 3.0, rounds=1),
+    "meta-world": partial(check_metaworld, 1),
+    "simulation": partial(simulate, (2, 20, 200), (1, 16)),
+    "runs": partial(simulate_runs, (100, 1000), 10),
+}
+FULL: Measurements = {
+    "costs": show_costs,
+    "puppets": partial(check_puppets, (10, 100, 300, 1000), 5.0, rounds=1),
+    "meta-world": partial(check_metaworld, 3),
+    "simulation": partial(simulate, WORKERS, REPLICAS, FIGURE),
+    "runs": partial(simulate_runs, (10, 100, 300, 1000, 2000), 50),
+}
+
+if __name__ == "__main__":
+    run_campaign("How far one main process goes", __doc__ or "", METHOD, FULL, SMALL)

@@ -1,0 +1,72 @@
+"""An event heap, and stations that things wait for: what the simulation is made of."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+
+class Timeline:
+    """What is to happen, in the order of time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = itertools.count()  # what happens at the same time happens in the order of its planning
+
+    def after(self, seconds: float, action: Callable[[], None]) -> None:
+        heapq.heappush(self._events, (self.now + seconds, next(self._numbers), action))
+
+    def step(self) -> bool:
+        """Let the next thing happen; False if there is none."""
+        if not self._events:
+            return False
+        self.now, _, action = heapq.heappop(self._events)
+        action()
+        return True
+
+
+class Station(Generic[Item]):
+    """Serves a batch at a time: whatever waits when it becomes free, up to so many.
+
+    The driver, a replica, a network link and the keeper are all of this kind.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        seconds: Callable[[Sequence[Item]], float],
+        done: Callable[[Sequence[Item]], None],
+        most: int | None = None,
+    ) -> None:
+        self._timeline = timeline
+        self._seconds = seconds
+        self._done = done
+        self._most = most
+        self._waiting: deque[Item] = deque()
+        self._free = True
+        self.busy_s = 0.0
+
+    def put(self, item: Item) -> None:
+        self._waiting.append(item)
+        self._serve()
+
+    def _serve(self) -> None:
+        if not self._free or not self._waiting:
+            return
+        count = min(len(self._waiting), self._most or len(self._waiting))
+        batch = [self._waiting.popleft() for _ in range(count)]
+        seconds = self._seconds(batch)
+        self._free = False
+        self._timeline.after(seconds, lambda: self._finish(batch, seconds))
+
+    def _finish(self, batch: Sequence[Item], seconds: float) -> None:
+        self.busy_s += seconds
+        self._free = True
+        self._done(batch)
+        self._serve()
