@@ -41,8 +41,7 @@ def _inner(path: Path) -> Path:
     if not (path / CONFIG).is_file():
         for inner in INNER:
             if (path / inner / CONFIG).is_file():
-                all_of_them = f"; {path / 'checkpoints'} means all of them" if inner.startswith("checkpoints/") else ""
-                raise UsageError(
-                    f"{path} holds no {CONFIG}; did you mean --policy.path={shlex.quote(str(path / inner))}?{all_of_them}"
-                )
+                meant = shlex.quote(str(path / inner))
+                every = f"; {path / 'checkpoints'} means all of them" if inner.startswith("checkpoints/") else ""
+                raise UsageError(f"{path} holds no {CONFIG}; did you mean --policy.path={meant}?{every}")
     return path
