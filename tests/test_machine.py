@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from yardarm.machine import _cgroup_quota, usable_cores
+from yardarm.machine import _cgroup_quota, available_memory, busy_core_seconds, cpu_time, memory_of, usable_cores
 
 
 def test_affinity_limits_the_cores() -> None:
@@ -35,3 +38,44 @@ def test_a_containers_quota_is_read(files: dict[str, str], quota: float | None, 
     membership = tmp_path / "membership"
     membership.write_text("0::/job\n")
     assert _cgroup_quota(tmp_path, membership) == quota
+
+
+def test_a_thread_that_computes_has_used_a_core() -> None:
+    before, machine_before = cpu_time(), busy_core_seconds()
+    spin(0.2)
+    after, machine_after = cpu_time(), busy_core_seconds()
+    assert before is not None
+    assert after is not None
+    assert after.used_s - before.used_s >= 0.19
+    if machine_before is not None and machine_after is not None:  # it counts in hundredths
+        assert machine_after - machine_before >= 0.15
+
+
+def test_a_sleeping_thread_neither_uses_a_core_nor_waits_for_one() -> None:
+    thread = [threading.get_native_id()]
+    before = cpu_time(threads=thread)
+    time.sleep(0.2)
+    after = cpu_time(threads=thread)
+    assert before is not None
+    assert after is not None
+    assert after.used_s - before.used_s < 0.1
+
+
+def test_what_has_gone_uses_nothing() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    assert cpu_time(process.pid) is None
+    assert memory_of(process.pid) == 0
+
+
+def test_this_process_has_some_of_the_memory() -> None:
+    free = available_memory()
+    assert memory_of(os.getpid()) > 1_000_000
+    assert free is not None
+    assert free > 1_000_000
+
+
+def spin(seconds: float) -> None:
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass

@@ -15,6 +15,7 @@ import yardarm
 __all__ = [
     "CpuTime",
     "available_memory",
+    "busy_core_seconds",
     "cpu_model",
     "cpu_time",
     "memory_of",
@@ -102,6 +103,18 @@ def cpu_time(process: int | str = "self", threads: Iterable[int] | None = None) 
     except OSError:
         return None
     return CpuTime(sum(int(used) for used, _, _ in words) / 1e9, sum(int(queued) for _, queued, _ in words) / 1e9)
+
+
+def busy_core_seconds() -> float | None:
+    """Core-seconds that the machine has spent on anything, or that a host took from it, since it was started.
+
+    None if nobody says, or if this process may use some of the cores only: it would be of all of them.
+    """
+    words = _read(Path("/proc/stat")).partition("\n")[0].split()
+    if len(words) < 9 or usable_cores() != os.cpu_count():
+        return None
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, words[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def memory_of(pid: int) -> int:

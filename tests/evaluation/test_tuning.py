@@ -54,6 +54,13 @@ def test_full_cores_get_no_more_workers() -> None:
     assert chosen(Costs(0.2, thinking=Thinking(0.02, 0.0)), current=3) == 3
 
 
+def test_cores_that_others_use_are_not_counted_on() -> None:
+    looking = Costs(compute_s=0.1, thinking=Thinking(fixed_s=0.2, each_s=0.0, cores=0.0))
+    alone, in_a_crowd = (choose_workers(Measured(3.0, 90, 90, looking, others), 3, ROOM) for others in (0.0, 1.5))
+    assert alone.workers > in_a_crowd.workers
+    assert "other programs use 1.5 cores" in in_a_crowd.reason
+
+
 def test_workers_that_only_wait_for_their_turn_are_let_go() -> None:
     assert chosen(Costs(1e-3, thinking=Thinking(0.0, each_s=1.0, cores=0.0)), current=8) <= 2
 

@@ -39,7 +39,7 @@ class Costs:
     thinking: Thinking | None = None
 
 
-def throughput(costs: Costs, cores: int, workers: int) -> float:
+def throughput(costs: Costs, cores: float, workers: int) -> float:
     """Rounds a second of so many workers."""
     round_s = costs.compute_s + costs.wait_s
     share = costs.compute_s / round_s

@@ -15,7 +15,7 @@ import numpy as np
 from yardarm.envs import ProcessPool
 from yardarm.evaluation.capacity import Costs, Thinking
 from yardarm.evaluation.inference import Inference, Tally
-from yardarm.machine import CpuTime, cpu_time
+from yardarm.machine import CpuTime, busy_core_seconds, cpu_time
 from yardarm.policies import BatchedPolicy, Policy
 
 __all__ = ["Measured", "Meter"]
@@ -33,6 +33,8 @@ class Measured:
     """How often workers were given something to play, those left out that were building."""
     inferences: int
     costs: Costs
+    others: float = 0.0
+    """How many cores other programs used meanwhile."""
 
     @property
     def rate(self) -> float:
@@ -66,13 +68,16 @@ class Meter:
         self._last = self._read_workers()
         self._tally = self._read_tally()
         self._host = self._read_host()
+        self._machine_s = busy_core_seconds()
+        self._workers_s = 0.0
 
     def sample(self) -> None:
         """Read the workers again. Often enough, because a worker that is dismissed takes its numbers with it."""
         now = self._read_workers()
         for pid, reading in now.items():
-            before = self._last.get(pid)
-            if before is not None and before[0]:
+            before = self._last.get(pid, np.zeros(4))
+            self._workers_s += reading[2] - before[2]
+            if before[0]:
                 self._workers += reading - before
         self._last = now
 
@@ -83,7 +88,15 @@ class Meter:
         wait_s = max(0.0, busy_s - used_s - queued_s) / rounds
         thinking = self._thinking() if self._inferences else None
         answers = self._read_tally().answers - self._tally.answers
-        return Measured(self.seconds, int(rounds), answers, Costs(compute_s, wait_s, thinking))
+        costs = Costs(compute_s, wait_s, thinking)
+        return Measured(self.seconds, int(rounds), answers, costs, self._others())
+
+    def _others(self) -> float:
+        machine_s = busy_core_seconds()
+        if machine_s is None or self._machine_s is None:
+            return 0.0
+        own_s = self._workers_s + self._read_host()[0] - self._host[0]
+        return max(0.0, machine_s - self._machine_s - own_s) / self.seconds
 
     def _thinking(self) -> Thinking | None:
         tally = self._read_tally() - self._tally

@@ -37,6 +37,10 @@ FREE = 0.01
 FARTHEST = 4
 # Of the memory that is free, the rest is for others, and for workers that grow.
 SHARE_OF_MEMORY = 0.5
+# What others leave of the cores is measured over seconds only, and may be less than nothing by rounding.
+LEAST_CORES = 0.5
+# As much as that is said.
+BUSY_OTHERS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,15 @@ class TuningChoice:
     workers: int
     before: int
     predicted: dict[int, float]
-    """Rounds a second by the number of workers, if nobody else used the machine."""
+    """Rounds a second by the number of workers."""
     measured: Measured
     limits: Limits
 
     @property
     def reason(self) -> str:
         """One line for a log."""
-        return f"{self._costs()}; {self._gain()}"
+        others = f"; other programs use {self.measured.others:.1f} cores" if self.measured.others > BUSY_OTHERS else ""
+        return f"{self._costs()}; {self._gain()}{others}"
 
     @property
     def text(self) -> str:
@@ -96,7 +101,7 @@ class TuningChoice:
         return f"{now}, {f'{best} would give {gain:.0%} more' if gain >= 0.01 else 'more would not give more'}"
 
     def _rate(self, count: int) -> float:
-        """What a number should give: the model's ratio, of what was really reached, whoever else uses the machine."""
+        """What a number should give: the model's ratio, of what was really reached."""
         return self.measured.rate * self.predicted[count] / self.predicted[self.before]
 
     def to_json(self) -> dict[str, Any]:
@@ -115,7 +120,9 @@ class TuningChoice:
 def choose_workers(measured: Measured, current: int, limits: Limits) -> TuningChoice:
     """More workers where that is worth it, fewer where that is free; otherwise what there is."""
     most = max(1, min(limits.most, limits.episodes, FARTHEST * current))
-    predicted = {count: throughput(measured.costs, limits.cores, count) for count in range(1, max(most, current) + 1)}
+    # More workers would get more of the cores that others use, too: that is not counted on.
+    cores = max(LEAST_CORES, limits.cores - measured.others)
+    predicted = {count: throughput(measured.costs, cores, count) for count in range(1, max(most, current) + 1)}
     left_s = {count: _left_s(count, predicted, current, limits) for count in range(1, most + 1)}
     more, fewer = _fewest(left_s, TOLERANCE), _fewest(left_s, FREE)
     now_s = _left_s(current, predicted, current, limits)
