@@ -193,6 +193,7 @@ def test_a_cluster_of_this_machine_ends_with_its_run(tmp_path: Path, signal_sent
     assert_all_gone(started)
 
 
+@pytest.mark.slow
 def test_a_worker_whose_node_went_with_its_last_report_is_not_waited_for(cluster: Any) -> None:
     """The scheduler may give a worker the next episode, or hire one, before it knows that the node has gone."""
     (task,) = ToyConfig(task="left").tasks()
