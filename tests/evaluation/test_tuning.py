@@ -61,6 +61,11 @@ def test_cores_that_others_use_are_not_counted_on() -> None:
     assert "other programs use 1.5 cores" in in_a_crowd.reason
 
 
+def test_nobody_is_let_go_because_others_are_busy() -> None:
+    busy = Measured(3.0, 90, 90, Costs(compute_s=0.1), others=1.9)
+    assert choose_workers(busy, 2, ROOM).workers == 2, "when they have gone, there is a core for each"
+
+
 def test_workers_that_only_wait_for_their_turn_are_let_go() -> None:
     assert chosen(Costs(1e-3, thinking=Thinking(0.0, each_s=1.0, cores=0.0)), current=8) <= 2
 

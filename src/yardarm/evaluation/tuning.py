@@ -120,24 +120,28 @@ class TuningChoice:
 def choose_workers(measured: Measured, current: int, limits: Limits) -> TuningChoice:
     """More workers where that is worth it, fewer where that is free; otherwise what there is."""
     most = max(1, min(limits.most, limits.episodes, FARTHEST * current))
-    # More workers would get more of the cores that others use, too: that is not counted on.
-    cores = max(LEAST_CORES, limits.cores - measured.others)
-    predicted = {count: throughput(measured.costs, cores, count) for count in range(1, max(most, current) + 1)}
-    left_s = {count: _left_s(count, predicted, current, limits) for count in range(1, most + 1)}
-    more, fewer = _fewest(left_s, TOLERANCE), _fewest(left_s, FREE)
-    now_s = _left_s(current, predicted, current, limits)
+    numbers = range(1, max(most, current) + 1)
+    # More workers are to be worth it on the cores that others leave, fewer to be enough when those have gone.
+    left = max(LEAST_CORES, limits.cores - measured.others)
+    predicted = {count: throughput(measured.costs, left, count) for count in numbers}
+    alone = {count: throughput(measured.costs, limits.cores, count) for count in numbers}
+    left_s = {count: _left_s(count, predicted, current, limits) for count in numbers}
+    alone_s = {count: _left_s(count, alone, current, limits) for count in numbers}
+    more = _fewest(left_s, most, TOLERANCE)
+    fewer = _fewest(alone_s, most, FREE)
     chosen = min(current, most)
-    if more > current and left_s[more] < (1 - WORTH) * now_s:
+    if more > current and left_s[more] < (1 - WORTH) * left_s[current]:
         chosen = max(current, in_even_rounds(limits.episodes, more))
     elif fewer <= current / 2:
         chosen = fewer
     return TuningChoice(chosen, current, predicted, measured, limits)
 
 
-def _fewest(left_s: dict[int, float], tolerance: float) -> int:
+def _fewest(left_s: dict[int, float], most: int, tolerance: float) -> int:
     """The smallest number that is as good as the best, but for so much."""
-    best_s = min(left_s.values())
-    return min(count for count, seconds in left_s.items() if seconds <= (1 + tolerance) * best_s)
+    allowed = {count: seconds for count, seconds in left_s.items() if count <= most}
+    best_s = min(allowed.values())
+    return min(count for count, seconds in allowed.items() if seconds <= (1 + tolerance) * best_s)
 
 
 def _left_s(count: int, predicted: dict[int, float], current: int, limits: Limits) -> float:
