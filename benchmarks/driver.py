@@ -67,7 +67,8 @@ def _describe(run: Drive) -> str:
         f"{run.wall_s:.1f} s ({run.rate:.1f} a second of {run.possible:.1f}), {run.cpu_ms:.2f} ms each, "
         f"{1e3 * run.loop_s / run.episodes:.2f} of them in the scheduler's thread; "
         f"{run.episodes * (run.costs.chunks + 1) / run.passes:.1f} reports a pass; "
-        f"workers answered {1e3 * run.late_s:.1f} ms late."
+        f"workers answered {1e3 * run.late_s:.1f} ms late, and it waited {run.stretch - 1:.1f} times as long for a core "
+        "as it had one."
     )
 
 

@@ -61,6 +61,7 @@ class Mark:
     wall_s: float
     cpu_s: float
     loop_s: float
+    delayed_s: float
     episodes: int
     passes: int
 
@@ -82,7 +83,14 @@ class Clock(Listener):
         now = time.perf_counter()
         if now - self._began > WARM_UP_S:
             assert self.pool is not None
-            self.marks.append(Mark(now, time.process_time(), time.thread_time(), self._count, self.pool.passes))
+            loop_s, delayed_s = _scheduled()
+            self.marks.append(Mark(now, time.process_time(), loop_s, delayed_s, self._count, self.pool.passes))
+
+
+def _scheduled() -> tuple[float, float]:
+    """Seconds that this thread ran, and those that it was ready to run and waited for a core."""
+    ran, delayed, _ = Path("/proc/thread-self/schedstat").read_text().split()
+    return int(ran) / 1e9, int(delayed) / 1e9
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,8 @@ class Drive:
     cpu_s: float
     loop_s: float
     """CPU-seconds of the scheduler's thread alone."""
+    delayed_s: float
+    """Seconds that it waited for a core, because the machine had other things to do."""
     episodes: int
     passes: int
     late_s: float
@@ -114,6 +124,11 @@ class Drive:
     def cores(self) -> float:
         """Of the main process, all its threads."""
         return self.cpu_s / self.wall_s
+
+    @property
+    def stretch(self) -> float:
+        """How much longer than its CPU time everything took the scheduler's thread."""
+        return 1 + self.delayed_s / self.loop_s
 
     @property
     def cpu_ms(self) -> float:
@@ -145,6 +160,7 @@ def _drive(workers: int, seconds: float, costs: Costs) -> Drive:
         last.wall_s - first.wall_s,
         last.cpu_s - first.cpu_s,
         last.loop_s - first.loop_s,
+        last.delayed_s - first.delayed_s,
         last.episodes - first.episodes,
         last.passes - first.passes,
         clock.pool.late_s if clock.pool else 0.0,

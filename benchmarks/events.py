@@ -28,6 +28,10 @@ class DriverCosts:
     group_s: float = 0.0
     """Of writing any number of episodes."""
 
+    def stretched(self, by: float) -> DriverCosts:
+        """On a core that others use, too."""
+        return DriverCosts(by * self.pass_s, by * self.look_s, by * self.episode_s, by * self.group_s)
+
     def of(self, passes: float, looks: float, episodes: float, groups: float = 0) -> float:
         return passes * self.pass_s + looks * self.look_s + episodes * self.episode_s + groups * self.group_s
 

@@ -98,7 +98,7 @@ class Puppet:
     def __init__(self, channel: socket.socket, delay_s: float) -> None:
         self.socket = channel
         self.delay_s = delay_s
-        """Before its first episode, as if it had been in the middle of another one."""
+        """Before its first episode, so that those who begin together do not end together."""
         self.unread = b""
         self.entered = False
         self.played = -1
@@ -133,7 +133,7 @@ def _play_puppets(
     selector.register(control, selectors.EVENT_READ, None)
     due: list[tuple[float, int, Puppet, bytes]] = []
     random = Random(0)
-    number = 0
+    number, ended = 0, False
     while True:
         wait = max(0.0, due[0][0] - time.monotonic()) if due else None
         for key, _ in selector.select(wait):
@@ -141,7 +141,8 @@ def _play_puppets(
                 message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
                 if not message:
                     return
-                puppet = Puppet(socket.socket(fileno=descriptors[0]), random.uniform(0, costs.episode_s))
+                delay_s = 0.0 if ended else random.uniform(0, costs.episode_s)
+                puppet = Puppet(socket.socket(fileno=descriptors[0]), delay_s)
                 selector.register(puppet.socket, selectors.EVENT_READ, puppet)
                 continue
             puppet = key.data
@@ -162,6 +163,7 @@ def _play_puppets(
             at, _, puppet, answer = heapq.heappop(due)
             with contextlib.suppress(OSError):
                 puppet.socket.sendall(answer)
+            ended = ended or answer is end
             late.value += time.monotonic() - at
             answers.value += 1
 

@@ -69,5 +69,6 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.loglog(panel.workers, rates, color=colour, marker=".", label=f"{curve.replicas} replicas")
     axes.set_title(panel.name.replace(", ", ",\n", 1), fontsize=9)
     axes.set_xlabel("workers")
+    axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend(fontsize=7, frameon=False)
