@@ -104,6 +104,8 @@ def evaluate_several(
 
     Each has a run of its own, in `SeveralResults.runs`, which `compare` takes. One that fails takes nobody with it.
     """
+    if not isinstance(policies, Sequence) or isinstance(policies, str):
+        raise UsageError(f"evaluate_several takes a list of policies, not {policies!r}; `evaluate` takes one")
     envs = _benchmarks(tasks, benchmark)
     made = _maker(envs, inputs, trust_remote_code)
     config = EvalConfig(

@@ -344,18 +344,5 @@ def test_lost_actions_cost_no_result_and_are_told_of(shards: Path, whole: Path) 
     assert courses(shards) == courses(whole)
 
 
-def test_the_runs_of_several_policies_are_merged_one_by_one(tmp_path: Path) -> None:
-    for number in (1, 2):
-        for name, chunk in (("a", 2), ("b", 4)):
-            play(tmp_path / name, f"--policy.chunk={chunk}", f"--shard={number}/2", "--eval.videos=0")
-            target = tmp_path / "run" / f"shard_{number}_of_2" / "policies" / name
-            shutil.copytree(tmp_path / name / f"shard_{number}_of_2", target)
-    answer = yardarm_here("merge", tmp_path / "run")
-    assert answer.returncode == 0, answer.stderr
-    for name in ("a", "b"):
-        assert len(courses(tmp_path / "run" / "policies" / name)) == 10
-    assert yardarm_here("merge", tmp_path / "run").returncode == 0
-
-
 def test_the_command_explains_itself() -> None:
     assert "usage: yardarm merge RUN …" in yardarm("merge", "--help").stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from yardarm.api import evaluate_several as evaluate_several_from_python
 from yardarm.errors import UsageError
 from yardarm.evaluation import EvalConfig, EvalOptions, Listener, config_from_data, evaluate_several
 from yardarm.policies import ActionChunk, Policy, PolicySpec, Request
+from yardarm.policies.weights import Weights
 from yardarm.results import SeveralFolder, read_result
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -139,12 +141,14 @@ def checkpoints(folder: Path, count: int) -> Path:
     return folder
 
 
+def trained(folder: Path, *names: str) -> list[PolicySpec]:
+    return [PolicySpec("pretrained", {"path": str(folder / name / "pretrained_model")}) for name in names]
+
+
 def test_checkpoints_that_do_not_fit_into_memory_are_loaded_when_their_turn_comes(tmp_path: Path) -> None:
     folder = checkpoints(tmp_path / "checkpoints", 3)
     env = MetaworldConfig(task="reach-v3,push-v3", episode_length=15)
-    specs = [
-        PolicySpec("pretrained", {"path": str(path / "pretrained_model")}) for path in sorted(folder.iterdir())[:3]
-    ]
+    specs = trained(folder, "000001", "000002", "000003")
     results = {}
     for name, at_once in (("tight", 1), ("roomy", 0)):
         options = EvalOptions(n_episodes=2, policies_at_once=at_once)
@@ -161,9 +165,7 @@ def _actions(run: Path) -> np.ndarray:
 
 def test_a_checkpoint_that_changes_while_it_waits_for_its_turn_is_not_played(tmp_path: Path) -> None:
     folder = checkpoints(tmp_path / "checkpoints", 2)
-    specs = [
-        PolicySpec("pretrained", {"path": str(folder / name / "pretrained_model")}) for name in ("000001", "000002")
-    ]
+    specs = trained(folder, "000001", "000002")
 
     class Meddles(Listener):
         def started(self, *_: object) -> None:
@@ -263,3 +265,92 @@ def test_shards_of_a_list_merge_into_the_whole_evaluation(tmp_path: Path) -> Non
     more = yardarm_here("eval", "--config_path=parts/config.yaml", "--eval.n_episodes=4")
     assert more.returncode == 0, more.stderr
     assert "24 episodes, 18 of them finished before" in more.stdout
+
+
+def listed(folder: str, *policies: object, words: Sequence[str] = ()) -> None:
+    """Evaluate a list by the command line."""
+    Path("list.json").write_text(json.dumps({"policy": policies, "env": {"type": "toy", "task": "left"}}))
+    answer = yardarm_here("eval", "--config_path=list.json", "--eval.n_episodes=2", f"--output_dir={folder}", *words)
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_a_shard_that_nobody_played_is_missed(tmp_path: Path) -> None:
+    listed("parts", "toy_world:MoverPolicy", "zero", words=["--shard=1/2"])
+    merged = yardarm_here("merge", "parts")
+    assert merged.returncode == 1
+    assert "there is no shard 2/2, nor what only that has played" in merged.stderr
+    alone = yardarm_here("eval", "--config_path=parts/shard_1_of_2/policies/MoverPolicy/config.yaml")
+    assert alone.returncode == 2
+    assert "go on with all of them, by --config_path=" in alone.stderr
+
+
+def test_merged_policies_keep_the_names_of_the_list_that_they_join(tmp_path: Path) -> None:
+    listed("big", "toy_world:MoverPolicy", words=["--eval.batch_size=1"])
+    listed("small", {"type": "toy_world:MoverPolicy", "chunk": 2}, words=["--seed=1000"])
+    assert yardarm_here("merge", "small", "--output_dir=big").returncode == 0
+    big = SeveralFolder(tmp_path / "big")
+    assert [own.name for own in big.read_policies()] == ["MoverPolicy", "MoverPolicy-2"]
+    assert len(big.begun()) == 2
+
+
+def test_runs_of_one_and_of_several_are_not_merged(tmp_path: Path) -> None:
+    listed("list", "toy_world:MoverPolicy")
+    one = ["eval", "--policy.type=zero", "--env.type=toy", "--env.task=left", "--eval.n_episodes=2"]
+    assert yardarm_here(*one, "--output_dir=one").returncode == 0
+    for words, message in (
+        (["one", "list", "--output_dir=both"], "merge each kind by itself"),
+        (["one", "--output_dir=list"], "holds an evaluation of several policies"),
+        (["list", "--output_dir=one"], "holds the run of one policy"),
+    ):
+        answer = yardarm_here("merge", *words)
+        assert answer.returncode == 2
+        assert message in answer.stderr
+    assert not (tmp_path / "both").exists()
+
+
+def test_a_damaged_list_is_named_before_anything_is_written(tmp_path: Path) -> None:
+    listed("parts", "toy_world:MoverPolicy", words=["--shard=1/1"])
+    (tmp_path / "parts" / "shard_1_of_1" / "evaluation.json").write_text("{")
+    answer = yardarm_here("merge", "parts")
+    assert answer.returncode == 2
+    assert "evaluation.json is damaged" in answer.stderr
+    assert not (tmp_path / "parts" / "policies").exists()
+
+
+def test_policies_that_all_fail_are_told_of_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(
+        "from toy_world import MoverPolicy\n"
+        "class Broken(MoverPolicy):\n    def infer(self, requests):\n        raise RuntimeError('rotten')\n"
+    )
+    (tmp_path / "list.json").write_text(json.dumps({"policy": ["broken:Broken"], "env": {"type": "toy"}}))
+    answer = yardarm_here("eval", "--config_path=list.json", "--output_dir=all")
+    assert answer.returncode == 1
+    assert "Broken could not go on: RuntimeError: rotten" in answer.stderr
+
+
+def test_weights_that_wait_for_their_turn_are_gone_when_play_begins(tmp_path: Path) -> None:
+    checkpoints(tmp_path / "checkpoints", 2)
+    loaded: list[bool] = []
+
+    class Counts(Listener):
+        def started(self, *_: object) -> None:
+            found = [own for own in gc.get_objects() if type(own) is Weights]
+            loaded.extend(not own.released for own in found)
+
+    # Another architecture each, so that each is tried by itself.
+    specs = [
+        PolicySpec("pretrained", {**own.options, "n_action_steps": steps})
+        for own, steps in zip(trained(tmp_path / "checkpoints", "000001", "000002"), (2, 3), strict=True)
+    ]
+    gc.collect()
+    env = MetaworldConfig(task="reach-v3", episode_length=5)
+    options = EvalOptions(n_episodes=1, policies_at_once=1)
+    evaluate_several(EvalConfig(env, specs, options, output_dir=tmp_path / "all"), Counts())
+    assert sorted(loaded) == [False, True]
+
+
+def test_an_empty_path_is_no_folder_of_checkpoints(tmp_path: Path) -> None:
+    checkpoints(tmp_path, 2)
+    answer = yardarm_here("eval", *TOY, "--policy.path=")
+    assert answer.returncode == 2
+    assert "--policy.path is empty" in answer.stderr

@@ -52,11 +52,15 @@ def run(words: Sequence[str]) -> int:
     folder = Path(output or paths[0])
     merged = merge_runs([Path(path) for path in paths], Path(output) if output else None)
     several = SeveralFolder(folder)
-    if several.index.exists():
-        show_compared(several, merged[0].result.uncertainty.confidence, console)
-    else:
+    if not several.index.exists():
         _show(merged[0].result, console)
-    return max(_show_problems(run) for run in merged)
+        return _show_problems(merged[0])
+    show_compared(several, merged[0].result.uncertainty.confidence, console)
+    code = max(_show_problems(run) for run in merged)
+    absent = merged[0].absent_shards
+    if absent:
+        print(f"yardarm: there is no shard {_named(absent)}, nor what only that has played", file=sys.stderr)
+    return 1 if absent else code
 
 
 def _show(result: RunResult, console: Console) -> None:
@@ -72,9 +76,7 @@ def _show_problems(merged: MergedRun) -> int:
         print(f"yardarm: warning: {warning}", file=sys.stderr)
     lacking = []
     if merged.missing:
-        absent = merged.absent_shards[:MOST_NAMED]
-        more = ", …" if len(merged.absent_shards) > MOST_NAMED else ""
-        shards = f" (there is no shard {', '.join(absent)}{more})" if absent else ""
+        shards = f" (there is no shard {_named(merged.absent_shards)})" if merged.absent_shards else ""
         lacking.append(f"{merged.missing} of {result.planned} episodes are missing{shards}")
     if result.counts.errors:
         lacking.append(f"{result.counts.errors} ended in errors")
@@ -84,3 +86,7 @@ def _show_problems(merged: MergedRun) -> int:
     what = "wait for their shards and merge again, or play them here with"
     print(f"yardarm: {', and '.join(lacking)}; {what}\n  {command}", file=sys.stderr)
     return 1
+
+
+def _named(shards: Sequence[str]) -> str:
+    return ", ".join(shards[:MOST_NAMED]) + (", …" if len(shards) > MOST_NAMED else "")

@@ -28,7 +28,9 @@ def show_several(results: SeveralResults, console: Console) -> int:
 def show_compared(folder: SeveralFolder, confidence: float, console: Console) -> None:
     """Print how the policies of an evaluation compare, and where everything is."""
     begun = folder.begun()
-    if len(begun) > 1:
+    if not begun:
+        console.print("No episode has finished.")
+    elif len(begun) > 1:
         runs = read_runs([run.path for run in begun], allow_unfinished=True)
         print_comparison(compare(runs, confidence=confidence), console)
     else:

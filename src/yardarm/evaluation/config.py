@@ -149,6 +149,8 @@ class EvalConfig:
             raise UsageError("env is an empty list: name at least one benchmark")
         if self.several:
             self._check_several()
+        elif self.eval.policies_at_once:
+            raise UsageError(f"--eval.policies_at_once={self.eval.policies_at_once} is for a list of policies")
         if any(env.python for env in self.envs) and not self.eval.use_async_envs:
             raise UsageError(
                 "--env.python is for workers; --eval.use_async_envs=false keeps the simulator in this process"

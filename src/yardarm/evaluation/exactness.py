@@ -8,7 +8,7 @@ from typing import Any
 
 from yardarm.errors import PolicyFault, UsageError, YardarmError
 from yardarm.machine import usable_cores
-from yardarm.policies import BatchedPolicy, Batching, Policy
+from yardarm.policies import BatchedPolicy, Batching, Policy, Releasable
 
 __all__ = ["batching_text", "fix_batching"]
 
@@ -60,7 +60,10 @@ def _chosen(policy: BatchedPolicy, known: dict[str, Batching]) -> Batching:
     if name is None:
         return _choose(policy)
     if name not in known:
+        waiting = policy if isinstance(policy, Releasable) and policy.released else None
         known[name] = _choose(policy)
+        if waiting is not None:
+            waiting.release()  # its turn comes later
     return known[name]
 
 

@@ -55,6 +55,12 @@ def _check_shard(folder: RunFolder, wanted: Shard | None) -> None:
     stored = folder.read_manifest().get("shard")
     if stored == (wanted and str(wanted)):
         return
+    several = SeveralFolder(folder.path.parent.parent)
+    if wanted is None and several.index.exists():
+        raise UsageError(
+            f"{folder.path} is part of an evaluation of several policies, shard {stored}: go on with all of them, by "
+            f"--config_path={several.whole.config}"
+        )
     if wanted is None:
         raise UsageError(
             f"{folder.path} holds shard {stored}, not a whole run: add --shard={stored}, or choose another --output_dir"

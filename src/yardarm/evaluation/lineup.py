@@ -50,14 +50,16 @@ def open_lineup(config: EvalConfig, tasks: tuple[TaskSpec, ...], listener: Liste
     with contextlib.ExitStack() as stack:
         for number, name in enumerate(playing, start=1):
             listener.preparing(f"loading policy {number} of {len(playing)}: {name}")
-            with naming(name):
-                policy = stack.enter_context(open_policy_for(config, sources[name], tasks, config.rename_map))
-                check_policy_fits(policy.policy, tasks)
-            if policy.id in found:
-                notes.append(f"{name} is the same policy as {found[policy.id][0]}, and is evaluated once")
-            else:
+            with contextlib.ExitStack() as own:
+                with naming(name):
+                    policy = own.enter_context(open_policy_for(config, sources[name], tasks, config.rename_map))
+                    check_policy_fits(policy.policy, tasks)
+                if policy.id in found:
+                    notes.append(f"{name} is the same policy as {found[policy.id][0]}, and is evaluated once")
+                    continue
                 found[policy.id] = name, policy
                 memory.admit(policy.policy)
+                stack.push(own.pop_all())
         yield Lineup(dict(found.values()), plans, min(memory.at_once(), len(found)), tuple(notes))
 
 
@@ -81,16 +83,15 @@ class _Memory:
 
     def admit(self, policy: Policy) -> None:
         """Keep a policy's weights, or have it let go of them until its turn comes."""
-        size = getattr(policy, "weight_bytes", 0)
-        if not size:
+        if not isinstance(policy, Releasable):
             return
-        assert isinstance(policy, Releasable)
+        size = policy.weight_bytes
         if self._budget is None:
             self._budget = SHARE * (policy.free_bytes + size)
         self._largest = max(self._largest, size)
         if self._held + size > self._budget or self._count == self.asked > 0:
             policy.release()
-        else:
+        if not policy.released:
             self._held += size
             self._count += 1
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -17,8 +17,9 @@ from yardarm.errors import UsageError
 from yardarm.evaluation.belonging import cautions, check_belong
 from yardarm.evaluation.config_file import read_config_file
 from yardarm.evaluation.folders import refuse_results_of_others
-from yardarm.evaluation.merging_lists import merge_lists
+from yardarm.evaluation.merging_lists import MergedList
 from yardarm.evaluation.parts import Part, find_runs, grouped, holds_shards
+from yardarm.evaluation.sharding import Shard, absent_of
 from yardarm.files import write_all, write_atomically, write_json
 from yardarm.pages import write_report
 from yardarm.results import (
@@ -70,9 +71,13 @@ def merge_runs(paths: Sequence[Path], output_dir: Path | None = None) -> list[Me
         (output_dir,) = paths
     # All is read and checked before anything is written.
     merges = [_Merge.of(RunFolder(path), parts) for path, parts in grouped(runs, output_dir).items()]
+    names = {merge.policy: merge.target.path.name for merge in merges}
+    whole = MergedList.read(paths, output_dir, names)
     try:
         merged = [merge.write() for merge in merges]
-        merge_lists(output_dir, runs)
+        if whole is not None:
+            whole.write()
+            merged = [replace(run, absent_shards=whole.absent_shards) for run in merged]
         return merged
     except OSError as error:
         raise UsageError(
@@ -108,6 +113,11 @@ class _Merge:
         merge = cls(target, there, others, max(part.manifest["n_episodes"] for part in parts))
         merge._choose()
         return merge
+
+    @property
+    def policy(self) -> str:
+        """Whose episodes they are."""
+        return str(self.parts[0].manifest["plan"].get("policy"))
 
     @property
     def parts(self) -> list[Part]:
@@ -227,10 +237,7 @@ class _Merge:
             _copy_all([(source, target) for source, target in found if not target.exists()])
 
     def _absent_shards(self) -> tuple[str, ...]:
-        there = {part.shard for part in self.parts if part.shard}
-        counts = sorted({int(shard.split("/")[1]) for shard in there})
-        every = [f"{number}/{count}" for count in counts for number in range(1, count + 1)]
-        return tuple(shard for shard in every if shard not in there)
+        return absent_of({Shard.parse(part.shard) for part in self.parts if part.shard})
 
 
 def _about_lost(lost: int) -> Iterable[str]:

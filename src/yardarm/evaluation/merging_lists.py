@@ -1,42 +1,70 @@
-"""Joins the lists of evaluations of several policies whose runs were merged."""
+"""Joins the lists of evaluations of several policies whose runs are merged."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
+from yardarm.errors import UsageError
 from yardarm.evaluation.config_file import read_config_file
+from yardarm.evaluation.parts import lists_in
+from yardarm.evaluation.plan import describe_difference
+from yardarm.evaluation.sharding import absent_shards
 from yardarm.files import write_atomically
 from yardarm.pages import write_several_report
-from yardarm.results import RunFolder, SeveralFolder
+from yardarm.results import ListedPolicy, RunFolder, SeveralFolder
 
-__all__ = ["merge_lists"]
-
-
-def merge_lists(output: Path, runs: Sequence[RunFolder]) -> None:
-    """Write the list of all policies and the page that compares them, if the runs are of several."""
-    places = dict.fromkeys(run.path.parent.parent for run in runs)
-    parts = [SeveralFolder(place) for place in (output, *places)]
-    parts = [part for part in parts if part.index.exists()]
-    if not parts:
-        return
-    whole = SeveralFolder(output)
-    listed = {own.id: own for part in reversed(parts) for own in part.read_policies()}
-    order = dict.fromkeys(own.id for part in parts for own in part.read_policies())
-    whole.write_index(parts[0].read_plan(), [listed[policy] for policy in order])
-    _write_config(whole, [part.whole for part in parts])
-    if whole.begun():
-        write_several_report(whole)
+__all__ = ["MergedList"]
 
 
-def _write_config(whole: SeveralFolder, parts: Sequence[RunFolder]) -> None:
-    """The configuration of the part with most episodes, as that of the whole."""
-    found = [read_config_file(part.config) for part in parts if part.config.exists()]
-    if found:  # policies that are objects leave none
-        largest = max(found, key=lambda data: data["eval"]["n_episodes"])
-        text = yaml.safe_dump(
-            {**largest, "output_dir": str(whole.path), "shard": None}, sort_keys=False, allow_unicode=True
+@dataclass(frozen=True, slots=True)
+class MergedList:
+    """The policies of several lists as one; it is read before anything is written."""
+
+    folder: SeveralFolder
+    plan: Mapping[str, Any]
+    policies: Sequence[ListedPolicy]
+    config: Mapping[str, Any] | None
+    """None of policies that are objects, which no other process could make."""
+    absent_shards: tuple[str, ...]
+    """Those that nobody has played: the policies that only they have are not even known by name."""
+
+    @classmethod
+    def read(cls, paths: Sequence[Path], output: Path, names: Mapping[str, str]) -> MergedList | None:
+        """Join what the lists say; `names` are those of the merged runs. None if there are no lists."""
+        lists = lists_in(dict.fromkeys((output, *paths)))
+        if not lists:
+            return None
+        plan = lists[0].read_plan()
+        for other in lists[1:]:
+            if (found := other.read_plan()) != plan:
+                raise UsageError(f"{other.path} does not belong to {lists[0].path}: {describe_difference(plan, found)}")
+        policies = {own.id: own for several in reversed(lists) for own in several.read_policies()}
+        order = dict.fromkeys(own.id for several in lists for own in several.read_policies())
+        return cls(
+            SeveralFolder(output),
+            plan,
+            [replace(policies[policy], name=names.get(policy, policies[policy].name)) for policy in order],
+            _largest(several.whole for several in lists),
+            absent_shards(several.path for several in lists),
         )
-        write_atomically(whole.whole.config, lambda file: file.write(text.encode()))
+
+    def write(self) -> None:
+        """List the policies as an evaluation of several does, and draw how they compare."""
+        self.folder.write_index(self.plan, self.policies)
+        if self.config is not None:
+            data = {**self.config, "output_dir": str(self.folder.path), "shard": None}
+            text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+            write_atomically(self.folder.whole.config, lambda file: file.write(text.encode()))
+        if self.folder.begun():
+            write_several_report(self.folder)
+
+
+def _largest(parts: Iterable[RunFolder]) -> dict[str, Any] | None:
+    """The configuration of the part with most episodes and most policies."""
+    found = [read_config_file(part.config) for part in parts if part.config.exists()]
+    return max(found, key=lambda data: (data["eval"]["n_episodes"], len(data["policy"])), default=None)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError, one_line
+from yardarm.evaluation.policy_names import numbered
 from yardarm.evaluation.sharding import is_shard_folder
-from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, planned_records, read_journal
+from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, SeveralFolder, planned_records, read_journal
 
-__all__ = ["Part", "find_runs", "grouped", "holds_shards"]
+__all__ = ["Part", "find_runs", "grouped", "holds_shards", "lists_in"]
 
 POLICIES = "policies"
 
@@ -80,20 +81,54 @@ def holds_shards(path: Path) -> bool:
 
 
 def grouped(folders: Sequence[RunFolder], output: Path) -> dict[Path, list[RunFolder]]:
-    """Which runs are merged into which folder: those in ``policies/NAME`` by their policies, all others into one."""
-    groups: dict[str, Path] = {}
+    """Which runs are merged into which folder: those of lists of policies by their policies, or all into one."""
+    members = [folder for folder in folders if is_listed(folder)]
+    if not members:
+        if SeveralFolder(output).index.exists():
+            raise UsageError(f"{output} holds an evaluation of several policies; choose another --output_dir")
+        return {output: list(folders)}
+    if len(members) < len(folders):
+        other = next(folder for folder in folders if not is_listed(folder))
+        raise UsageError(
+            f"{other.path} is the run of one policy, and {members[0].path} belongs to a list of several: merge each "
+            "kind by itself"
+        )
+    if RunFolder(output).manifest.exists():
+        raise UsageError(f"{output} holds the run of one policy; choose another --output_dir")
+    names = _names(members, SeveralFolder(output))
     merged: dict[Path, list[RunFolder]] = {}
-    for folder in folders:
-        target = output
-        if folder.path.parent.name == POLICIES:
-            policy = str(folder.read_manifest()["plan"].get("policy"))
-            target = groups.setdefault(policy, output / POLICIES / folder.path.name)
-        merged.setdefault(target, []).append(folder)
+    for folder in members:
+        merged.setdefault(SeveralFolder(output).run(names[_policy(folder)]).path, []).append(folder)
     return merged
+
+
+def is_listed(folder: RunFolder) -> bool:
+    """Whether a run is that of a policy of a list."""
+    return folder.path.parent.name == POLICIES and SeveralFolder(folder.path.parent.parent).index.exists()
+
+
+def _names(members: Sequence[RunFolder], output: SeveralFolder) -> dict[str, str]:
+    """What policies are called in the output, by their ids: as they are there already, or by names that are free."""
+    names = {own.id: own.name for own in output.read_policies()} if output.index.exists() else {}
+    for folder in members:
+        if _policy(folder) not in names:
+            taken = set(names.values())
+            names[_policy(folder)] = next(free for free in numbered(folder.path.name) if free not in taken)
+    return names
+
+
+def _policy(folder: RunFolder) -> str:
+    return str(folder.read_manifest()["plan"].get("policy"))
 
 
 def _shards(path: Path) -> list[Path]:
     return sorted(folder for folder in path.glob("shard_*") if is_shard_folder(folder) and list(_runs_of(folder)))
+
+
+def lists_in(paths: Iterable[Path]) -> list[SeveralFolder]:
+    """The lists of policies that are meant by folders, with those of shards that had nothing to play."""
+    found = [folder for path in paths for folder in (path, *sorted(path.glob("shard_*")))]
+    return [several for several in map(SeveralFolder, found) if several.index.exists()]
 
 
 def _runs_of(path: Path) -> list[RunFolder]:

@@ -54,6 +54,7 @@ class Player:
         self.ready: list[Running] = []
         self.withdrawn = False
         """Whether it has failed, and the run goes on without it."""
+        self._leaving = False
         self._name = name
 
     def start(self, episode: EpisodeSpec) -> Any:
@@ -77,6 +78,9 @@ class Player:
             return self.inference.collect() if self.inference else []
         except PolicyFault as fault:
             raise self.fault(str(fault)) from fault
+        finally:
+            if self._leaving:
+                self.leave()
 
     def fault(self, text: str) -> PolicyFault:
         """What went wrong, and with which policy, if there are two."""
@@ -91,8 +95,9 @@ class Player:
         finish(running.state, Outcome(rollout.success, len(rollout.rewards), seconds) if rollout else None)
 
     def leave(self) -> None:
-        """Let go of what is large: there is nothing left to play."""
-        if isinstance(self.policy, Releasable) and not (self.inference and self.inference.busy):
+        """Let go of what is large, once no answer is under way: there is nothing left to play."""
+        self._leaving = bool(self.inference and self.inference.busy)
+        if isinstance(self.policy, Releasable) and not self._leaving:
             self.policy.release()
 
     def close(self) -> None:

@@ -36,6 +36,8 @@ def policies_from_data(data: Any) -> PolicySpec | list[PolicySpec]:
 
 def _paths(text: str) -> list[str] | None:
     """The checkpoints that a path means, if it means several: ``a,b,c``, or a folder that holds some."""
+    if not text.strip():
+        return None  # an unset variable of a shell, say, and not the folder that we are in
     parts = [text] if Path(text).expanduser().exists() else [part.strip() for part in text.split(",") if part.strip()]
     found = [_checkpoints_in(Path(part).expanduser()) for part in parts]
     if len(parts) < 2 and not any(found):
@@ -44,10 +46,12 @@ def _paths(text: str) -> list[str] | None:
 
 
 def _checkpoints_in(folder: Path) -> list[str]:
-    """The checkpoints in a folder that is none itself, by name; links, like ``last``, are to one of the others."""
+    """The checkpoints in a folder that is none itself, by name; ``last``, a link to one of them, is not another."""
     if not folder.is_dir() or (folder / CONFIG).exists():
         return []
-    children = sorted(child for child in folder.iterdir() if child.is_dir() and not child.is_symlink())
+    folders = sorted(child for child in folder.iterdir() if child.is_dir())
+    own = {child.resolve() for child in folders if not child.is_symlink()}
+    children = [child for child in folders if not child.is_symlink() or child.resolve() not in own]
     places = [[child / inner for inner in INSIDE if (child / inner / CONFIG).is_file()] for child in children]
     return [str(own[0]) for own in places if own]
 

@@ -133,6 +133,7 @@ class Scheduler:
         for running in lost:
             del self._running[running.worker]
             self._pool.dismiss(running.worker)
+            player.say_goodbye(running, None)
         self._supervisor.go_on_without(number, fault, [*jobs, *(running.job for running in lost)])
 
     def _hire(self, job: Job) -> Worker:

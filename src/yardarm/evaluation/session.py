@@ -146,6 +146,7 @@ class Session:
         finally:
             for kept in keeper.close():
                 self._count(kept.owner, kept.record)
+            keeper.check()
 
     def _count(self, job: Job, record: EpisodeRecord) -> None:
         """An episode is on the disk: it counts from now on."""

@@ -90,7 +90,14 @@ def _open_entrants(
     with contextlib.ExitStack() as stack:
         entrants = []
         for (listed, policy), name in zip(lineup.policies.items(), names, strict=True):
-            own = replace(config, policy=policy.spec, rename_map=None, output_dir=folder.run(name).path, shard=None)
+            own = replace(
+                config,
+                policy=policy.spec,
+                rename_map=None,
+                output_dir=folder.run(name).path,
+                shard=None,
+                eval=replace(config.eval, policies_at_once=0),
+            )
             entrants.append(stack.enter_context(open_entrant(own, policy, lineup.plans[listed])))
         yield entrants
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,3 +71,15 @@ def van_der_corput(index: int) -> tuple[int, int]:
 def is_shard_folder(path: Path) -> bool:
     """Whether a folder has the name of a shard's."""
     return FOLDER.fullmatch(path.name) is not None
+
+
+def absent_shards(folders: Iterable[Path]) -> tuple[str, ...]:
+    """The shards that are not among these folders, where any are."""
+    matches = [match for folder in folders if (match := FOLDER.fullmatch(folder.name))]
+    return absent_of({Shard(int(match[1]), int(match[2])) for match in matches})
+
+
+def absent_of(there: Collection[Shard]) -> tuple[str, ...]:
+    """The shards that are missing to those that are there."""
+    every = [Shard(number, count) for count in sorted({own.count for own in there}) for number in range(1, count + 1)]
+    return tuple(str(shard) for shard in every if shard not in there)

@@ -135,6 +135,11 @@ class LearnedPolicy(BatchedPolicy):
             return torch.cuda.mem_get_info(self.placement.device)[0]
         return available_memory() or int(total_memory_gb() * 2**29)  # nobody says: half of all there is
 
+    @property
+    def released(self) -> bool:
+        """Whether the weights are gone, for now; those with an adapter stay."""
+        return self.held.released
+
     def release(self) -> None:
         """Let go of the weights until the policy is asked again."""
         self.held.release()

@@ -125,5 +125,9 @@ class Releasable(Protocol):
     def free_bytes(self) -> int:
         """What is free where the weights are."""
 
+    @property
+    def released(self) -> bool:
+        """Whether the weights are gone, for now."""
+
     def release(self) -> None:
         """Let go of the weights until the next call of `infer`."""

@@ -46,6 +46,11 @@ class Weights:
             self._size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
         return self._size
 
+    @property
+    def released(self) -> bool:
+        """Whether it is gone, for now."""
+        return self._network is None
+
     def release(self) -> None:
         """Free its memory, if it can be loaded again."""
         if self._network is None or self.reload is None:

@@ -46,6 +46,7 @@ class Keeper:
         self._written: SimpleQueue[list[KeptEpisode] | BaseException] = SimpleQueue()
         self.descriptor, self._bell = os.pipe()
         """Readable when there is something to collect."""
+        self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="keeper", daemon=True)
         self._thread.start()
 
@@ -54,25 +55,31 @@ class Keeper:
         self._waiting.put(episode)
 
     def collect(self) -> list[KeptEpisode]:
-        """What has come to the disk since the last call."""
+        """What has come to the disk since the last call; a failure is raised when all before it was collected."""
+        self.check()
         found: list[KeptEpisode] = []
         while not self._written.empty():
             written = self._written.get()
             os.read(self.descriptor, 1)
             if isinstance(written, BaseException):
-                raise written
-            found += written
+                self._failure = written
+            else:
+                found += written
         return found
+
+    def check(self) -> None:
+        """Raise what has gone wrong, if anything has."""
+        if self._failure is not None:
+            raise self._failure
 
     def close(self) -> list[KeptEpisode]:
         """Wait until all is on the disk, and return what has not been collected."""
         self._waiting.put(None)
         self._thread.join()
-        try:
-            return self.collect()
-        finally:
-            os.close(self.descriptor)
-            os.close(self._bell)
+        found = self.collect() if self._failure is None else []
+        os.close(self.descriptor)
+        os.close(self._bell)
+        return found
 
     def _work(self) -> None:
         with ThreadPoolExecutor(WRITES_AT_ONCE) as threads:
