@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yardarm.evaluation.capacity import Costs, Thinking, throughput
+from yardarm.evaluation.tuning.capacity import Costs, Thinking, throughput
 
 seconds = st.floats(1e-4, 2.0)
 thoughts = st.builds(

@@ -18,11 +18,12 @@ from tests.evaluation.test_capacity import all_costs
 from tests.helpers import courses, workers
 from yardarm.api import evaluate
 from yardarm.envs import ProcessPool
-from yardarm.evaluation import Listener, tuning
-from yardarm.evaluation.capacity import Costs, Thinking
+from yardarm.evaluation import Listener
 from yardarm.evaluation.inference import Tally
-from yardarm.evaluation.metering import Measured, _line
-from yardarm.evaluation.tuning import FARTHEST, Limits, choose_workers
+from yardarm.evaluation.tuning import tuner as tuning
+from yardarm.evaluation.tuning.capacity import Costs, Thinking
+from yardarm.evaluation.tuning.metering import Measured, _line
+from yardarm.evaluation.tuning.tuner import FARTHEST, Limits, choose_workers
 from yardarm.machine import usable_cores
 from yardarm.policies import ActionChunk, Request
 from yardarm.results import EpisodeRecord, RunFolder, RunResult

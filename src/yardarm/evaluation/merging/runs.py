@@ -14,11 +14,11 @@ from typing import IO, Any
 import yaml
 
 from yardarm.errors import UsageError
-from yardarm.evaluation.belonging import cautions, check_belong
 from yardarm.evaluation.config_file import read_config_file
 from yardarm.evaluation.folders import refuse_results_of_others
-from yardarm.evaluation.merging_lists import MergedList
-from yardarm.evaluation.parts import Part, find_runs, grouped, holds_shards
+from yardarm.evaluation.merging.belonging import cautions, check_belong
+from yardarm.evaluation.merging.lists import MergedList
+from yardarm.evaluation.merging.parts import Part, find_runs, grouped, holds_shards
 from yardarm.evaluation.sharding import Shard, absent_of
 from yardarm.files import write_all, write_atomically, write_json
 from yardarm.pages import write_report

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from yardarm.envs import ProcessPool
-from yardarm.evaluation.capacity import Costs, Thinking
 from yardarm.evaluation.inference import Inference, Tally
+from yardarm.evaluation.tuning.capacity import Costs, Thinking
 from yardarm.machine import CpuTime, busy_core_seconds, cpu_time
 from yardarm.policies import BatchedPolicy, Policy
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from yardarm.errors import UsageError
-from yardarm.evaluation.parts import Part
+from yardarm.evaluation.merging.parts import Part
 from yardarm.evaluation.plan import describe_difference
 from yardarm.results import is_going_on, sessions_of, simulator_packages, versions_in
 

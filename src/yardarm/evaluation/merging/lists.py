@@ -11,7 +11,7 @@ import yaml
 
 from yardarm.errors import UsageError
 from yardarm.evaluation.config_file import read_config_file
-from yardarm.evaluation.parts import lists_in
+from yardarm.evaluation.merging.parts import lists_in
 from yardarm.evaluation.plan import describe_difference
 from yardarm.evaluation.sharding import absent_shards
 from yardarm.files import write_atomically

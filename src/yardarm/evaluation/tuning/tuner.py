@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from yardarm.envs import Pool, ProcessPool
-from yardarm.evaluation.capacity import throughput
 from yardarm.evaluation.config import MOST_WORKERS
-from yardarm.evaluation.metering import Measured, Meter
 from yardarm.evaluation.player import Player
+from yardarm.evaluation.tuning.capacity import throughput
+from yardarm.evaluation.tuning.metering import Measured, Meter
 from yardarm.evaluation.workers import in_even_rounds
 from yardarm.machine import available_memory, cpu_time, memory_of, usable_cores
 
