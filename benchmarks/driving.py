@@ -16,7 +16,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from events import DriverCosts, KeeperCosts
+from events import DriverCosts, GroupCosts, KeeperCosts
 from processes import in_fresh_process
 from puppets import Costs, PuppetPool, played_rollout
 from scipy.optimize import nnls
@@ -187,11 +187,10 @@ def chunked(chunks: int, steps: int = 500) -> Costs:
     return replace(META_WORLD, look_s=look_s, chunk=steps // chunks, chunks=chunks)
 
 
-def fit_driver(drives: Sequence[Drive], keeper: KeeperCosts) -> DriverCosts:
-    """What a pass, a look and an episode cost the scheduler's thread, by least squares, and the keeper's CPU time."""
+def fit_driver(drives: Sequence[Drive]) -> DriverCosts:
+    """What a pass, a look and an episode cost the scheduler's thread, by least squares."""
     rows = [[run.passes / run.episodes, run.costs.chunks, 1.0] for run in drives]
-    pass_s, look_s, episode_s = _fit(rows, [run.loop_s / run.episodes for run in drives])
-    return DriverCosts(pass_s, look_s, episode_s + keeper.episode_s, keeper.group_s)
+    return DriverCosts(*_fit(rows, [run.loop_s / run.episodes for run in drives]))
 
 
 def _fit(rows: Sequence[Sequence[float]], seconds: Sequence[float]) -> list[float]:
@@ -208,10 +207,10 @@ class Groups:
     wall_s: Mapping[int, float]
     cpu_s: Mapping[int, float]
 
-    def fit(self) -> tuple[KeeperCosts, KeeperCosts]:
-        """Until all is on the disk, and the CPU time of it."""
-        wall, cpu = ([[1.0, size] for size in own] for own in (self.wall_s, self.cpu_s))
-        return KeeperCosts(*_fit(wall, list(self.wall_s.values()))), KeeperCosts(*_fit(cpu, list(self.cpu_s.values())))
+    def fit(self) -> KeeperCosts:
+        """The cost of a group, and of an episode."""
+        disk, cpu = (_fit([[1.0, size] for size in own], list(own.values())) for own in (self.wall_s, self.cpu_s))
+        return KeeperCosts(GroupCosts(*disk), GroupCosts(*cpu))
 
 
 def time_groups(sizes: Sequence[int], rounds: int) -> Groups:
@@ -232,6 +231,10 @@ def time_groups(sizes: Sequence[int], rounds: int) -> Groups:
             cpu[size].append(time.process_time() - started[1])
     wall_s, cpu_s = ({size: median(seconds) for size, seconds in own.items()} for own in (wall, cpu))
     return Groups(wall_s, cpu_s)
+
+
+def in_ms(costs: GroupCosts) -> str:
+    return f"{1e3 * costs.group_s:.1f} + {1e3 * costs.episode_s:.2f}·n"
 
 
 def _kept(folder: RunFolder, journal: Journal, number: int) -> KeptEpisode:

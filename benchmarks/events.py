@@ -12,39 +12,47 @@ from typing import Literal
 from stations import Station, Timeline
 
 from yardarm.evaluation.queue import EpisodeQueue, Job
+from yardarm.results.keeping import GROUP_EVERY_S
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 
 @dataclass(frozen=True)
 class DriverCosts:
-    """CPU-seconds of the main process, all its threads."""
+    """CPU-seconds of the scheduler's thread."""
 
     pass_s: float
     """Of waking up, to serve all who have reported."""
     look_s: float
     """Of a report, and the order that answers it."""
     episode_s: float
-    """Of beginning, recording and writing one."""
-    group_s: float = 0.0
-    """Of writing any number of episodes."""
+    """Of beginning and recording one."""
 
     def stretched(self, by: float) -> DriverCosts:
         """On a core that others use, too."""
-        return DriverCosts(by * self.pass_s, by * self.look_s, by * self.episode_s, by * self.group_s)
+        return DriverCosts(by * self.pass_s, by * self.look_s, by * self.episode_s)
 
-    def of(self, passes: float, looks: float, episodes: float, groups: float = 0) -> float:
-        return passes * self.pass_s + looks * self.look_s + episodes * self.episode_s + groups * self.group_s
+    def of(self, passes: float, looks: float, episodes: float) -> float:
+        return passes * self.pass_s + looks * self.look_s + episodes * self.episode_s
 
 
 @dataclass(frozen=True)
-class KeeperCosts:
-    """Seconds until a group of episodes is on the disk: of the group, and of each of its episodes."""
+class GroupCosts:
+    """Seconds of writing a group of episodes: of any group, and of each of its episodes."""
 
     group_s: float
     episode_s: float
 
     def of(self, episodes: int) -> float:
         return self.group_s + episodes * self.episode_s
+
+
+@dataclass(frozen=True)
+class KeeperCosts:
+    """Until a group is on the disk, the CPU time of it, and when the next may begin."""
+
+    disk: GroupCosts
+    cpu: GroupCosts
+    every_s: float = GROUP_EVERY_S
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,7 @@ class Setting:
             "policy": _share(replicas.count * replicas.rows, full * looks) if replicas.count else math.inf,
             "network": _share(replicas.count, transfer_s * looks) if replicas.count else math.inf,
             "driver": _share(1.0, self.driver.of(0, looks, 1)),
-            "journal": _share(1.0, self.keeper.episode_s),
+            "journal": _share(1.0, self.keeper.disk.episode_s),
         }
 
 
@@ -144,6 +152,16 @@ class Kept:
     episodes: int
 
 
+@dataclass(frozen=True)
+class _Moment:
+    """What had been done by then."""
+
+    at_s: float = 0.0
+    episodes: int = 0
+    scheduling_s: float = 0.0
+    writing_s: float = 0.0
+
+
 @dataclass
 class Outcome:
     """What came of it."""
@@ -153,8 +171,10 @@ class Outcome:
     wall_s: float = 0.0
     rate: float = 0.0
     """Episodes a second, after the warm-up."""
-    driver: float = 0.0
-    """Cores of the main process, after the warm-up."""
+    scheduling: float = 0.0
+    """Cores of the scheduler's thread, after the warm-up."""
+    writing: float = 0.0
+    """Cores of the threads that write."""
 
 
 class Evaluation:
@@ -166,7 +186,10 @@ class Evaluation:
         self._random = Random(seed)
         self._queue = EpisodeQueue(jobs)
         self._driver = Station[_Call](timeline, self._pass_seconds, self._pass)
-        self._keeper = Station[_Worker](timeline, lambda batch: setting.keeper.of(len(batch)), self._keep)
+        self._keeper = Station[_Worker](
+            timeline, lambda batch: setting.keeper.disk.of(len(batch)), self._keep, every_s=setting.keeper.every_s
+        )
+        self._writing_s = 0.0
         replicas, transfer_s = setting.replicas, setting.world.look_bytes / setting.network.bytes_per_s
         self._replicas = [
             Station[_Worker](timeline, lambda batch: replicas.seconds(len(batch)), self._answer, replicas.rows)
@@ -186,10 +209,7 @@ class Evaluation:
                 self._begin(_Worker(job), built=False)
         while self._timeline.step():
             pass
-        outcome = self._outcome
-        outcome.wall_s, outcome.driver = self._timeline.now, self._driver.busy_s / self._timeline.now
-        outcome.rate = outcome.kept[-1].episodes / outcome.wall_s
-        return outcome
+        return self._measured(_Moment())
 
     def run_steadily(self, looks: int) -> Outcome:
         """Begin in the middle, with every worker elsewhere in its episode, and stop after so many looks."""
@@ -203,12 +223,17 @@ class Evaluation:
             self._timeline.after(within * (world.chunk_s + world.look_s), partial(self._look, worker))
         while outcome.looks < looks / 4 and self._timeline.step():
             pass
-        began, driver_s, before = self._timeline.now, self._driver.busy_s, _episodes(outcome)
+        warm = _Moment(self._timeline.now, _episodes(outcome), self._driver.busy_s, self._writing_s)
         while outcome.looks < looks and self._timeline.step():
             pass
-        outcome.wall_s = self._timeline.now - began
-        outcome.driver = (self._driver.busy_s - driver_s) / outcome.wall_s
-        outcome.rate = (_episodes(outcome) - before) / outcome.wall_s
+        return self._measured(warm)
+
+    def _measured(self, since: _Moment) -> Outcome:
+        outcome = self._outcome
+        outcome.wall_s = seconds = self._timeline.now - since.at_s
+        outcome.rate = (_episodes(outcome) - since.episodes) / seconds
+        outcome.scheduling = (self._driver.busy_s - since.scheduling_s) / seconds
+        outcome.writing = (self._writing_s - since.writing_s) / seconds
         return outcome
 
     def _begin(self, worker: _Worker, built: bool) -> None:
@@ -236,8 +261,7 @@ class Evaluation:
         halves = sum(call.about in ("look", "answer") for call in calls)
         # Without replicas, the answer belongs to the pass that hears of the look.
         looks = halves / 2 if self._replicas else halves
-        ended, groups = (sum(call.about == about for call in calls) for about in ("end", "kept"))
-        return self._setting.driver.of(1, looks, ended, groups)
+        return self._setting.driver.of(1, looks, sum(call.about == "end" for call in calls))
 
     def _pass(self, calls: Sequence[_Call]) -> None:
         for call in calls:
@@ -274,6 +298,7 @@ class Evaluation:
             self._timeline.after(latency_s, lambda: self._begin(_Worker(job), built))
 
     def _keep(self, batch: Sequence[_Worker]) -> None:
+        self._writing_s += self._setting.keeper.cpu.of(len(batch))
         self._outcome.kept.append(Kept(self._timeline.now, _episodes(self._outcome) + len(batch)))
         self._driver.put(_Call("kept", batch))
 

@@ -34,7 +34,8 @@ class Timeline:
 class Station(Generic[Item]):
     """Serves a batch at a time: whatever waits when it becomes free, up to so many.
 
-    The driver, a replica, a network link and the keeper are all of this kind.
+    The driver, a replica, a network link and the keeper are all of this kind. The keeper lets some time pass from the
+    beginning of one batch to that of the next.
     """
 
     def __init__(
@@ -43,11 +44,13 @@ class Station(Generic[Item]):
         seconds: Callable[[Sequence[Item]], float],
         done: Callable[[Sequence[Item]], None],
         most: int | None = None,
+        every_s: float = 0.0,
     ) -> None:
         self._timeline = timeline
         self._seconds = seconds
         self._done = done
         self._most = most
+        self._every_s = every_s
         self._waiting: deque[Item] = deque()
         self._free = True
         self.busy_s = 0.0
@@ -64,9 +67,15 @@ class Station(Generic[Item]):
         seconds = self._seconds(batch)
         self._free = False
         self._timeline.after(seconds, lambda: self._finish(batch, seconds))
+        if seconds < self._every_s:
+            self._timeline.after(self._every_s, self._go_on)
 
     def _finish(self, batch: Sequence[Item], seconds: float) -> None:
         self.busy_s += seconds
-        self._free = True
         self._done(batch)
+        if seconds >= self._every_s:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._free = True
         self._serve()

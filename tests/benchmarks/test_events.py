@@ -14,12 +14,18 @@ from toy_world import ToyConfig
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
-from events import DriverCosts, Evaluation, KeeperCosts, Network, Replicas, Setting, World, jobs_of
+from events import DriverCosts, Evaluation, GroupCosts, KeeperCosts, Network, Replicas, Setting, World, jobs_of
 from stations import Station, Timeline
 
 TASKS = ToyConfig(task="left,right,far").tasks()
 WORLD = World(reset_s=0.1, chunk_s=0.2, look_s=0.3, chunks=4, build_s=1.0, spread=0.0)
-FREE = Setting(7, WORLD, DriverCosts(0, 0, 0), KeeperCosts(0, 0))
+
+
+def writing(group_s: float, episode_s: float) -> KeeperCosts:
+    return KeeperCosts(GroupCosts(group_s, episode_s), GroupCosts(0, 0), every_s=0.0)
+
+
+FREE = Setting(7, WORLD, DriverCosts(0, 0, 0), writing(0, 0))
 
 
 def rate_of(setting: Setting, looks: int = 4000) -> float:
@@ -47,7 +53,7 @@ def test_looks_that_are_too_large_for_the_network_decide_the_rate() -> None:
 
 
 def test_a_whole_run_builds_plays_and_keeps_every_episode() -> None:
-    outcome = Evaluation(replace(FREE, workers=3, keeper=KeeperCosts(0.5, 0.25)), jobs_of(TASKS, 5)).run()
+    outcome = Evaluation(replace(FREE, workers=3, keeper=writing(0.5, 0.25)), jobs_of(TASKS, 5)).run()
     assert outcome.kept[-1].episodes == 15
     assert outcome.looks == 15 * WORLD.chunks
     # Each of three workers has a task: it is built, played five times, and the last three are kept as one group or two.
@@ -71,7 +77,7 @@ def test_nothing_is_faster_than_its_slowest_part(
         workers,
         replace(WORLD, spread=spread),
         DriverCosts(0.01, driver, driver),
-        KeeperCosts(0.1, keeper),
+        writing(0.1, keeper),
         Replicas(replicas, 0.1, 0.05, rows),
         Network(0.001, 1e7),
     )
@@ -89,6 +95,16 @@ def test_a_station_serves_everything_once_in_order_and_in_groups(arrivals: list[
     assert sum(1 for _ in _steps(timeline)) >= len(arrivals)
     assert served == order
     assert len(arrivals) + len(arrivals) / most <= station.busy_s + 1e-9 <= 2 * len(arrivals) + 2e-9
+
+
+def test_a_station_that_rests_gathers_what_comes_meanwhile() -> None:
+    timeline = Timeline()
+    batches: list[int] = []
+    station = Station[int](timeline, lambda batch: 1.0, lambda batch: batches.append(len(batch)), every_s=5.0)
+    for second in range(10):
+        timeline.after(second, lambda own=second: station.put(own))
+    assert sum(1 for _ in _steps(timeline)) > 0
+    assert batches == [1, 5, 4]
 
 
 def _steps(timeline: Timeline) -> Iterator[None]:

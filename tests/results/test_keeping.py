@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.results.test_journal import record
-from yardarm.results import Journal, Keeper, KeptEpisode, PlayedEpisode, RunFolder, read_journal
+from yardarm.results import Journal, Keeper, KeptEpisode, PlayedEpisode, RunFolder, keeping, read_journal
 
 PLAYED = PlayedEpisode(np.zeros((3, 1), np.float32), np.arange(3.0), np.zeros(2), 0.5)
 
@@ -56,3 +56,18 @@ def test_a_disk_that_fails_is_told_of(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="actions"):
             keeper.check()
     assert list(read_journal(folder.journal)) == [], "an episode whose actions are lost does not count"
+
+
+def test_what_comes_in_a_rush_is_written_as_one_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "GROUP_EVERY_S", 60.0)
+    groups: list[int] = []
+    monkeypatch.setattr(keeping, "write_group", lambda group, threads: groups.append(len(group)))
+    folder = RunFolder(tmp_path)
+    keeper = Keeper()
+    with Journal(folder.journal) as journal:
+        keeper.put(KeptEpisode(record(0), PLAYED, folder, journal))
+        assert select.select([keeper.descriptor], [], [], 30)[0], "the first waits for nobody"
+        for index in range(1, 6):
+            keeper.put(KeptEpisode(record(index), PLAYED, folder, journal))
+        assert len(keeper.close()) == 6, "and the end does not wait for the next group's time"
+    assert groups == [1, 5]

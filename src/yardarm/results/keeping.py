@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from yardarm.results.record import EpisodeRecord
 __all__ = ["Keeper", "KeptEpisode"]
 
 WRITES_AT_ONCE = 8
+# A group costs a millisecond or two of CPU time, however small it is: a thousand workers would fill a core with that.
+GROUP_EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,8 @@ class Keeper:
     """Writes in a thread of its own: what was played first, then the journal's lines.
 
     To flush a file takes milliseconds, and many at once take little longer than one: all that waits is written as a
-    group. So with few workers each episode is written by itself, and with a thousand hundreds at a time.
+    group, and the next group begins a moment later at the earliest. So with few workers each episode is written by
+    itself and at once, and with a thousand there are dozens at a time.
     """
 
     def __init__(self) -> None:
@@ -47,6 +51,7 @@ class Keeper:
         self.descriptor, self._bell = os.pipe()
         """Readable when there is something to collect."""
         self._failure: BaseException | None = None
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._work, name="keeper", daemon=True)
         self._thread.start()
 
@@ -75,6 +80,7 @@ class Keeper:
     def close(self) -> list[KeptEpisode]:
         """Wait until all is on the disk, and return what has not been collected."""
         self._waiting.put(None)
+        self._closing.set()
         self._thread.join()
         found = self.collect() if self._failure is None else []
         os.close(self.descriptor)
@@ -86,6 +92,7 @@ class Keeper:
             last = False
             while not last:
                 group, last = self._next_group()
+                began = time.monotonic()
                 try:
                     write_group(group, threads)
                     self._written.put(group)
@@ -93,6 +100,7 @@ class Keeper:
                     self._written.put(error)
                     last = True
                 os.write(self._bell, b"!")
+                self._closing.wait(max(0.0, began + GROUP_EVERY_S - time.monotonic()))
 
     def _next_group(self) -> tuple[list[KeptEpisode], bool]:
         """All that waits, and whether that is the end."""
