@@ -157,7 +157,6 @@ class _Moment:
     """What had been done by then."""
 
     at_s: float = 0.0
-    episodes: int = 0
     scheduling_s: float = 0.0
     writing_s: float = 0.0
 
@@ -223,7 +222,7 @@ class Evaluation:
             self._timeline.after(within * (world.chunk_s + world.look_s), partial(self._look, worker))
         while outcome.looks < looks / 4 and self._timeline.step():
             pass
-        warm = _Moment(self._timeline.now, _episodes(outcome), self._driver.busy_s, self._writing_s)
+        warm = _Moment(self._timeline.now, self._driver.busy_s, self._writing_s)
         while outcome.looks < looks and self._timeline.step():
             pass
         return self._measured(warm)
@@ -231,7 +230,10 @@ class Evaluation:
     def _measured(self, since: _Moment) -> Outcome:
         outcome = self._outcome
         outcome.wall_s = seconds = self._timeline.now - since.at_s
-        outcome.rate = (_episodes(outcome) - since.episodes) / seconds
+        # From group to group, because they may be large.
+        kept = [own for own in (Kept(0.0, 0), *outcome.kept) if own.at_s >= since.at_s]
+        if len(kept) > 1:
+            outcome.rate = (kept[-1].episodes - kept[0].episodes) / (kept[-1].at_s - kept[0].at_s)
         outcome.scheduling = (self._driver.busy_s - since.scheduling_s) / seconds
         outcome.writing = (self._writing_s - since.writing_s) / seconds
         return outcome

@@ -129,10 +129,10 @@ def show_costs() -> Section:
     return Section("Costs that the model gets", figures)
 
 
-def steadily(setting: Setting, looks: int = 0) -> Outcome:
+def steadily(setting: Setting) -> Outcome:
     """Simulate until enough has been seen."""
     jobs = jobs_of(TASKS, 4 * max(setting.workers, 50) // 5)
-    return Evaluation(setting, jobs).run_steadily(looks or max(6_000, 40 * setting.workers))
+    return Evaluation(setting, jobs).run_steadily(max(6_000, 30 * setting.workers, 60 * setting.world.chunks))
 
 
 def check_puppets(workers: Sequence[int], seconds: float, rounds: int) -> Section:
