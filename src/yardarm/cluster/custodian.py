@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import threading
 import time
 import traceback
@@ -14,7 +15,7 @@ from typing import Any
 from yardarm.cluster.messages import Ask, Charge, Question, Thought
 from yardarm.envs.messages import Answered, Failed, Play, Refused
 from yardarm.errors import ConnectionFault, PolicyFault, UsageError
-from yardarm.policies import BatchedPolicy, Outcome, Policy, Releasable, Request, make_policy, playable
+from yardarm.policies import BatchedPolicy, Outcome, Policy, Releasable, Request, make_policy, playable, policy_id
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["Custodian"]
@@ -99,6 +100,7 @@ class Custodian:
             policy = make_policy(charge.spec)
             if hasattr(policy, "prepare"):
                 policy.prepare(charge.tasks)
+            _check_identity(policy, charge)
             if isinstance(policy, BatchedPolicy) and charge.batching is not None:
                 policy.batching = charge.batching
             self._policies[charge.key] = policy
@@ -162,3 +164,14 @@ class Custodian:
         idle = not any(own.policy is played.policy for own in self._episodes.values())
         if idle and len(self._policies) > MOST_HELD and isinstance(played.policy, Releasable):
             played.policy.release()
+
+
+def _check_identity(policy: Policy, charge: Charge) -> None:
+    """The same path may mean another checkpoint here."""
+    made = policy_id(policy, charge.spec)
+    if made != charge.id:
+        path = charge.spec.options.get("path", charge.spec.path)
+        raise UsageError(
+            f"{path} is another policy on node {platform.node()} ({made}) than for the driver ({charge.id}); "
+            "all nodes must have the same files there: a shared folder, or a Hub id with its revision"
+        )

@@ -39,6 +39,8 @@ class Charge:
     """A policy in the replicas' care: how to make it, what it will see, and how its batches are put together."""
 
     spec: PolicySpec
+    id: str
+    """The driver's: whoever makes another has another checkpoint, or other sources."""
     tasks: tuple[TaskSpec, ...]
     batching: Batching | None = None
 

@@ -132,7 +132,7 @@ class RayRunner:
         """By the first that will compute with it, for all of them."""
         if not self._is_entrusted(policy):
             return fix_batching(policy.policy, exact=exact, stored=stored)
-        charge = Charge(policy.spec, self._tasks)
+        charge = Charge(policy.spec, policy.id, self._tasks)
         name = getattr(policy.policy, "architecture", policy.id)
         if stored is not None or name not in self._known:
             question = Question(charge, fix_batching, {"exact": exact, "stored": stored})
