@@ -120,14 +120,17 @@ class ClusterPool:
         self._refused: dict[str, str] = {}
         self._held_back: list[tuple[ClusterWorker, Run]] = []
         self._nowhere = _Agent(Node("", "nowhere", cpus=0, free_cpus=0, gpus=0), None, cpus=0)
-        self._stranded: list[ClusterWorker] = []
+        self._deaths_to_tell: list[tuple[ClusterWorker, Report]] = []
         self._mail = Mailbox[_Letter]()
         self._numbers = itertools.count()
         self._next_check = 0.0
 
     @property
     def size(self) -> int:
-        """Places on all nodes that are there now."""
+        """Places on all nodes that are there now; never none, which would tell the scheduler that all is done."""
+        return max(1, self._places())
+
+    def _places(self) -> int:
         places = sum(agent.places for agent in self._agents.values() if agent.opened)
         return min(places, self._most_workers or places)
 
@@ -161,7 +164,7 @@ class ClusterPool:
             self._open_agent(agent, beyond_cpus)
         self._recruit()
         deadline = time.monotonic() + PATIENCE_S
-        while any(agent.opened is None for agent in self._agents.values()) or not self.size or not self._can_infer():
+        while any(agent.opened is None for agent in self._agents.values()) or not self._can_work():
             self._await_mail([], CHECK_EVERY_S)
             self._read_mail()
             self._recruit()
@@ -207,29 +210,37 @@ class ClusterPool:
     def order(self, worker: ClusterWorker, order: Order) -> None:
         """Note an order; a whole episode with a policy that is kept elsewhere is left to the node."""
         if worker.number not in worker.agent.workers:
-            self._stranded.append(worker)  # its node was lost together with its last report
+            self._deaths_to_tell.append((worker, NO_NODE))  # its node was lost together with its last report
         elif isinstance(order, Run) and repr(order.policy) in self._looked_at:
             self._held_back.append((worker, order))
         else:
             worker.agent.orders.append(Give(worker.number, order))
 
     def wait(self, also: Sequence[int] = ()) -> list[tuple[ClusterWorker, Report]]:
-        """Send what was ordered, and wait for reports; nodes that come and go are seen to meanwhile."""
+        """Send what was ordered, and wait for reports; nodes that come and go are seen to meanwhile.
+
+        While nobody can work, deaths are kept back, for their episodes could run nowhere; all else is told at once.
+        """
         known, deadline = self.size, time.monotonic() + PATIENCE_S
-        stranded, self._stranded = self._stranded, []
-        reports: list[tuple[ClusterWorker, Report]] = [(worker, NO_NODE) for worker in stranded]
         while True:
             self._entrust()
             self._send_orders()
-            rung = self._await_mail(also if self.size else (), 0 if reports else self._next_check - time.monotonic())
-            reports += self._read_mail()
+            can_work = self._can_work()
+            seconds = 0 if can_work and self._deaths_to_tell else self._next_check - time.monotonic()
+            rung = self._await_mail(also if can_work else (), seconds)
+            reports = self._read_mail()
             if time.monotonic() > self._next_check:
                 self._recruit()
-            if self.size and self._can_infer():
+            if self._can_work():
                 deadline = time.monotonic() + PATIENCE_S
+                reports, self._deaths_to_tell = self._deaths_to_tell + reports, []
                 if reports or rung or self.size > known:
                     return reports
-            elif time.monotonic() > deadline:
+                continue
+            self._deaths_to_tell += [(worker, report) for worker, report in reports if isinstance(report, Died)]
+            if told := [(worker, report) for worker, report in reports if not isinstance(report, Died)]:
+                return told
+            if time.monotonic() > deadline:
                 raise EnvironmentFault(
                     f"no node of the cluster could work for {PATIENCE_S:g} s; finished episodes are kept, and the same "
                     "command goes on"
@@ -374,8 +385,10 @@ class ClusterPool:
                 orders, agent.orders = agent.orders, []
                 agent.handle.obey.remote(orders)
 
-    def _can_infer(self) -> bool:
-        return self._replicas is None or any(self._replicas.choose(node) for node in self._agents)
+    def _can_work(self) -> bool:
+        """Whether there is a place to play, and a replica that answers if there must be one."""
+        can_infer = self._replicas is None or any(self._replicas.choose(node) for node in self._agents)
+        return can_infer and self._places() > 0
 
     def _leave_replica(self, worker: ClusterWorker) -> None:
         if worker.replica is not None:
