@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from toy_world import ToyConfig
+from toy_world import MoverPolicy, ToyConfig
 
 from tests.checkpoints import small_act
+from yardarm.cluster.connection import load_ray
 from yardarm.cluster.custodian import Custodian
-from yardarm.cluster.messages import Charge, Question
+from yardarm.cluster.messages import Ask, Charge, Question, Thought
 from yardarm.envs.messages import Answered, Refused
-from yardarm.policies import PolicySpec, open_policy
+from yardarm.errors import PolicyFault
+from yardarm.policies import Look, PolicySpec, open_policy
+from yardarm.tasks import EpisodeSpec
 
 TASKS = ToyConfig(task="left").tasks()
 MOVER = PolicySpec("toy_world:MoverPolicy")
@@ -43,3 +48,46 @@ def test_a_checkpoint_that_lies_where_another_lay_is_refused(tmp_path: Path) -> 
     next(changed.network.parameters()).data.add_(1.0)
     changed.save_pretrained(tmp_path / "act")
     assert isinstance(answer_to(charge), Refused)
+
+
+class LeavingPolicy(MoverPolicy):
+    """Ends its process, or tries to."""
+
+    id = "leaving"
+
+    def __init__(self, at: str) -> None:
+        super().__init__()
+        self._at = at
+        self._leave("__init__")
+
+    def start(self, episode: EpisodeSpec) -> Any:
+        self._leave("start")
+        return super().start(episode)
+
+    def finish(self, state: Any, outcome: Any) -> None:
+        self._leave("finish")
+
+    def _leave(self, here: str) -> None:
+        if here == self._at:
+            sys.exit(here)
+
+
+def first_ask(custodian: Custodian, spec: PolicySpec) -> Thought:
+    """Begin an episode."""
+    charge = Charge(spec, "leaving", TASKS)
+    look = Look(0, {"observation.state": np.zeros(2)})
+    (thought,) = custodian.infer([Ask("first", charge.key, [look], EpisodeSpec(TASKS[0], 0, 1000), charge)]).result(30)
+    return thought
+
+
+@pytest.mark.parametrize("place", ["__init__", "start", "finish"])
+def test_a_policy_that_calls_exit_ends_nobody(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load_ray(), "get", lambda charge: charge)
+    custodian = Custodian()
+    thought = first_ask(custodian, PolicySpec(f"{__name__}:LeavingPolicy", {"at": place}))
+    if place == "finish":
+        with pytest.raises(PolicyFault, match="SystemExit"):
+            custodian.finish("first", None).result(30)
+    else:
+        assert "SystemExit" in thought.fault
+    assert first_ask(custodian, PolicySpec(f"{__name__}:LeavingPolicy", {"at": "nowhere"})).play is not None

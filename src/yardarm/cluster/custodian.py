@@ -83,8 +83,8 @@ class Custodian:
             for errand in [work for work in waiting if isinstance(work, _Errand)]:
                 try:
                     errand.answer.set_result(errand.function(*errand.arguments))
-                except Exception as error:  # whoever waits for it gets it
-                    errand.answer.set_exception(error)
+                except BaseException:  # even `sys.exit`, which would end whoever waits for it
+                    errand.answer.set_exception(PolicyFault(traceback.format_exc()))
             self._answer([work for work in waiting if isinstance(work, _Call)])
 
     def _question(self, question: Question) -> Answered | Refused | Failed:
@@ -92,7 +92,7 @@ class Custodian:
             return Answered(question.function(self._policy(question.charge), **question.arguments))
         except UsageError as error:
             return Refused(str(error))
-        except Exception:
+        except BaseException:
             return Failed(traceback.format_exc())
 
     def _policy(self, charge: Charge) -> Policy:
@@ -151,7 +151,7 @@ class Custodian:
         try:
             policy = self._policy(ray.get(ask.charge))
             self._episodes[ask.id] = _Played(policy, ask.episode, policy.start(ask.episode))
-        except Exception:
+        except BaseException:
             return Thought(fault=traceback.format_exc())
         return None
 

@@ -186,7 +186,7 @@ class Relay:
             if thought.play is not None:
                 asked.place.worker.order(thought.play)
                 continue
-            asked.place.episode = None
+            self._end_episode(asked.place, None)
             report = Failed(thought.fault, by_policy=True) if thought.fault else Died(thought.lost, blameless=True)
             self._outbox.put(Heard(asked.place.number, report, replica_lost=bool(thought.lost)))
 
