@@ -142,6 +142,16 @@ def test_a_replica_that_is_killed_costs_no_episode(cluster: Any, tmp_path: Path)
 
 
 @pytest.mark.slow
+def test_a_policy_that_kills_its_replicas_ends_in_errors_and_quietly(
+    cluster: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = {"n_episodes": 1, "max_retries": 0, "policy_replicas": 1}
+    result = evaluate_on(cluster, "toy_world:DeadlyPolicy", ToyConfig(task="left"), tmp_path / "ray", **options)
+    assert result.counts.errors == 1
+    assert "raylet" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.slow
 def test_a_network_answers_on_nodes_as_at_home(cluster: Any, tmp_path: Path) -> None:
     small_act(n_action_steps=5).save_pretrained(tmp_path / "act")
     env = MetaworldConfig(task="reach-v3,push-v3", observation_height=32, observation_width=32, episode_length=20)

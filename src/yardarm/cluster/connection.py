@@ -37,8 +37,10 @@ class Node:
 
 
 def load_ray() -> Any:
-    """Import Ray; it tells nobody what it is used for."""
+    """Import Ray; it tells nobody what it is used for, and leaves it to us to say what died."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Of lines for the terminal; `log_to_driver` has no say in those of Ray itself, and this is read at the import.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^")
     try:
         import ray
     except ModuleNotFoundError as error:

@@ -86,6 +86,7 @@ class ClusterWorker:
         self.looks: list[dict[str, np.ndarray]] = []
         self.on_frame: Callable[[np.ndarray], None] | None = None
         self.replica: PlacedReplica | None = None
+        self.entrusted: Run | None = None
         self._pool = pool
 
     def order(self, order: Order) -> None:
@@ -117,6 +118,7 @@ class ClusterPool:
         self._charges: dict[str, Any] = {}
         self._agents: dict[str, _Agent] = {}
         self._deaths: Counter[str] = Counter()
+        self._losses: Counter[tuple[Any, ...]] = Counter()
         self._refused: dict[str, str] = {}
         self._held_back: list[tuple[ClusterWorker, Run]] = []
         self._nowhere = _Agent(Node("", "nowhere", cpus=0, free_cpus=0, gpus=0), None, cpus=0)
@@ -325,11 +327,21 @@ class ClusterPool:
         worker = agent.workers.get(heard.worker)
         if worker is None:
             return None  # dismissed while it spoke
-        if heard.replica_lost and worker.replica is not None:
-            worker.replica.node = None
+        report = self._lose_replica(worker, heard.report) if heard.replica_lost else heard.report
         self._leave_replica(worker)
         worker.looks = [dict(look) for look in heard.looks]
-        return worker, heard.report
+        return worker, report
+
+    def _lose_replica(self, worker: ClusterWorker, report: Report) -> Report:
+        """A replica has gone, and is started anew; an episode that was there twice may be what ends it."""
+        if worker.replica is not None and worker.replica.node is not None:
+            worker.replica.node = None
+            log.warning("a replica of the policy was lost; its %d episodes run again", worker.replica.episodes)
+        if worker.entrusted is None or not isinstance(report, Died):
+            return report
+        episode = (repr(worker.entrusted.policy), *worker.entrusted.episode.key())
+        self._losses[episode] += 1
+        return Died(report.reason, blameless=self._losses[episode] == 1)
 
     def _hear_replica(self, replica: PlacedReplica, future: Any) -> None:
         def note(future: Any) -> list[tuple[ClusterWorker, Report]]:
@@ -375,7 +387,7 @@ class ClusterPool:
                     continue
                 replica.episodes += 1
                 worker.replica, handle = replica, replica.handle
-            key = repr(run.policy)
+            worker.entrusted, key = run, repr(run.policy)
             begin = Begin(run.episode, self._looked_at[key].inputs, run.film)
             worker.agent.orders.append(Entrust(worker.number, begin, key, self._charges[key], handle))
 
