@@ -182,6 +182,14 @@ def test_a_driver_that_is_killed_leaves_nothing_and_its_run_goes_on_at_home(clus
     assert finished.items() <= everything.items()
 
 
+def test_a_policy_that_never_answers_is_not_waited_for(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "QUESTION_LIMIT_S", 0.0)
+    with pytest.raises(SetupError, match="`ray status` shows"):
+        evaluate_on(cluster, "toy_world:MoverPolicy", ToyConfig(), tmp_path / "ray", n_episodes=1)
+
+
 def test_nodes_with_other_versions_are_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yardarm, "__version__", "99.0")
     with pytest.raises(SetupError, match=r"no node of the cluster can be used; .*: yardarm 0.1.0, not 99.0"):

@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 CHECK_EVERY_S = 1.0
 # How long a cluster may have nobody who could work, before the run is given up.
 PATIENCE_S = 300.0
+# How long a node or a replica may take to make a policy and to try it; its files may have to be fetched.
+QUESTION_LIMIT_S = 1800.0
 # A node whose agent died so often, while the node itself lives, is left alone.
 MOST_DEATHS = 3
 FAREWELL_LIMIT_S = 10.0
@@ -121,7 +123,7 @@ class ClusterPool:
         self._losses: Counter[tuple[Any, ...]] = Counter()
         self._refused: dict[str, str] = {}
         self._held_back: list[tuple[ClusterWorker, Run]] = []
-        self._nowhere = _Agent(Node("", "nowhere", cpus=0, free_cpus=0, gpus=0), None, cpus=0)
+        self._nowhere = _Agent(Node("", "nowhere", cpus=0, free_cpus=0, gpus=0, free_gpus=0), None, cpus=0)
         self._deaths_to_tell: list[tuple[ClusterWorker, Report]] = []
         self._mail = Mailbox[_Letter]()
         self._numbers = itertools.count()
@@ -140,19 +142,30 @@ class ClusterPool:
         """Call a function with a policy where it will compute: in the first replica, or on the first node."""
         self._recruit()
         deadline = time.monotonic() + PATIENCE_S
-        while not self._agents:
+        while not self._who_computes():
             self._check_patience(deadline)
             time.sleep(CHECK_EVERY_S)
             self._recruit()
+        for handle in self._who_computes():
+            if not self._ask(handle.differences, PATIENCE_S):  # else it will be refused, and named
+                return value_of(self._ask(handle.question, QUESTION_LIMIT_S, question))
+        raise SetupError("no node of the cluster has the driver's versions: `yardarm info` shows what is installed")
+
+    def _who_computes(self) -> list[Any]:
+        if self._replicas is not None:
+            return self._replicas.handles
+        return [agent.handle for agent in self._agents.values()]
+
+    def _ask(self, method: Any, limit_s: float, *arguments: Any) -> Any:
         ray = self._cluster.ray
         try:
-            if self._replicas:
-                return value_of(ray.get(self._replicas.question(question)))
-            for agent in self._agents.values():
-                if not ray.get(agent.handle.differences.remote()):  # else it will be refused, and named
-                    return value_of(ray.get(agent.handle.question.remote(question)))
-            raise SetupError("no node of the cluster has the driver's versions: `yardarm info` shows what is installed")
-        except self._cluster.ray.exceptions.RayError as error:
+            return ray.get(method.remote(*arguments), timeout=limit_s)
+        except ray.exceptions.GetTimeoutError as error:
+            raise SetupError(
+                f"the process that is to try the policy did not answer within {limit_s:g} s: `ray status` shows "
+                "whether it waits for a CPU or GPU that others use"
+            ) from error
+        except ray.exceptions.RayError as error:
             raise PolicyFault(f"the process that tried the policy died: {one_line(error)[:300]}") from error
 
     def take_charge(self, charge: Charge) -> None:

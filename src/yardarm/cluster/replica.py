@@ -29,9 +29,13 @@ class Replica:
         """The id of the node that this replica lives on, or why it cannot be used."""
         import ray
 
-        if differing := self._setup.differences():
+        if differing := self.differences():
             return Refused(f"{platform.node()} has other versions than the driver: {differing}")
         return ray.get_runtime_context().get_node_id()
+
+    def differences(self) -> str:
+        """What its node has in another version, in words."""
+        return self._setup.differences()
 
     def question(self, question: Question) -> Answered | Refused | Failed:
         """Call a function with a policy."""
