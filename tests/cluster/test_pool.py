@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 from toy_world import ToyConfig
 
 from yardarm.cluster import Cluster, ClusterPool, Setup, pool
-from yardarm.cluster.pool import _Letter
+from yardarm.cluster.connection import Node
+from yardarm.cluster.messages import Opened
+from yardarm.cluster.pool import _Agent, _Letter
 from yardarm.envs import MemoryLayout
 from yardarm.envs.messages import Died, Finished, Rollout, Timing
 from yardarm.errors import EnvironmentFault
@@ -29,7 +34,7 @@ class EmptyCluster(Cluster):
 
 @pytest.fixture
 def lonely() -> Iterator[ClusterPool]:
-    own = ClusterPool(EmptyCluster(None, "nowhere"), Setup((TASK,), timeout_s=30.0, renders=False), None, {})
+    own = ClusterPool(EmptyCluster(MagicMock(), "nowhere"), Setup((TASK,), timeout_s=30.0, renders=False), None, {})
     with contextlib.closing(own):
         yield own
 
@@ -47,3 +52,26 @@ def test_what_is_finished_is_told_though_no_node_is_left(lonely: ClusterPool, mo
 
 def test_a_pool_without_nodes_does_not_look_as_if_all_were_done(lonely: ClusterPool) -> None:
     assert lonely.size == 1
+
+
+def agent_on(name: str, opened: Future[Opened]) -> _Agent:
+    handle = MagicMock()
+    handle.open.remote.return_value.future.return_value = opened
+    handle.reports.remote.return_value.future.return_value = Future()
+    return _Agent(Node(name, name, cpus=1, free_cpus=0, gpus=0, free_gpus=0), handle, cpus=1)
+
+
+def test_a_node_that_hangs_keeps_no_other_waiting(
+    lonely: ClusterPool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(pool, "GRACE_S", 0.0)
+    good: Future[Opened] = Future()
+    good.set_result(Opened(None))
+    lonely._agents = {"good": agent_on("good", good), "hangs": agent_on("hangs", Future())}
+    lonely.open(0)
+    assert [agent.node.name for agent in lonely._agents.values() if agent.opened] == ["good"]
+    monkeypatch.setattr(pool, "PATIENCE_S", 0.0)
+    with caplog.at_level(logging.WARNING):
+        lonely._recruit()
+    assert "node hangs is not used: it did not open its simulators" in caplog.text
+    assert list(lonely._agents) == ["good"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import select
 import time
 from collections import Counter
@@ -44,6 +45,8 @@ log = logging.getLogger(__name__)
 CHECK_EVERY_S = 1.0
 # How long a cluster may have nobody who could work, before the run is given up.
 PATIENCE_S = 300.0
+# How long a run waits for the others when it could begin with some.
+GRACE_S = 60.0
 # How long a node or a replica may take to make a policy and to try it; its files may have to be fetched.
 QUESTION_LIMIT_S = 1800.0
 # A node whose agent died so often, while the node itself lives, is left alone.
@@ -60,6 +63,7 @@ class _Agent:
     handle: Any
     cpus: int
     places: int = 0
+    asked_to_open: float = math.inf
     opened: Opened | None = None
     workers: dict[int, ClusterWorker] = field(default_factory=dict)
     orders: list[AgentOrder] = field(default_factory=list)
@@ -173,20 +177,29 @@ class ClusterPool:
         self._charges[charge.key] = self._cluster.ray.put(charge)
 
     def open(self, beyond_cpus: int) -> None:
-        """Wait until the nodes have imported their simulators; each has so many workers more than CPUs."""
+        """Wait until the nodes have imported their simulators; each has so many workers more than CPUs.
+
+        Not for long, if some have: those that open later are like nodes that join.
+        """
         self._beyond_cpus = beyond_cpus
         for agent in self._agents.values():
             self._open_agent(agent, beyond_cpus)
         self._recruit()
-        deadline = time.monotonic() + PATIENCE_S
-        while any(agent.opened is None for agent in self._agents.values()) or not self._can_work():
+        deadline, grace_ends = time.monotonic() + PATIENCE_S, math.inf
+        while not self._can_work() or (self._is_opening() and time.monotonic() < grace_ends):
             self._await_mail([], CHECK_EVERY_S)
             self._read_mail()
             self._recruit()
+            if self._can_work():
+                grace_ends = min(grace_ends, time.monotonic() + GRACE_S)
+                continue
             if self._refused and not self._agents:
                 name, reason = next(iter(self._refused.items()))
                 raise SetupError(f"no node of the cluster can be used; {name}: {reason}")
             self._check_patience(deadline)
+
+    def _is_opening(self) -> bool:
+        return any(agent.opened is None for agent in self._agents.values())
 
     def describe(self) -> dict[str, Any]:
         """What a manifest says of it."""
@@ -293,6 +306,9 @@ class ClusterPool:
         if self._replicas is not None:
             self._replicas.grow(nodes)
             self._replicas.call_absent(self._hear_replica)
+        for agent in list(self._agents.values()):
+            if agent.opened is None and time.monotonic() > agent.asked_to_open + PATIENCE_S:
+                self._refuse(agent, f"it did not open its simulators within {PATIENCE_S:g} s")
         for node in nodes:
             room = self._most_workers - sum(agent.cpus for agent in self._agents.values())
             cpus = min(node.free_cpus, room) if self._most_workers else node.free_cpus
@@ -307,7 +323,7 @@ class ClusterPool:
             self._open_agent(agent, self._beyond_cpus)
 
     def _open_agent(self, agent: _Agent, beyond_cpus: int) -> None:
-        agent.places = agent.cpus + beyond_cpus
+        agent.places, agent.asked_to_open = agent.cpus + beyond_cpus, time.monotonic()
         self._post(agent.handle.open.remote(agent.places), lambda future: self._hear_open(agent, future))
 
     def _hear_open(self, agent: _Agent, future: Any) -> list[tuple[ClusterWorker, Report]]:
@@ -315,15 +331,21 @@ class ClusterPool:
             answer = future.result()
         except Exception as error:  # Ray's own: the node died, or its interpreter does not fit
             return self._lose(agent, error)
+        if self._agents.get(agent.node.id) is not agent:
+            return []  # it was given up meanwhile
         if isinstance(answer, Refused):
-            log.warning("node %s is not used: %s", agent.node.name, answer.reason)
-            self._refused[agent.node.name] = answer.reason
-            self._deaths[agent.node.id] = MOST_DEATHS
-            self._discard(agent)
+            self._refuse(agent, answer.reason)
             return []
         agent.opened = answer
         self._listen(agent)
         return []
+
+    def _refuse(self, agent: _Agent, reason: str) -> None:
+        """Leave a node alone, and say why."""
+        log.warning("node %s is not used: %s", agent.node.name, reason)
+        self._refused[agent.node.name] = reason
+        self._deaths[agent.node.id] = MOST_DEATHS
+        self._discard(agent)
 
     def _listen(self, agent: _Agent) -> None:
         self._post(agent.handle.reports.remote(), lambda future: self._hear_agent(agent, future))
