@@ -182,12 +182,25 @@ def test_a_driver_that_is_killed_leaves_nothing_and_its_run_goes_on_at_home(clus
     assert finished.items() <= everything.items()
 
 
+def actors_on(cluster: Any) -> list[str]:
+    """Ours that live, by the names that Ray gives their processes."""
+    names = []
+    for process in [process for node in cluster.list_all_nodes() for process in below(node)]:
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            names.append(" ".join(process.cmdline()))
+    return [name for name in names if name.startswith(("ray::Replica", "ray::NodeAgent"))]
+
+
 def test_a_policy_that_never_answers_is_not_waited_for(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "QUESTION_LIMIT_S", 0.0)
-    with pytest.raises(SetupError, match="`ray status` shows"):
-        evaluate_on(cluster, "toy_world:MoverPolicy", ToyConfig(), tmp_path / "ray", n_episodes=1)
+    with open_cluster(RayOptions(address=cluster.address)):  # somebody's own, which goes on
+        with pytest.raises(SetupError, match="`ray status` shows"):
+            evaluate_on(
+                cluster, "toy_world:MoverPolicy", ToyConfig(), tmp_path / "ray", n_episodes=1, policy_replicas=1
+            )
+        wait_until(lambda: not actors_on(cluster))
 
 
 def test_nodes_with_other_versions_are_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

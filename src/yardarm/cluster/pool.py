@@ -275,7 +275,7 @@ class ClusterPool:
                 )
 
     def close(self) -> None:
-        """End all workers, on all nodes, and the replicas with the process's connection."""
+        """End all workers, on all nodes, and the replicas."""
         ray = self._cluster.ray
         farewells = [agent.handle.close.remote() for agent in self._agents.values() if agent.opened]
         if farewells:
@@ -283,6 +283,8 @@ class ClusterPool:
         for agent in self._agents.values():
             ray.kill(agent.handle)
         self._agents.clear()
+        if self._replicas is not None:
+            self._replicas.close()
         self._mail.close()
 
     def _await_mail(self, also: Sequence[int], seconds: float) -> bool:

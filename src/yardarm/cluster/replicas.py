@@ -68,6 +68,12 @@ class Replicas:
                 replica.is_called = True
                 replica.handle.where.remote().future().add_done_callback(_telling(hear, replica))
 
+    def close(self) -> None:
+        """End them; the connection may be somebody else's, and outlive the run."""
+        for replica in self._all:
+            self._cluster.ray.kill(replica.handle)
+        self._all.clear()
+
     def choose(self, node: str) -> PlacedReplica | None:
         """The one with the fewest episodes, on this node if there is one; None if none is there."""
         present = [replica for replica in self._all if replica.node is not None]

@@ -68,8 +68,11 @@ def open_runner(config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: Seq
     if config.runner != RAY:
         yield LocalRunner(config.eval, policies, tasks)
         return
-    with open_cluster(config.ray) as cluster:
-        yield RayRunner(config, policies, tasks, cluster)
+    with (
+        open_cluster(config.ray) as cluster,
+        contextlib.closing(RayRunner(config, policies, tasks, cluster)) as runner,
+    ):
+        yield runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +155,14 @@ class RayRunner:
     def open_pool(self, folder: RunFolder, episodes: int) -> Iterator[tuple[Pool, Setting]]:
         """As many workers as the nodes have CPUs, and as at home one more on each for looks that are with a policy."""
         hosted = any(policy.policy.place == "host" for policy in self._policies)
-        with contextlib.closing(self._pool) as pool:
-            pool.open(1 if hosted and self._threads == 1 and not self._options.batch_size else 0)
-            runner = {"type": RAY, "address": self._cluster.address, **pool.describe()}
-            yield pool, {"renderer": pool.renderer, "runner": runner, **_interpreters(self._tasks)}
+        pool = self._pool
+        pool.open(1 if hosted and self._threads == 1 and not self._options.batch_size else 0)
+        runner = {"type": RAY, "address": self._cluster.address, **pool.describe()}
+        yield pool, {"renderer": pool.renderer, "runner": runner, **_interpreters(self._tasks)}
+
+    def close(self) -> None:
+        """End all that was started on the nodes, whether or not the pool was opened."""
+        self._pool.close()
 
     def _is_entrusted(self, policy: LoadedPolicy) -> bool:
         return any(policy is other for other in self._entrusted)
