@@ -49,10 +49,10 @@ class NodeAgent:
         self._thread.start()
         return await asyncio.wrap_future(self._opened)
 
-    async def obey(self, orders: Sequence[AgentOrder]) -> None:
-        """Take orders; their reports come by `reports`."""
+    async def obey(self, number: int, orders: Sequence[AgentOrder]) -> None:
+        """Take orders, which are numbered: Ray may call us out of turn. Their reports come by `reports`."""
         assert self._relay is not None, "an agent must be open"
-        self._relay.take(orders)
+        self._relay.take(number, orders)
 
     async def reports(self) -> list[Heard]:
         """Wait until there is something to tell."""

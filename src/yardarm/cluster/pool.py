@@ -67,6 +67,8 @@ class _Agent:
     opened: Opened | None = None
     workers: dict[int, ClusterWorker] = field(default_factory=dict)
     orders: list[AgentOrder] = field(default_factory=list)
+    batches: int = 0
+    """How many times orders were sent to it."""
 
     @property
     def free(self) -> int:
@@ -431,8 +433,8 @@ class ClusterPool:
     def _send_orders(self) -> None:
         for agent in self._agents.values():
             if agent.orders:
-                orders, agent.orders = agent.orders, []
-                agent.handle.obey.remote(orders)
+                agent.handle.obey.remote(agent.batches, agent.orders)
+                agent.batches, agent.orders = agent.batches + 1, []
 
     def _can_work(self) -> bool:
         """Whether there is a place to play, and a replica that answers if there must be one."""

@@ -79,12 +79,17 @@ class Relay:
         self._of_worker: dict[Worker, _Place] = {}
         self._inbox = Mailbox[AgentOrder | _Answered | _Stop]()
         self._outbox: SimpleQueue[Heard | BaseException] = SimpleQueue()
+        self._early: dict[int, Sequence[AgentOrder]] = {}
+        self._next_batch = 0
         self._waiting: list[_Asked] = []
         self._stem, self._count = uuid.uuid4().hex, itertools.count()
 
-    def take(self, orders: Sequence[AgentOrder]) -> None:
-        """Orders of the driver; any thread may call this."""
-        self._inbox.put(orders)
+    def take(self, number: int, orders: Sequence[AgentOrder]) -> None:
+        """Orders of the driver, carried out in the order of their numbers; always the same thread calls this."""
+        self._early[number] = orders
+        while self._next_batch in self._early:
+            self._inbox.put(self._early.pop(self._next_batch))
+            self._next_batch += 1
 
     def stop(self) -> None:
         """Have `run` return; any thread may call this."""
