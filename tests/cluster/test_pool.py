@@ -15,11 +15,13 @@ from toy_world import ToyConfig
 
 from yardarm.cluster import Cluster, ClusterPool, Setup, pool
 from yardarm.cluster.connection import Node
-from yardarm.cluster.messages import Opened
-from yardarm.cluster.pool import _Agent, _Letter
+from yardarm.cluster.messages import Heard, Opened
+from yardarm.cluster.pool import ClusterWorker, _Agent, _Letter
 from yardarm.envs import MemoryLayout
-from yardarm.envs.messages import Died, Finished, Rollout, Timing
+from yardarm.envs.messages import Died, Failed, Finished, Rollout, Run, Timing
 from yardarm.errors import EnvironmentFault
+from yardarm.policies import PolicySpec
+from yardarm.tasks import EpisodeSpec
 
 (TASK,) = ToyConfig(task="left").tasks()
 LAYOUT = MemoryLayout({})
@@ -75,3 +77,28 @@ def test_a_node_that_hangs_keeps_no_other_waiting(
         lonely._recruit()
     assert "node hangs is not used: it did not open its simulators" in caplog.text
     assert list(lonely._agents) == ["good"]
+
+
+def playing_on(agent: _Agent, own: ClusterPool) -> ClusterWorker:
+    worker = ClusterWorker(TASK, 0, agent, own)
+    worker.entrusted = Run(EpisodeSpec(TASK, 0, 1000), PolicySpec("toy_world:MoverPolicy"))
+    agent.opened, agent.workers[0] = Opened(None), worker
+    return worker
+
+
+def test_a_node_that_cannot_make_the_policy_is_left_alone_unless_it_is_the_last(lonely: ClusterPool) -> None:
+    lonely._agents = {name: agent_on(name, Future()) for name in ("first", "last")}
+    first, last = [playing_on(agent, lonely) for agent in lonely._agents.values()]
+    lonely._made.add(repr(PolicySpec("toy_world:MoverPolicy")))
+    unmade = Heard(0, Died("no such path", blameless=True), unmade="no such path")
+    assert lonely._hear(first.agent, unmade) == [(first, Died("no such path", blameless=True))]
+    assert list(lonely._agents) == ["last"]
+    assert lonely._hear(last.agent, unmade) == [(last, Failed("no such path", by_policy=True))]
+
+
+def test_a_policy_that_was_made_nowhere_is_at_fault_itself(lonely: ClusterPool) -> None:
+    lonely._agents = {name: agent_on(name, Future()) for name in ("first", "last")}
+    first, _ = [playing_on(agent, lonely) for agent in lonely._agents.values()]
+    unmade = Heard(0, Died("no such path", blameless=True), unmade="no such path")
+    assert lonely._hear(first.agent, unmade) == [(first, Failed("no such path", by_policy=True))]
+    assert list(lonely._agents) == ["first", "last"]

@@ -150,6 +150,11 @@ class Custodian:
 
         try:
             policy = self._policy(ray.get(ask.charge))
+        except UsageError as error:
+            return Thought(unmade=str(error))
+        except BaseException:
+            return Thought(unmade=traceback.format_exc())
+        try:
             self._episodes[ask.id] = _Played(policy, ask.episode, policy.start(ask.episode))
         except BaseException:
             return Thought(fault=traceback.format_exc())

@@ -125,6 +125,8 @@ class Heard(NamedTuple):
     report: Report
     looks: Sequence[Mapping[str, np.ndarray]] = ()
     replica_lost: bool = False
+    unmade: str = ""
+    """Why its policy could not be made where it was to compute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +149,5 @@ class Thought(NamedTuple):
     """What the policy raised: it would raise again."""
     lost: str = ""
     """The replica does not know the episode, or lost what its policy needs: playing it again may help."""
+    unmade: str = ""
+    """Why there is no such policy here: there may be one elsewhere."""

@@ -32,7 +32,7 @@ from yardarm.cluster.messages import (
 from yardarm.cluster.replicas import PlacedReplica, Replicas
 from yardarm.cluster.setup import Setup
 from yardarm.envs import MemoryLayout
-from yardarm.envs.messages import Begin, Died, Order, Refused, Report, Run
+from yardarm.envs.messages import Begin, Died, Failed, Finished, Order, Refused, Report, Run
 from yardarm.errors import EnvironmentFault, PolicyFault, SetupError, one_line
 from yardarm.policies import ObservationSpec
 from yardarm.tasks import TaskSpec
@@ -124,6 +124,7 @@ class ClusterPool:
         self._most_workers = most_workers
         self._beyond_cpus: int | None = None
         self._charges: dict[str, Any] = {}
+        self._made: set[str] = set()
         self._agents: dict[str, _Agent] = {}
         self._deaths: Counter[str] = Counter()
         self._losses: Counter[tuple[Any, ...]] = Counter()
@@ -154,7 +155,9 @@ class ClusterPool:
             self._recruit()
         for handle in self._who_computes():
             if not self._ask(handle.differences, PATIENCE_S):  # else it will be refused, and named
-                return value_of(self._ask(handle.question, QUESTION_LIMIT_S, question))
+                value = value_of(self._ask(handle.question, QUESTION_LIMIT_S, question))
+                self._made.add(question.charge.key)
+                return value
         raise SetupError("no node of the cluster has the driver's versions: `yardarm info` shows what is installed")
 
     def _who_computes(self) -> list[Any]:
@@ -360,16 +363,40 @@ class ClusterPool:
         except Exception as error:  # Ray's own: the node or the agent died
             return self._lose(agent, error)
         self._listen(agent)
-        return [report for one in heard if (report := self._hear(agent, one)) is not None]
+        finished_first = sorted(heard, key=lambda one: bool(one.unmade))  # which may be the end of the agent
+        return [report for one in finished_first for report in self._hear(agent, one)]
 
-    def _hear(self, agent: _Agent, heard: Heard) -> tuple[ClusterWorker, Report] | None:
+    def _hear(self, agent: _Agent, heard: Heard) -> list[tuple[ClusterWorker, Report]]:
         worker = agent.workers.get(heard.worker)
         if worker is None:
-            return None  # dismissed while it spoke
+            return []  # dismissed while it spoke
+        if heard.unmade:
+            return self._hear_unmade(worker, heard.unmade)
+        if worker.entrusted is not None and isinstance(heard.report, Finished):
+            self._made.add(repr(worker.entrusted.policy))
         report = self._lose_replica(worker, heard.report) if heard.replica_lost else heard.report
         self._leave_replica(worker)
         worker.looks = [dict(look) for look in heard.looks]
-        return worker, report
+        return [(worker, report)]
+
+    def _hear_unmade(self, worker: ClusterWorker, reason: str) -> list[tuple[ClusterWorker, Report]]:
+        """A policy that was made elsewhere cannot be made here: the fault is the node's, unless it is the last."""
+        agent, replica = worker.agent, worker.replica
+        self._leave_replica(worker)
+        assert worker.entrusted is not None
+        others = [other for other in self._agents.values() if other.opened and other is not agent]
+        can_go = others if replica is None else self._replicas and self._replicas.present_beside(replica)
+        if repr(worker.entrusted.policy) not in self._made or not can_go:
+            return [(worker, Failed(reason, by_policy=True))]
+        lost = Died(reason, blameless=True)
+        if replica is None:
+            workers = list(agent.workers.values())
+            self._refuse(agent, reason)
+            return [(other, lost) for other in workers]
+        if not replica.is_refused:
+            log.warning("a replica is not used: %s", reason)
+            replica.refuse()
+        return [(worker, lost)]
 
     def _lose_replica(self, worker: ClusterWorker, report: Report) -> Report:
         """A replica has gone, and is started anew; an episode that was there twice may be what ends it."""
@@ -390,9 +417,10 @@ class ClusterPool:
                 replica.is_called = False
                 log.debug("a replica does not answer: %s", one_line(error))
                 return []
-            if isinstance(answer, Refused):  # and never called again
+            if isinstance(answer, Refused):
                 log.warning("a replica is not used: %s", answer.reason)
-            else:
+                replica.refuse()
+            elif not replica.is_refused:
                 replica.node, replica.is_called = answer, False
             return []
 

@@ -192,8 +192,7 @@ class Relay:
                 asked.place.worker.order(thought.play)
                 continue
             self._end_episode(asked.place, None)
-            report = Failed(thought.fault, by_policy=True) if thought.fault else Died(thought.lost, blameless=True)
-            self._outbox.put(Heard(asked.place.number, report, replica_lost=bool(thought.lost)))
+            self._outbox.put(_what_failed(asked.place.number, thought))
 
     def _end_episode(self, place: _Place, outcome: Outcome | None) -> None:
         episode, place.episode = place.episode, None
@@ -204,6 +203,13 @@ class Relay:
             self._custodian.finish(episode.id, outcome)
         else:
             replica.finish.remote(episode.id, outcome)
+
+
+def _what_failed(worker: int, thought: Thought) -> Heard:
+    if thought.fault:
+        return Heard(worker, Failed(thought.fault, by_policy=True))
+    gone = Died(thought.lost or thought.unmade, blameless=True)
+    return Heard(worker, gone, replica_lost=bool(thought.lost), unmade=thought.unmade)
 
 
 def _question(place: _Place, episode: _Episode, looks: Sequence[tuple[int, tuple[str, ...]]]) -> Ask:

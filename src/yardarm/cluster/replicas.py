@@ -24,6 +24,11 @@ class PlacedReplica:
     """None: it has not answered yet, or was lost; Ray starts it anew, here or elsewhere."""
     episodes: int = 0
     is_called: bool = False
+    is_refused: bool = False
+
+    def refuse(self) -> None:
+        """Have no more episodes played by it."""
+        self.node, self.is_refused = None, True
 
 
 class Replicas:
@@ -64,7 +69,7 @@ class Replicas:
     def call_absent(self, hear: Callable[[PlacedReplica, Any], None]) -> None:
         """Ask those that were not heard of where they are."""
         for replica in self._all:
-            if replica.node is None and not replica.is_called:
+            if replica.node is None and not replica.is_called and not replica.is_refused:
                 replica.is_called = True
                 replica.handle.where.remote().future().add_done_callback(_telling(hear, replica))
 
@@ -73,6 +78,10 @@ class Replicas:
         for replica in self._all:
             self._cluster.ray.kill(replica.handle)
         self._all.clear()
+
+    def present_beside(self, one: PlacedReplica) -> list[PlacedReplica]:
+        """All others that answer."""
+        return [replica for replica in self._all if replica.node is not None and replica is not one]
 
     def choose(self, node: str) -> PlacedReplica | None:
         """The one with the fewest episodes, on this node if there is one; None if none is there."""
