@@ -270,8 +270,8 @@ class ClusterPool:
                 if reports or rung or self.size > known:
                     return reports
                 continue
-            self._deaths_to_tell += [(worker, report) for worker, report in reports if isinstance(report, Died)]
-            if told := [(worker, report) for worker, report in reports if not isinstance(report, Died)]:
+            self._deaths_to_tell += [pair for pair in reports if isinstance(pair[1], Died)]
+            if told := [pair for pair in reports if not isinstance(pair[1], Died)]:
                 return told
             if time.monotonic() > deadline:
                 raise EnvironmentFault(
