@@ -53,7 +53,7 @@ def test_a_checkpoint_that_lies_where_another_lay_is_refused(tmp_path: Path) -> 
 class LeavingPolicy(MoverPolicy):
     """Ends its process, or tries to."""
 
-    id = "leaving"
+    id = "toy"
 
     def __init__(self, at: str) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class LeavingPolicy(MoverPolicy):
 
 def first_ask(custodian: Custodian, spec: PolicySpec) -> Thought:
     """Begin an episode."""
-    charge = Charge(spec, "leaving", TASKS)
+    charge = Charge(spec, "toy", TASKS)
     look = Look(0, {"observation.state": np.zeros(2)})
     (thought,) = custodian.infer([Ask("first", charge.key, [look], EpisodeSpec(TASKS[0], 0, 1000), charge)]).result(30)
     return thought
@@ -91,3 +91,24 @@ def test_a_policy_that_calls_exit_ends_nobody(place: str, monkeypatch: pytest.Mo
     else:
         assert "SystemExit" in thought.fault + thought.unmade
     assert first_ask(custodian, PolicySpec(f"{__name__}:LeavingPolicy", {"at": "nowhere"})).play is not None
+
+
+class WeightyPolicy(MoverPolicy):
+    """Says when it lets go of its weights."""
+
+    id = "toy"
+    weight_bytes = free_bytes = 1
+    released = 0
+
+    def release(self) -> None:
+        type(self).released += 1
+
+
+def test_more_policies_than_are_held_at_once_let_go_of_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load_ray(), "get", lambda charge: charge)
+    monkeypatch.setattr(WeightyPolicy, "released", 0)
+    custodian = Custodian(most_held=1)
+    for chunk, released in ((1, 0), (2, 1)):
+        first_ask(custodian, PolicySpec(f"{__name__}:WeightyPolicy", {"chunk": chunk}))
+        custodian.finish("first", None).result(30)
+        assert WeightyPolicy.released == released

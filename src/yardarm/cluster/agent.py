@@ -29,7 +29,7 @@ class NodeAgent:
     def __init__(self, setup: Setup) -> None:
         setup.take_place()
         self._setup = setup
-        self._custodian = Custodian()
+        self._custodian = Custodian(setup.policies_at_once)
         self._opened: Future[Opened | Refused] = Future()
         self._relay: Relay | None = None
         # Launchers die with the thread that started them, so that nothing is orphaned; this one lives as long as we do.

@@ -20,7 +20,8 @@ from yardarm.tasks import EpisodeSpec
 
 __all__ = ["Custodian"]
 
-# Of more policies than these, one that nobody plays lets go of its weights until somebody does.
+# Of more policies than these, one that nobody plays lets go of its weights until somebody does;
+# `--eval.policies_at_once` is another number.
 MOST_HELD = 8
 
 
@@ -53,7 +54,8 @@ class _Played:
 class Custodian:
     """Policies that compute in one thread; whoever asks meanwhile is in the next batch. Any thread may ask."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_held: int = 0) -> None:
+        self._most_held = most_held or MOST_HELD
         self._policies: dict[str, Policy] = {}
         self._episodes: dict[str, _Played] = {}
         self._work: SimpleQueue[_Call | _Errand] = SimpleQueue()
@@ -167,7 +169,7 @@ class Custodian:
         if hasattr(played.policy, "finish"):
             played.policy.finish(played.state, outcome)
         idle = not any(own.policy is played.policy for own in self._episodes.values())
-        if idle and len(self._policies) > MOST_HELD and isinstance(played.policy, Releasable):
+        if idle and len(self._policies) > self._most_held and isinstance(played.policy, Releasable):
             played.policy.release()
 
 

@@ -23,7 +23,7 @@ class Replica:
     def __init__(self, setup: Setup) -> None:
         setup.take_place()
         self._setup = setup
-        self._custodian = Custodian()
+        self._custodian = Custodian(setup.policies_at_once)
 
     def where(self) -> str | Refused:
         """The id of the node that this replica lives on, or why it cannot be used."""

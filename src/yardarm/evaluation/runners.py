@@ -112,7 +112,9 @@ class RayRunner:
         self._cluster = cluster
         renders = looks_at_pictures(tasks, policies)
         others = _interpreters(tasks)["other_interpreters"]
-        self._setup = Setup(self._tasks, config.eval.timeout_s, renders, others=others)
+        self._setup = Setup(
+            self._tasks, config.eval.timeout_s, renders, policies_at_once=config.eval.policies_at_once, others=others
+        )
         self._entrusted = [policy for policy in policies if _can_be_elsewhere(policy)]
         looked_at = {repr(policy.spec): policy.policy.wants for policy in self._entrusted}
         lanes = [policy.policy.lanes for policy in policies if hasattr(policy.policy, "lanes")]
