@@ -142,6 +142,16 @@ def test_a_replica_that_is_killed_costs_no_episode(cluster: Any, tmp_path: Path)
 
 
 @pytest.mark.slow
+def test_a_policy_that_kills_its_replicas_ends_in_errors_and_quietly(
+    cluster: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = {"n_episodes": 1, "max_retries": 0, "policy_replicas": 1}
+    result = evaluate_on(cluster, "toy_world:DeadlyPolicy", ToyConfig(task="left"), tmp_path / "ray", **options)
+    assert result.counts.errors == 1
+    assert "raylet" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.slow
 def test_a_network_answers_on_nodes_as_at_home(cluster: Any, tmp_path: Path) -> None:
     small_act(n_action_steps=5).save_pretrained(tmp_path / "act")
     env = MetaworldConfig(task="reach-v3,push-v3", observation_height=32, observation_width=32, episode_length=20)
@@ -170,6 +180,27 @@ def test_a_driver_that_is_killed_leaves_nothing_and_its_run_goes_on_at_home(clus
     everything = courses(tmp_path / "run")
     assert len(everything) == 30
     assert finished.items() <= everything.items()
+
+
+def actors_on(cluster: Any) -> list[str]:
+    """Ours that live, by the names that Ray gives their processes."""
+    names = []
+    for process in [process for node in cluster.list_all_nodes() for process in below(node)]:
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            names.append(" ".join(process.cmdline()))
+    return [name for name in names if name.startswith(("ray::Replica", "ray::NodeAgent"))]
+
+
+def test_a_policy_that_never_answers_is_not_waited_for(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "QUESTION_LIMIT_S", 0.0)
+    with open_cluster(RayOptions(address=cluster.address)):  # somebody's own, which goes on
+        with pytest.raises(SetupError, match="`ray status` shows"):
+            evaluate_on(
+                cluster, "toy_world:MoverPolicy", ToyConfig(), tmp_path / "ray", n_episodes=1, policy_replicas=1
+            )
+        wait_until(lambda: not actors_on(cluster))
 
 
 def test_nodes_with_other_versions_are_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,3 +163,12 @@ class MoverPolicy:
             noise = request.state.normal(scale=0.3, size=(self.chunk, 1))
             chunks.append(ActionChunk(np.clip(np.sign(goal - position) + noise, -1, 1)))
         return chunks
+
+
+class DeadlyPolicy(MoverPolicy):
+    """Takes its process with it as soon as it is asked."""
+
+    def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
+        """Like a kernel that crashes."""
+        os.kill(os.getpid(), 9)
+        return super().infer(requests)

@@ -29,7 +29,7 @@ class NodeAgent:
     def __init__(self, setup: Setup) -> None:
         setup.take_place()
         self._setup = setup
-        self._custodian = Custodian()
+        self._custodian = Custodian(setup.policies_at_once)
         self._opened: Future[Opened | Refused] = Future()
         self._relay: Relay | None = None
         # Launchers die with the thread that started them, so that nothing is orphaned; this one lives as long as we do.
@@ -49,10 +49,10 @@ class NodeAgent:
         self._thread.start()
         return await asyncio.wrap_future(self._opened)
 
-    async def obey(self, orders: Sequence[AgentOrder]) -> None:
-        """Take orders; their reports come by `reports`."""
+    async def obey(self, number: int, orders: Sequence[AgentOrder]) -> None:
+        """Take orders, which are numbered: Ray may call us out of turn. Their reports come by `reports`."""
         assert self._relay is not None, "an agent must be open"
-        self._relay.take(orders)
+        self._relay.take(number, orders)
 
     async def reports(self) -> list[Heard]:
         """Wait until there is something to tell."""

@@ -27,18 +27,21 @@ HTTP2_HEADER, HTTP2_SETTINGS = 9, 4
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A machine of the cluster, and how many of its CPUs nobody uses."""
+    """A machine of the cluster, and how much of it nobody uses."""
 
     id: str
     name: str
     cpus: int
     free_cpus: int
     gpus: int
+    free_gpus: int
 
 
 def load_ray() -> Any:
-    """Import Ray; it tells nobody what it is used for."""
+    """Import Ray; it tells nobody what it is used for, and leaves it to us to say what died."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Of lines for the terminal; `log_to_driver` has no say in those of Ray itself, and this is read at the import.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^")
     try:
         import ray
     except ModuleNotFoundError as error:
@@ -97,6 +100,7 @@ class Cluster:
                 cpus=int(node["Resources"].get("CPU", 0)),
                 free_cpus=int(free[node["NodeID"]].get("CPU", 0)),
                 gpus=int(node["Resources"].get("GPU", 0)),
+                free_gpus=int(free[node["NodeID"]].get("GPU", 0)),
             )
             for node in living
         ]

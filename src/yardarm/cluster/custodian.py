@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import threading
 import time
 import traceback
@@ -14,12 +15,13 @@ from typing import Any
 from yardarm.cluster.messages import Ask, Charge, Question, Thought
 from yardarm.envs.messages import Answered, Failed, Play, Refused
 from yardarm.errors import ConnectionFault, PolicyFault, UsageError
-from yardarm.policies import BatchedPolicy, Outcome, Policy, Releasable, Request, make_policy, playable
+from yardarm.policies import BatchedPolicy, Outcome, Policy, Releasable, Request, make_policy, playable, policy_id
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["Custodian"]
 
-# Of more policies than these, one that nobody plays lets go of its weights until somebody does.
+# Of more policies than these, one that nobody plays lets go of its weights until somebody does;
+# `--eval.policies_at_once` is another number.
 MOST_HELD = 8
 
 
@@ -52,7 +54,8 @@ class _Played:
 class Custodian:
     """Policies that compute in one thread; whoever asks meanwhile is in the next batch. Any thread may ask."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_held: int = 0) -> None:
+        self._most_held = most_held or MOST_HELD
         self._policies: dict[str, Policy] = {}
         self._episodes: dict[str, _Played] = {}
         self._work: SimpleQueue[_Call | _Errand] = SimpleQueue()
@@ -82,8 +85,8 @@ class Custodian:
             for errand in [work for work in waiting if isinstance(work, _Errand)]:
                 try:
                     errand.answer.set_result(errand.function(*errand.arguments))
-                except Exception as error:  # whoever waits for it gets it
-                    errand.answer.set_exception(error)
+                except BaseException:  # even `sys.exit`, which would end whoever waits for it
+                    errand.answer.set_exception(PolicyFault(traceback.format_exc()))
             self._answer([work for work in waiting if isinstance(work, _Call)])
 
     def _question(self, question: Question) -> Answered | Refused | Failed:
@@ -91,7 +94,7 @@ class Custodian:
             return Answered(question.function(self._policy(question.charge), **question.arguments))
         except UsageError as error:
             return Refused(str(error))
-        except Exception:
+        except BaseException:
             return Failed(traceback.format_exc())
 
     def _policy(self, charge: Charge) -> Policy:
@@ -99,6 +102,7 @@ class Custodian:
             policy = make_policy(charge.spec)
             if hasattr(policy, "prepare"):
                 policy.prepare(charge.tasks)
+            _check_identity(policy, charge)
             if isinstance(policy, BatchedPolicy) and charge.batching is not None:
                 policy.batching = charge.batching
             self._policies[charge.key] = policy
@@ -148,8 +152,13 @@ class Custodian:
 
         try:
             policy = self._policy(ray.get(ask.charge))
+        except UsageError as error:
+            return Thought(unmade=str(error))
+        except BaseException:
+            return Thought(unmade=traceback.format_exc())
+        try:
             self._episodes[ask.id] = _Played(policy, ask.episode, policy.start(ask.episode))
-        except Exception:
+        except BaseException:
             return Thought(fault=traceback.format_exc())
         return None
 
@@ -160,5 +169,16 @@ class Custodian:
         if hasattr(played.policy, "finish"):
             played.policy.finish(played.state, outcome)
         idle = not any(own.policy is played.policy for own in self._episodes.values())
-        if idle and len(self._policies) > MOST_HELD and isinstance(played.policy, Releasable):
+        if idle and len(self._policies) > self._most_held and isinstance(played.policy, Releasable):
             played.policy.release()
+
+
+def _check_identity(policy: Policy, charge: Charge) -> None:
+    """The same path may mean another checkpoint here."""
+    made = policy_id(policy, charge.spec)
+    if made != charge.id:
+        path = charge.spec.options.get("path", charge.spec.path)
+        raise UsageError(
+            f"{path} is another policy on node {platform.node()} ({made}) than for the driver ({charge.id}); "
+            "all nodes must have the same files there: a shared folder, or a Hub id with its revision"
+        )

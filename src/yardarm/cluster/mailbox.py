@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterable
 from queue import SimpleQueue
 from typing import Generic, TypeVar
@@ -18,15 +19,21 @@ class Mailbox(Generic[Item]):
 
     def __init__(self) -> None:
         self.descriptor, self._bell = os.pipe()
-        os.set_blocking(self.descriptor, False)
+        for end in (self.descriptor, self._bell):
+            os.set_blocking(end, False)
+        self._lock = threading.Lock()
+        self._is_closed = False
         self._items: SimpleQueue[Item] = SimpleQueue()
 
     def put(self, items: Iterable[Item]) -> None:
         """Lay items into it, and ring."""
         for item in items:
             self._items.put(item)
-        with contextlib.suppress(OSError):  # it was closed: whoever emptied it has gone
-            os.write(self._bell, b"!")
+        with self._lock:
+            if self._is_closed:  # the descriptor may be another file's by now
+                return
+            with contextlib.suppress(BlockingIOError):  # it was rung often enough
+                os.write(self._bell, b"!")
 
     def take_all(self) -> list[Item]:
         """What is in it now, which may be nothing."""
@@ -39,5 +46,7 @@ class Mailbox(Generic[Item]):
 
     def close(self) -> None:
         """Nothing is wanted any more."""
-        os.close(self._bell)
-        os.close(self.descriptor)
+        with self._lock:
+            self._is_closed = True
+            os.close(self._bell)
+            os.close(self.descriptor)

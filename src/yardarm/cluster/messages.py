@@ -39,6 +39,8 @@ class Charge:
     """A policy in the replicas' care: how to make it, what it will see, and how its batches are put together."""
 
     spec: PolicySpec
+    id: str
+    """The driver's: whoever makes another has another checkpoint, or other sources."""
     tasks: tuple[TaskSpec, ...]
     batching: Batching | None = None
 
@@ -123,6 +125,8 @@ class Heard(NamedTuple):
     report: Report
     looks: Sequence[Mapping[str, np.ndarray]] = ()
     replica_lost: bool = False
+    unmade: str = ""
+    """Why its policy could not be made where it was to compute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +149,5 @@ class Thought(NamedTuple):
     """What the policy raised: it would raise again."""
     lost: str = ""
     """The replica does not know the episode, or lost what its policy needs: playing it again may help."""
+    unmade: str = ""
+    """Why there is no such policy here: there may be one elsewhere."""

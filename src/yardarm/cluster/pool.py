@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import select
 import time
 from collections import Counter
@@ -31,7 +32,7 @@ from yardarm.cluster.messages import (
 from yardarm.cluster.replicas import PlacedReplica, Replicas
 from yardarm.cluster.setup import Setup
 from yardarm.envs import MemoryLayout
-from yardarm.envs.messages import Begin, Died, Order, Refused, Report, Run
+from yardarm.envs.messages import Begin, Died, Failed, Finished, Order, Refused, Report, Run
 from yardarm.errors import EnvironmentFault, PolicyFault, SetupError, one_line
 from yardarm.policies import ObservationSpec
 from yardarm.tasks import TaskSpec
@@ -44,6 +45,10 @@ log = logging.getLogger(__name__)
 CHECK_EVERY_S = 1.0
 # How long a cluster may have nobody who could work, before the run is given up.
 PATIENCE_S = 300.0
+# How long a run waits for the others when it could begin with some.
+GRACE_S = 60.0
+# How long a node or a replica may take to make a policy and to try it; its files may have to be fetched.
+QUESTION_LIMIT_S = 1800.0
 # A node whose agent died so often, while the node itself lives, is left alone.
 MOST_DEATHS = 3
 FAREWELL_LIMIT_S = 10.0
@@ -58,9 +63,12 @@ class _Agent:
     handle: Any
     cpus: int
     places: int = 0
+    asked_to_open: float = math.inf
     opened: Opened | None = None
     workers: dict[int, ClusterWorker] = field(default_factory=dict)
     orders: list[AgentOrder] = field(default_factory=list)
+    batches: int = 0
+    """How many times orders were sent to it."""
 
     @property
     def free(self) -> int:
@@ -86,6 +94,7 @@ class ClusterWorker:
         self.looks: list[dict[str, np.ndarray]] = []
         self.on_frame: Callable[[np.ndarray], None] | None = None
         self.replica: PlacedReplica | None = None
+        self.entrusted: Run | None = None
         self._pool = pool
 
     def order(self, order: Order) -> None:
@@ -115,19 +124,24 @@ class ClusterPool:
         self._most_workers = most_workers
         self._beyond_cpus: int | None = None
         self._charges: dict[str, Any] = {}
+        self._made: set[str] = set()
         self._agents: dict[str, _Agent] = {}
         self._deaths: Counter[str] = Counter()
+        self._losses: Counter[tuple[Any, ...]] = Counter()
         self._refused: dict[str, str] = {}
         self._held_back: list[tuple[ClusterWorker, Run]] = []
-        self._nowhere = _Agent(Node("", "nowhere", cpus=0, free_cpus=0, gpus=0), None, cpus=0)
-        self._stranded: list[ClusterWorker] = []
+        self._nowhere = _Agent(Node("", "nowhere", cpus=0, free_cpus=0, gpus=0, free_gpus=0), None, cpus=0)
+        self._deaths_to_tell: list[tuple[ClusterWorker, Report]] = []
         self._mail = Mailbox[_Letter]()
         self._numbers = itertools.count()
         self._next_check = 0.0
 
     @property
     def size(self) -> int:
-        """Places on all nodes that are there now."""
+        """Places on all nodes that are there now; never none, which would tell the scheduler that all is done."""
+        return max(1, self._places())
+
+    def _places(self) -> int:
         places = sum(agent.places for agent in self._agents.values() if agent.opened)
         return min(places, self._most_workers or places)
 
@@ -135,19 +149,32 @@ class ClusterPool:
         """Call a function with a policy where it will compute: in the first replica, or on the first node."""
         self._recruit()
         deadline = time.monotonic() + PATIENCE_S
-        while not self._agents:
+        while not self._who_computes():
             self._check_patience(deadline)
             time.sleep(CHECK_EVERY_S)
             self._recruit()
+        for handle in self._who_computes():
+            if not self._ask(handle.differences, PATIENCE_S):  # else it will be refused, and named
+                value = value_of(self._ask(handle.question, QUESTION_LIMIT_S, question))
+                self._made.add(question.charge.key)
+                return value
+        raise SetupError("no node of the cluster has the driver's versions: `yardarm info` shows what is installed")
+
+    def _who_computes(self) -> list[Any]:
+        if self._replicas is not None:
+            return self._replicas.handles
+        return [agent.handle for agent in self._agents.values()]
+
+    def _ask(self, method: Any, limit_s: float, *arguments: Any) -> Any:
         ray = self._cluster.ray
         try:
-            if self._replicas:
-                return value_of(ray.get(self._replicas.question(question)))
-            for agent in self._agents.values():
-                if not ray.get(agent.handle.differences.remote()):  # else it will be refused, and named
-                    return value_of(ray.get(agent.handle.question.remote(question)))
-            raise SetupError("no node of the cluster has the driver's versions: `yardarm info` shows what is installed")
-        except self._cluster.ray.exceptions.RayError as error:
+            return ray.get(method.remote(*arguments), timeout=limit_s)
+        except ray.exceptions.GetTimeoutError as error:
+            raise SetupError(
+                f"the process that is to try the policy did not answer within {limit_s:g} s: `ray status` shows "
+                "whether it waits for a CPU or GPU that others use"
+            ) from error
+        except ray.exceptions.RayError as error:
             raise PolicyFault(f"the process that tried the policy died: {one_line(error)[:300]}") from error
 
     def take_charge(self, charge: Charge) -> None:
@@ -155,20 +182,29 @@ class ClusterPool:
         self._charges[charge.key] = self._cluster.ray.put(charge)
 
     def open(self, beyond_cpus: int) -> None:
-        """Wait until the nodes have imported their simulators; each has so many workers more than CPUs."""
+        """Wait until the nodes have imported their simulators; each has so many workers more than CPUs.
+
+        Not for long, if some have: those that open later are like nodes that join.
+        """
         self._beyond_cpus = beyond_cpus
         for agent in self._agents.values():
             self._open_agent(agent, beyond_cpus)
         self._recruit()
-        deadline = time.monotonic() + PATIENCE_S
-        while any(agent.opened is None for agent in self._agents.values()) or not self.size or not self._can_infer():
+        deadline, grace_ends = time.monotonic() + PATIENCE_S, math.inf
+        while not self._can_work() or (self._is_opening() and time.monotonic() < grace_ends):
             self._await_mail([], CHECK_EVERY_S)
             self._read_mail()
             self._recruit()
+            if self._can_work():
+                grace_ends = min(grace_ends, time.monotonic() + GRACE_S)
+                continue
             if self._refused and not self._agents:
                 name, reason = next(iter(self._refused.items()))
                 raise SetupError(f"no node of the cluster can be used; {name}: {reason}")
             self._check_patience(deadline)
+
+    def _is_opening(self) -> bool:
+        return any(agent.opened is None for agent in self._agents.values())
 
     def describe(self) -> dict[str, Any]:
         """What a manifest says of it."""
@@ -207,36 +243,44 @@ class ClusterPool:
     def order(self, worker: ClusterWorker, order: Order) -> None:
         """Note an order; a whole episode with a policy that is kept elsewhere is left to the node."""
         if worker.number not in worker.agent.workers:
-            self._stranded.append(worker)  # its node was lost together with its last report
+            self._deaths_to_tell.append((worker, NO_NODE))  # its node was lost together with its last report
         elif isinstance(order, Run) and repr(order.policy) in self._looked_at:
             self._held_back.append((worker, order))
         else:
             worker.agent.orders.append(Give(worker.number, order))
 
     def wait(self, also: Sequence[int] = ()) -> list[tuple[ClusterWorker, Report]]:
-        """Send what was ordered, and wait for reports; nodes that come and go are seen to meanwhile."""
+        """Send what was ordered, and wait for reports; nodes that come and go are seen to meanwhile.
+
+        While nobody can work, deaths are kept back, for their episodes could run nowhere; all else is told at once.
+        """
         known, deadline = self.size, time.monotonic() + PATIENCE_S
-        stranded, self._stranded = self._stranded, []
-        reports: list[tuple[ClusterWorker, Report]] = [(worker, NO_NODE) for worker in stranded]
         while True:
             self._entrust()
             self._send_orders()
-            rung = self._await_mail(also if self.size else (), 0 if reports else self._next_check - time.monotonic())
-            reports += self._read_mail()
+            can_work = self._can_work()
+            seconds = 0 if can_work and self._deaths_to_tell else self._next_check - time.monotonic()
+            rung = self._await_mail(also if can_work else (), seconds)
+            reports = self._read_mail()
             if time.monotonic() > self._next_check:
                 self._recruit()
-            if self.size and self._can_infer():
+            if self._can_work():
                 deadline = time.monotonic() + PATIENCE_S
+                reports, self._deaths_to_tell = self._deaths_to_tell + reports, []
                 if reports or rung or self.size > known:
                     return reports
-            elif time.monotonic() > deadline:
+                continue
+            self._deaths_to_tell += [pair for pair in reports if isinstance(pair[1], Died)]
+            if told := [pair for pair in reports if not isinstance(pair[1], Died)]:
+                return told
+            if time.monotonic() > deadline:
                 raise EnvironmentFault(
                     f"no node of the cluster could work for {PATIENCE_S:g} s; finished episodes are kept, and the same "
                     "command goes on"
                 )
 
     def close(self) -> None:
-        """End all workers, on all nodes, and the replicas with the process's connection."""
+        """End all workers, on all nodes, and the replicas."""
         ray = self._cluster.ray
         farewells = [agent.handle.close.remote() for agent in self._agents.values() if agent.opened]
         if farewells:
@@ -244,6 +288,8 @@ class ClusterPool:
         for agent in self._agents.values():
             ray.kill(agent.handle)
         self._agents.clear()
+        if self._replicas is not None:
+            self._replicas.close()
         self._mail.close()
 
     def _await_mail(self, also: Sequence[int], seconds: float) -> bool:
@@ -267,6 +313,9 @@ class ClusterPool:
         if self._replicas is not None:
             self._replicas.grow(nodes)
             self._replicas.call_absent(self._hear_replica)
+        for agent in list(self._agents.values()):
+            if agent.opened is None and time.monotonic() > agent.asked_to_open + PATIENCE_S:
+                self._refuse(agent, f"it did not open its simulators within {PATIENCE_S:g} s")
         for node in nodes:
             room = self._most_workers - sum(agent.cpus for agent in self._agents.values())
             cpus = min(node.free_cpus, room) if self._most_workers else node.free_cpus
@@ -281,7 +330,7 @@ class ClusterPool:
             self._open_agent(agent, self._beyond_cpus)
 
     def _open_agent(self, agent: _Agent, beyond_cpus: int) -> None:
-        agent.places = agent.cpus + beyond_cpus
+        agent.places, agent.asked_to_open = agent.cpus + beyond_cpus, time.monotonic()
         self._post(agent.handle.open.remote(agent.places), lambda future: self._hear_open(agent, future))
 
     def _hear_open(self, agent: _Agent, future: Any) -> list[tuple[ClusterWorker, Report]]:
@@ -289,15 +338,21 @@ class ClusterPool:
             answer = future.result()
         except Exception as error:  # Ray's own: the node died, or its interpreter does not fit
             return self._lose(agent, error)
+        if self._agents.get(agent.node.id) is not agent:
+            return []  # it was given up meanwhile
         if isinstance(answer, Refused):
-            log.warning("node %s is not used: %s", agent.node.name, answer.reason)
-            self._refused[agent.node.name] = answer.reason
-            self._deaths[agent.node.id] = MOST_DEATHS
-            self._discard(agent)
+            self._refuse(agent, answer.reason)
             return []
         agent.opened = answer
         self._listen(agent)
         return []
+
+    def _refuse(self, agent: _Agent, reason: str) -> None:
+        """Leave a node alone, and say why."""
+        log.warning("node %s is not used: %s", agent.node.name, reason)
+        self._refused[agent.node.name] = reason
+        self._deaths[agent.node.id] = MOST_DEATHS
+        self._discard(agent)
 
     def _listen(self, agent: _Agent) -> None:
         self._post(agent.handle.reports.remote(), lambda future: self._hear_agent(agent, future))
@@ -308,17 +363,51 @@ class ClusterPool:
         except Exception as error:  # Ray's own: the node or the agent died
             return self._lose(agent, error)
         self._listen(agent)
-        return [report for one in heard if (report := self._hear(agent, one)) is not None]
+        finished_first = sorted(heard, key=lambda one: bool(one.unmade))  # which may be the end of the agent
+        return [report for one in finished_first for report in self._hear(agent, one)]
 
-    def _hear(self, agent: _Agent, heard: Heard) -> tuple[ClusterWorker, Report] | None:
+    def _hear(self, agent: _Agent, heard: Heard) -> list[tuple[ClusterWorker, Report]]:
         worker = agent.workers.get(heard.worker)
         if worker is None:
-            return None  # dismissed while it spoke
-        if heard.replica_lost and worker.replica is not None:
-            worker.replica.node = None
+            return []  # dismissed while it spoke
+        if heard.unmade:
+            return self._hear_unmade(worker, heard.unmade)
+        if worker.entrusted is not None and isinstance(heard.report, Finished):
+            self._made.add(repr(worker.entrusted.policy))
+        report = self._lose_replica(worker, heard.report) if heard.replica_lost else heard.report
         self._leave_replica(worker)
         worker.looks = [dict(look) for look in heard.looks]
-        return worker, heard.report
+        return [(worker, report)]
+
+    def _hear_unmade(self, worker: ClusterWorker, reason: str) -> list[tuple[ClusterWorker, Report]]:
+        """A policy that was made elsewhere cannot be made here: the fault is the node's, unless it is the last."""
+        agent, replica = worker.agent, worker.replica
+        self._leave_replica(worker)
+        assert worker.entrusted is not None
+        others = [other for other in self._agents.values() if other.opened and other is not agent]
+        can_go = others if replica is None else self._replicas and self._replicas.present_beside(replica)
+        if repr(worker.entrusted.policy) not in self._made or not can_go:
+            return [(worker, Failed(reason, by_policy=True))]
+        lost = Died(reason, blameless=True)
+        if replica is None:
+            workers = list(agent.workers.values())
+            self._refuse(agent, reason)
+            return [(other, lost) for other in workers]
+        if not replica.is_refused:
+            log.warning("a replica is not used: %s", reason)
+            replica.refuse()
+        return [(worker, lost)]
+
+    def _lose_replica(self, worker: ClusterWorker, report: Report) -> Report:
+        """A replica has gone, and is started anew; an episode that was there twice may be what ends it."""
+        if worker.replica is not None and worker.replica.node is not None:
+            worker.replica.node = None
+            log.warning("a replica of the policy was lost; its %d episodes run again", worker.replica.episodes)
+        if worker.entrusted is None or not isinstance(report, Died):
+            return report
+        episode = (repr(worker.entrusted.policy), *worker.entrusted.episode.key())
+        self._losses[episode] += 1
+        return Died(report.reason, blameless=self._losses[episode] == 1)
 
     def _hear_replica(self, replica: PlacedReplica, future: Any) -> None:
         def note(future: Any) -> list[tuple[ClusterWorker, Report]]:
@@ -328,9 +417,10 @@ class ClusterPool:
                 replica.is_called = False
                 log.debug("a replica does not answer: %s", one_line(error))
                 return []
-            if isinstance(answer, Refused):  # and never called again
+            if isinstance(answer, Refused):
                 log.warning("a replica is not used: %s", answer.reason)
-            else:
+                replica.refuse()
+            elif not replica.is_refused:
                 replica.node, replica.is_called = answer, False
             return []
 
@@ -364,18 +454,20 @@ class ClusterPool:
                     continue
                 replica.episodes += 1
                 worker.replica, handle = replica, replica.handle
-            key = repr(run.policy)
+            worker.entrusted, key = run, repr(run.policy)
             begin = Begin(run.episode, self._looked_at[key].inputs, run.film)
             worker.agent.orders.append(Entrust(worker.number, begin, key, self._charges[key], handle))
 
     def _send_orders(self) -> None:
         for agent in self._agents.values():
             if agent.orders:
-                orders, agent.orders = agent.orders, []
-                agent.handle.obey.remote(orders)
+                agent.handle.obey.remote(agent.batches, agent.orders)
+                agent.batches, agent.orders = agent.batches + 1, []
 
-    def _can_infer(self) -> bool:
-        return self._replicas is None or any(self._replicas.choose(node) for node in self._agents)
+    def _can_work(self) -> bool:
+        """Whether there is a place to play, and a replica that answers if there must be one."""
+        can_infer = self._replicas is None or any(self._replicas.choose(node) for node in self._agents)
+        return can_infer and self._places() > 0
 
     def _leave_replica(self, worker: ClusterWorker) -> None:
         if worker.replica is not None:

@@ -79,12 +79,17 @@ class Relay:
         self._of_worker: dict[Worker, _Place] = {}
         self._inbox = Mailbox[AgentOrder | _Answered | _Stop]()
         self._outbox: SimpleQueue[Heard | BaseException] = SimpleQueue()
+        self._early: dict[int, Sequence[AgentOrder]] = {}
+        self._next_batch = 0
         self._waiting: list[_Asked] = []
         self._stem, self._count = uuid.uuid4().hex, itertools.count()
 
-    def take(self, orders: Sequence[AgentOrder]) -> None:
-        """Orders of the driver; any thread may call this."""
-        self._inbox.put(orders)
+    def take(self, number: int, orders: Sequence[AgentOrder]) -> None:
+        """Orders of the driver, carried out in the order of their numbers; always the same thread calls this."""
+        self._early[number] = orders
+        while self._next_batch in self._early:
+            self._inbox.put(self._early.pop(self._next_batch))
+            self._next_batch += 1
 
     def stop(self) -> None:
         """Have `run` return; any thread may call this."""
@@ -186,9 +191,8 @@ class Relay:
             if thought.play is not None:
                 asked.place.worker.order(thought.play)
                 continue
-            asked.place.episode = None
-            report = Failed(thought.fault, by_policy=True) if thought.fault else Died(thought.lost, blameless=True)
-            self._outbox.put(Heard(asked.place.number, report, replica_lost=bool(thought.lost)))
+            self._end_episode(asked.place, None)
+            self._outbox.put(_what_failed(asked.place.number, thought))
 
     def _end_episode(self, place: _Place, outcome: Outcome | None) -> None:
         episode, place.episode = place.episode, None
@@ -199,6 +203,13 @@ class Relay:
             self._custodian.finish(episode.id, outcome)
         else:
             replica.finish.remote(episode.id, outcome)
+
+
+def _what_failed(worker: int, thought: Thought) -> Heard:
+    if thought.fault:
+        return Heard(worker, Failed(thought.fault, by_policy=True))
+    gone = Died(thought.lost or thought.unmade, blameless=True)
+    return Heard(worker, gone, replica_lost=bool(thought.lost), unmade=thought.unmade)
 
 
 def _question(place: _Place, episode: _Episode, looks: Sequence[tuple[int, tuple[str, ...]]]) -> Ask:

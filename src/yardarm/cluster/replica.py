@@ -23,15 +23,19 @@ class Replica:
     def __init__(self, setup: Setup) -> None:
         setup.take_place()
         self._setup = setup
-        self._custodian = Custodian()
+        self._custodian = Custodian(setup.policies_at_once)
 
     def where(self) -> str | Refused:
         """The id of the node that this replica lives on, or why it cannot be used."""
         import ray
 
-        if differing := self._setup.differences():
+        if differing := self.differences():
             return Refused(f"{platform.node()} has other versions than the driver: {differing}")
         return ray.get_runtime_context().get_node_id()
+
+    def differences(self) -> str:
+        """What its node has in another version, in words."""
+        return self._setup.differences()
 
     def question(self, question: Question) -> Answered | Refused | Failed:
         """Call a function with a policy."""

@@ -24,6 +24,8 @@ class Setup:
     tasks: tuple[TaskSpec, ...]
     timeout_s: float
     renders: bool
+    policies_at_once: int = 0
+    """How many keep their weights in one process; 0: as many as is usual."""
     folder: str = field(default_factory=os.getcwd)
     threads: str | None = field(default_factory=lambda: os.environ.get("OMP_NUM_THREADS"))
     versions: Mapping[str, str | None] = field(default_factory=lambda: relevant(versions()))

@@ -68,8 +68,11 @@ def open_runner(config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: Seq
     if config.runner != RAY:
         yield LocalRunner(config.eval, policies, tasks)
         return
-    with open_cluster(config.ray) as cluster:
-        yield RayRunner(config, policies, tasks, cluster)
+    with (
+        open_cluster(config.ray) as cluster,
+        contextlib.closing(RayRunner(config, policies, tasks, cluster)) as runner,
+    ):
+        yield runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,9 @@ class RayRunner:
         self._cluster = cluster
         renders = looks_at_pictures(tasks, policies)
         others = _interpreters(tasks)["other_interpreters"]
-        self._setup = Setup(self._tasks, config.eval.timeout_s, renders, others=others)
+        self._setup = Setup(
+            self._tasks, config.eval.timeout_s, renders, policies_at_once=config.eval.policies_at_once, others=others
+        )
         self._entrusted = [policy for policy in policies if _can_be_elsewhere(policy)]
         looked_at = {repr(policy.spec): policy.policy.wants for policy in self._entrusted}
         lanes = [policy.policy.lanes for policy in policies if hasattr(policy.policy, "lanes")]
@@ -132,7 +137,7 @@ class RayRunner:
         """By the first that will compute with it, for all of them."""
         if not self._is_entrusted(policy):
             return fix_batching(policy.policy, exact=exact, stored=stored)
-        charge = Charge(policy.spec, self._tasks)
+        charge = Charge(policy.spec, policy.id, self._tasks)
         name = getattr(policy.policy, "architecture", policy.id)
         if stored is not None or name not in self._known:
             question = Question(charge, fix_batching, {"exact": exact, "stored": stored})
@@ -152,10 +157,14 @@ class RayRunner:
     def open_pool(self, folder: RunFolder, episodes: int) -> Iterator[tuple[Pool, Setting]]:
         """As many workers as the nodes have CPUs, and as at home one more on each for looks that are with a policy."""
         hosted = any(policy.policy.place == "host" for policy in self._policies)
-        with contextlib.closing(self._pool) as pool:
-            pool.open(1 if hosted and self._threads == 1 and not self._options.batch_size else 0)
-            runner = {"type": RAY, "address": self._cluster.address, **pool.describe()}
-            yield pool, {"renderer": pool.renderer, "runner": runner, **_interpreters(self._tasks)}
+        pool = self._pool
+        pool.open(1 if hosted and self._threads == 1 and not self._options.batch_size else 0)
+        runner = {"type": RAY, "address": self._cluster.address, **pool.describe()}
+        yield pool, {"renderer": pool.renderer, "runner": runner, **_interpreters(self._tasks)}
+
+    def close(self) -> None:
+        """End all that was started on the nodes, whether or not the pool was opened."""
+        self._pool.close()
 
     def _is_entrusted(self, policy: LoadedPolicy) -> bool:
         return any(policy is other for other in self._entrusted)

@@ -3,7 +3,15 @@
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.chunks import PlayableChunk, playable
 from yardarm.policies.functions import as_policy
-from yardarm.policies.loading import CHECKPOINT_TYPES, POLICIES, LoadedPolicy, PolicySpec, make_policy, open_policy
+from yardarm.policies.loading import (
+    CHECKPOINT_TYPES,
+    POLICIES,
+    LoadedPolicy,
+    PolicySpec,
+    make_policy,
+    open_policy,
+    policy_id,
+)
 from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
 from yardarm.policies.peft_options import PeftOptions
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Releasable, Request
@@ -31,4 +39,5 @@ __all__ = [
     "make_policy",
     "open_policy",
     "playable",
+    "policy_id",
 ]

@@ -18,7 +18,7 @@ from yardarm.policies.protocol import ObservationSpec, Policy
 from yardarm.registry import Registry, import_object
 from yardarm.tasks import TaskSpec
 
-__all__ = ["CHECKPOINT_TYPES", "POLICIES", "LoadedPolicy", "PolicySpec", "make_policy", "open_policy"]
+__all__ = ["CHECKPOINT_TYPES", "POLICIES", "LoadedPolicy", "PolicySpec", "make_policy", "open_policy", "policy_id"]
 
 POLICIES = Registry(
     "policy",
@@ -97,7 +97,7 @@ def open_policy(
             spec, policy = _spec_of_object(source), source
         if hasattr(policy, "prepare"):
             policy.prepare(tasks)
-        yield LoadedPolicy(policy, spec, _policy_id(policy, spec))
+        yield LoadedPolicy(policy, spec, policy_id(policy, spec))
 
 
 def _spec_of_object(policy: Policy) -> PolicySpec:
@@ -144,7 +144,7 @@ def _check_protocol(policy: Policy, spec: PolicySpec) -> None:
         raise UsageError(f"policy '{spec.type}': `wants` must be an ObservationSpec, not {policy.wants!r}")
 
 
-def _policy_id(policy: Policy, spec: PolicySpec) -> str:
+def policy_id(policy: Policy, spec: PolicySpec) -> str:
     """Name a policy by what it is: its own `id`, or the hash of its source and options."""
     own = getattr(policy, "id", None)
     if own is not None:
