@@ -196,7 +196,7 @@ class _Supervisor(Supervisor):
         place = judgement.referee.place(result.episode) if judgement else None
         self._keeper.put(self._session.entrants[result.job.player].ended(result, place))
         if self._tuner is not None:
-            self._tuner.count()
+            self._tuner.count(result.timing)
 
     def look(self) -> None:
         """See whether another number of workers would be better."""
