@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from yardarm.envs import Pool, ProcessPool
@@ -19,6 +20,7 @@ from yardarm.evaluation.tuning.capacity import throughput
 from yardarm.evaluation.tuning.metering import Measured, Meter
 from yardarm.evaluation.workers import in_even_rounds
 from yardarm.machine import available_memory, cpu_time, memory_of, usable_cores
+from yardarm.results import EpisodeTiming
 
 __all__ = ["Limits", "Tuner", "TuningChoice", "choose_workers", "tuner_for"]
 
@@ -68,6 +70,8 @@ class TuningChoice:
     """Rounds a second by the number of workers."""
     measured: Measured
     limits: Limits
+    episode_s: Mapping[str, float] = field(default_factory=dict)
+    """Where the mean episode's seconds went: resets, steps, looks, inferences; empty if none has finished yet."""
 
     @property
     def reason(self) -> str:
@@ -112,6 +116,7 @@ class TuningChoice:
             "instead_of": self.before,
             "reason": self.reason,
             "measured": asdict(self.measured),
+            "episode_s": dict(self.episode_s),
             "limits": asdict(self.limits),
             "predicted_rounds_per_s": predicted,
         }
@@ -167,11 +172,13 @@ class Tuner:
         self._next_sample = self._next_measurement = self._began
         self._measuring = False
         self._finished = 0
+        self._spent: Counter[str] = Counter()
         self._chosen = 0
 
-    def count(self) -> None:
-        """An episode has finished."""
+    def count(self, timing: EpisodeTiming) -> None:
+        """An episode has finished, and spent its seconds so."""
         self._finished += 1
+        self._spent.update(asdict(timing))
 
     def look(self) -> None:
         """See whether it is time to measure, or to choose; called often."""
@@ -199,7 +206,8 @@ class Tuner:
         limits = self._limits()
         if limits.rest_s < SHORTEST_REST_S or limits.episodes <= self._pool.size:
             return
-        choice = choose_workers(self._meter.measured(), self._pool.size, limits)
+        spent = {name: round(seconds / self._finished, 6) for name, seconds in self._spent.items()}
+        choice = replace(choose_workers(self._meter.measured(), self._pool.size, limits), episode_s=spent)
         if not self._chosen or choice.workers != self._pool.size:
             self._say(choice)
         self._chosen += 1
