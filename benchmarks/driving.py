@@ -24,7 +24,7 @@ from scipy.optimize import nnls
 from yardarm.evaluation import EvalConfig, EvalOptions, Listener, evaluate, runners
 from yardarm.policies import ActionChunk, ObservationSpec, Request
 from yardarm.results import EpisodeRecord, EpisodeTiming, Journal, KeptEpisode, PlayedEpisode, RunFolder
-from yardarm.results.keeping import WRITES_AT_ONCE, write_group
+from yardarm.results.keeping import FLUSHES_AT_ONCE, write_group
 from yardarm.results.record import EpisodeKey
 from yardarm.tasks import EpisodeSpec
 from yardarm.tasks.metaworld import MetaworldConfig
@@ -219,7 +219,7 @@ def time_groups(sizes: Sequence[int], rounds: int) -> Groups:
     cpu: dict[int, list[float]] = {size: [] for size in sizes}
     with (
         tempfile.TemporaryDirectory() as folder,
-        ThreadPoolExecutor(WRITES_AT_ONCE) as threads,
+        ThreadPoolExecutor(FLUSHES_AT_ONCE) as threads,
         Journal(Path(folder) / "episodes.jsonl") as journal,
     ):
         numbers = itertools.count()

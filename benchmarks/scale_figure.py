@@ -66,7 +66,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     axes.loglog(panel.workers, possible, ":", color="0.5", label="workers alone")
     for curve, colour in zip(panel.curves, COLOURS, strict=True):
         rates = [cell.rate for cell in curve.cells]
-        axes.loglog(panel.workers, rates, color=colour, marker=".", label=f"{curve.replicas} replicas")
+        axes.loglog(panel.workers, rates, color=colour, marker=".", label=f"replicas: {curve.replicas}")
     axes.set_title(panel.name.replace(", ", ",\n", 1), fontsize=9)
     axes.set_xlabel("workers")
     axes.minorticks_off()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, BinaryIO
 
 from yardarm.files import sync
 from yardarm.results.files import PlayedEpisode, RunFolder
@@ -19,7 +20,9 @@ from yardarm.results.record import EpisodeRecord
 
 __all__ = ["Keeper", "KeptEpisode"]
 
-WRITES_AT_ONCE = 8
+FLUSHES_AT_ONCE = 8
+# Of those that are written and not yet flushed: a thousand workers have a thousand sockets open already.
+OPEN_FILES = 64
 # A group costs a millisecond or two of CPU time, however small it is: a thousand workers would fill a core with that.
 GROUP_EVERY_S = 0.05
 
@@ -88,7 +91,7 @@ class Keeper:
         return found
 
     def _work(self) -> None:
-        with ThreadPoolExecutor(WRITES_AT_ONCE) as threads:
+        with ThreadPoolExecutor(FLUSHES_AT_ONCE) as threads:
             last = False
             while not last:
                 group, last = self._next_group()
@@ -111,21 +114,39 @@ class Keeper:
 
 
 def write_group(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
-    """Write what was played, with many files at once, and then the journal's lines."""
+    """Write what was played, and when that is on the disk the journal's lines."""
     played = [(episode.folder.actions(episode.record.key), episode.played) for episode in episodes if episode.played]
-    for written in [threads.submit(_write_played, path, own) for path, own in played]:
-        written.result()
-    for synced in [threads.submit(sync, folder) for folder in {path.parent for path, _ in played}]:
-        synced.result()
+    folders = {path.parent for path, _ in played}
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+    for first in range(0, len(played), OPEN_FILES):
+        _write_files(played[first : first + OPEN_FILES], threads)
+    _wait_for([threads.submit(sync, folder) for folder in folders])
     journals = {episode.journal.path: episode.journal for episode in episodes}
     for path, journal in journals.items():
         journal.extend([episode.record for episode in episodes if episode.journal.path == path])
 
 
-def _write_played(path: Path, played: PlayedEpisode) -> None:
-    """Write a file in its place: the journal says that it is whole, so half of one harms nobody."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        file.write(played.content())
-        file.flush()
+def _write_files(played: Sequence[tuple[Path, PlayedEpisode]], threads: Executor) -> None:
+    """Write in this thread, because threads that write get into each other's way, and flush in many."""
+    with contextlib.ExitStack() as stack:
+        files = []
+        for path, own in played:
+            # In its place: the journal says that it is whole, so half of one harms nobody.
+            files.append(stack.enter_context(path.open("wb")))
+            files[-1].write(own.content())
+            files[-1].flush()
+        shares = [files[first::FLUSHES_AT_ONCE] for first in range(min(FLUSHES_AT_ONCE, len(files)))]
+        _wait_for([threads.submit(_sync_files, share) for share in shares])
+
+
+def _sync_files(files: Sequence[BinaryIO]) -> None:
+    for file in files:
         os.fsync(file.fileno())
+
+
+def _wait_for(futures: Sequence[Future[None]]) -> None:
+    """Until all have ended, and then raise what the first of them raised, if any did."""
+    wait(futures)
+    for future in futures:
+        future.result()
