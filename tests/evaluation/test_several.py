@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gc
+import contextlib
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,8 +19,8 @@ from yardarm.api import evaluate
 from yardarm.api import evaluate_several as evaluate_several_from_python
 from yardarm.errors import UsageError
 from yardarm.evaluation import EvalConfig, EvalOptions, Listener, config_from_data, evaluate_several
+from yardarm.evaluation.lineup import Lineup, open_lineup
 from yardarm.policies import ActionChunk, Policy, PolicySpec, Request
-from yardarm.policies.weights import Weights
 from yardarm.results import SeveralFolder, read_result
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -328,25 +329,34 @@ def test_policies_that_all_fail_are_told_of_in_a_line(tmp_path: Path) -> None:
     assert "Broken could not go on: RuntimeError: rotten" in answer.stderr
 
 
-def test_weights_that_wait_for_their_turn_are_gone_when_play_begins(tmp_path: Path) -> None:
+def test_weights_that_wait_for_their_turn_are_gone_when_play_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checkpoints(tmp_path / "checkpoints", 2)
-    loaded: list[bool] = []
+    lineups: list[Lineup] = []
+
+    @contextlib.contextmanager
+    def noting(*arguments: Any) -> Iterator[Lineup]:
+        with open_lineup(*arguments) as lineup:
+            lineups.append(lineup)
+            yield lineup
 
     class Counts(Listener):
-        def started(self, *_: object) -> None:
-            found = [own for own in gc.get_objects() if type(own) is Weights]
-            loaded.extend(not own.released for own in found)
+        loaded: ClassVar[list[bool]] = []
 
+        def started(self, *_: object) -> None:
+            self.loaded.extend(not own.policy.released for own in lineups[0].policies.values())
+
+    monkeypatch.setattr("yardarm.evaluation.several.open_lineup", noting)
     # Another architecture each, so that each is tried by itself.
     specs = [
         PolicySpec("pretrained", {**own.options, "n_action_steps": steps})
         for own, steps in zip(trained(tmp_path / "checkpoints", "000001", "000002"), (2, 3), strict=True)
     ]
-    gc.collect()
     env = MetaworldConfig(task="reach-v3", episode_length=5)
     options = EvalOptions(n_episodes=1, policies_at_once=1)
     evaluate_several(EvalConfig(env, specs, options, output_dir=tmp_path / "all"), Counts())
-    assert sorted(loaded) == [False, True]
+    assert Counts.loaded == [True, False]
 
 
 def test_an_empty_path_is_no_folder_of_checkpoints(tmp_path: Path) -> None:
