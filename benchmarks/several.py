@@ -98,8 +98,8 @@ def _courses(run: Path) -> dict[str, str]:
 
 
 FULL: Measurements = {
-    "ten": partial(measure_states, episodes=10, rounds=5),
-    "fifty": partial(measure_states, episodes=50, rounds=2),
+    "ten": partial(measure_states, episodes=10, rounds=3),
+    "thirty": partial(measure_states, episodes=30, rounds=1),
 }
 SMALL: Measurements = {name: partial(measure_states, episodes=2, rounds=1) for name in FULL}
 
