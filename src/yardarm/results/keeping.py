@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
-from yardarm.files import sync
+from yardarm.files import sync, sync_all
 from yardarm.results.files import PlayedEpisode, RunFolder
 from yardarm.results.journal import Journal
 from yardarm.results.record import EpisodeRecord
@@ -23,6 +23,8 @@ __all__ = ["Keeper", "KeptEpisode"]
 FLUSHES_AT_ONCE = 8
 # Of those that are written and not yet flushed: a thousand workers have a thousand sockets open already.
 OPEN_FILES = 64
+# From so many on, one flush of the file system costs less than one of each file and folder.
+TOGETHER = 16
 # A group costs a millisecond or two of CPU time, however small it is: a thousand workers would fill a core with that.
 GROUP_EVERY_S = 0.05
 
@@ -119,12 +121,20 @@ def write_group(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
     folders = {path.parent for path, _ in played}
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
-    for first in range(0, len(played), OPEN_FILES):
-        _write_files(played[first : first + OPEN_FILES], threads)
-    _wait_for([threads.submit(sync, folder) for folder in folders])
+    if len(played) < TOGETHER or not _write_together(played):
+        for first in range(0, len(played), OPEN_FILES):
+            _write_files(played[first : first + OPEN_FILES], threads)
+        _wait_for([threads.submit(sync, folder) for folder in folders])
     journals = {episode.journal.path: episode.journal for episode in episodes}
     for path, journal in journals.items():
         journal.extend([episode.record for episode in episodes if episode.journal.path == path])
+
+
+def _write_together(played: Sequence[tuple[Path, PlayedEpisode]]) -> bool:
+    """Write many, and flush them all by one call; false where there is none."""
+    for path, own in played:
+        path.write_bytes(own.content())
+    return sync_all(played[0][0].parent)
 
 
 def _write_files(played: Sequence[tuple[Path, PlayedEpisode]], threads: Executor) -> None:
