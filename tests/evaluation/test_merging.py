@@ -287,7 +287,7 @@ def interrupted_at(writes: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
         return wrapped
 
-    for name in ("write_atomically", "write_json", "write_report", "_copy"):
+    for name in ("write_config_file", "write_json", "write_report", "_copy"):
         monkeypatch.setattr(merging, name, counting(getattr(merging, name)))
     monkeypatch.setattr(Journal, "extend", counting(Journal.extend))
 

@@ -17,11 +17,12 @@ from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.evaluation.flag_text import FlagText, plain_value
 from yardarm.evaluation.policy_data import against_from_data, policies_from_data, policy_to_data
+from yardarm.files import write_atomically
 from yardarm.policies import PolicySpec
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 from yardarm.tracking import WandbOptions
 
-__all__ = ["config_from_data", "config_to_data", "decode", "env_from_data", "read_config_file"]
+__all__ = ["config_from_data", "config_to_data", "decode", "env_from_data", "read_config_file", "write_config_file"]
 
 SECTIONS = ("env", "policy", "eval", "wandb", "ray")
 AGAINST = "against"
@@ -44,6 +45,12 @@ def read_config_file(path: Path) -> dict[str, Any]:
     if "trust_remote_code" in data:
         raise UsageError(f"{path}: trust_remote_code is for the command line: a file cannot consent for you")
     return data
+
+
+def write_config_file(path: Path, data: Mapping[str, Any]) -> None:
+    """Write YAML that `read_config_file` reads, in the order given."""
+    text = yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True)
+    write_atomically(path, lambda file: file.write(text.encode()))
 
 
 def config_from_data(data: Mapping[str, Any]) -> EvalConfig:

@@ -9,19 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from yardarm.comparison import EpisodeOutcome, outcome_of
 from yardarm.errors import UsageError, one_line
 from yardarm.evaluation.config import EvalConfig
-from yardarm.evaluation.config_file import config_to_data
+from yardarm.evaluation.config_file import config_to_data, write_config_file
 from yardarm.evaluation.filming import Filming
 from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.runners import Runner
 from yardarm.evaluation.scheduler import EpisodeResult
 from yardarm.evaluation.stopping import Declaration
-from yardarm.files import write_atomically, write_json
+from yardarm.files import write_json
 from yardarm.pages import write_report
 from yardarm.policies import LoadedPolicy
 from yardarm.results import (
@@ -68,8 +66,7 @@ class Entrant:
         """Write down what is going to be played, and with what."""
         # The spec has the renaming among its options, where any policy finds it.
         resolved = replace(self.config, policy=self.policy.spec, rename_map=None, output_dir=self.folder.path)
-        text = yaml.safe_dump(config_to_data(resolved), sort_keys=False, allow_unicode=True)
-        write_atomically(self.folder.config, lambda file: file.write(text.encode()))
+        write_config_file(self.folder.config, config_to_data(resolved))
         self.manifest.begin_session({**setting, "policy": self.policy.describe()})
 
     def begin_if_new(self) -> None:

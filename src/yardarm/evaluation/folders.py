@@ -11,7 +11,7 @@ from typing import Any
 from yardarm.errors import UsageError
 from yardarm.evaluation.config import LONGEST_NAME, EvalConfig
 from yardarm.evaluation.plan import Plan, describe_difference
-from yardarm.evaluation.policy_names import numbered, policy_name
+from yardarm.evaluation.policy_names import free_name, numbered, policy_name
 from yardarm.evaluation.sharding import Shard
 from yardarm.policies import LoadedPolicy, PolicySpec
 from yardarm.results import ListedPolicy, RunFolder, SeveralFolder, read_journal
@@ -97,8 +97,7 @@ def _listed(known: Sequence[ListedPolicy], policies: Mapping[str, LoadedPolicy])
     listed = {own.id: own for own in known}
     for name, policy in policies.items():
         if policy.id not in listed:
-            taken = {own.name for own in listed.values()}
-            free = next(free for free in numbered(name) if free not in taken)
+            free = free_name(name, {own.name for own in listed.values()})
             listed[policy.id] = ListedPolicy(free, policy.id, _source(policy.spec))
     return list(listed.values())
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from yardarm.evaluation.config import LONGEST_NAME
 from yardarm.policies import Policy, PolicySpec
 
-__all__ = ["distinct_names", "numbered", "policy_name"]
+__all__ = ["distinct_names", "free_name", "numbered", "policy_name"]
 
 # Parts of a checkpoint's path that say nothing of it, where others do.
 COMMON = ("/", ".", "..", "pretrained_model", "last", "checkpoints")
@@ -30,8 +30,13 @@ def distinct_names(policies: Sequence[PolicySpec | Policy]) -> list[str]:
         names = [_joined(own[-length:]) if name in twice else name for own, name in zip(parts, names, strict=True)]
     distinct: list[str] = []
     for name in names:
-        distinct.append(next(free for free in numbered(name) if free not in distinct))
+        distinct.append(free_name(name, distinct))
     return distinct
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name itself, or the first one like it that nobody has."""
+    return next(free for free in numbered(name) if free not in taken)
 
 
 def numbered(name: str) -> Iterator[str]:

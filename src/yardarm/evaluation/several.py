@@ -8,11 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import yaml
-
 from yardarm.errors import one_line
 from yardarm.evaluation.config import EvalConfig
-from yardarm.evaluation.config_file import config_to_data
+from yardarm.evaluation.config_file import config_to_data, write_config_file
 from yardarm.evaluation.entrant import Entrant, close_entrants, open_entrant
 from yardarm.evaluation.folders import open_several_folder
 from yardarm.evaluation.lineup import Lineup, open_lineup
@@ -21,7 +19,6 @@ from yardarm.evaluation.preflight import check_requirements
 from yardarm.evaluation.runners import check_runner
 from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.session import Session
-from yardarm.files import write_atomically
 from yardarm.pages import write_several_report
 from yardarm.policies import PolicySpec
 from yardarm.results import RunResult, SeveralFolder
@@ -106,9 +103,7 @@ def _write_config(config: EvalConfig, folder: SeveralFolder) -> None:
     """Write the whole list down; an object has no name that another process could make it by."""
     if any(not isinstance(policy, PolicySpec) for policy in config.policies):
         return
-    resolved = replace(config, output_dir=folder.path)
-    text = yaml.safe_dump(config_to_data(resolved), sort_keys=False, allow_unicode=True)
-    write_atomically(folder.whole.config, lambda file: file.write(text.encode()))
+    write_config_file(folder.whole.config, config_to_data(replace(config, output_dir=folder.path)))
 
 
 def _write_report(folder: SeveralFolder) -> None:

@@ -7,14 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from yardarm.errors import UsageError
-from yardarm.evaluation.config_file import read_config_file
+from yardarm.evaluation.config_file import read_config_file, write_config_file
 from yardarm.evaluation.merging.parts import lists_in
 from yardarm.evaluation.plan import describe_difference
 from yardarm.evaluation.sharding import absent_shards
-from yardarm.files import write_atomically
 from yardarm.pages import write_several_report
 from yardarm.results import ListedPolicy, RunFolder, SeveralFolder
 
@@ -58,8 +55,7 @@ class MergedList:
         self.folder.write_index(self.plan, self.policies)
         if self.config is not None:
             data = {**self.config, "output_dir": str(self.folder.path), "shard": None}
-            text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-            write_atomically(self.folder.whole.config, lambda file: file.write(text.encode()))
+            write_config_file(self.folder.whole.config, data)
         if self.folder.begun():
             write_several_report(self.folder)
 

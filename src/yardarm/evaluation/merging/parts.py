@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError, one_line
-from yardarm.evaluation.policy_names import numbered
+from yardarm.evaluation.policy_names import free_name
 from yardarm.evaluation.sharding import is_shard_folder
 from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, SeveralFolder, planned_records, read_journal
 
@@ -112,8 +112,7 @@ def _names(members: Sequence[RunFolder], output: SeveralFolder) -> dict[str, str
     names = {own.id: own.name for own in output.read_policies()} if output.index.exists() else {}
     for folder in members:
         if _policy(folder) not in names:
-            taken = set(names.values())
-            names[_policy(folder)] = next(free for free in numbered(folder.path.name) if free not in taken)
+            names[_policy(folder)] = free_name(folder.path.name, names.values())
     return names
 
 

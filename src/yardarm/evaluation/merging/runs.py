@@ -11,16 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-import yaml
-
 from yardarm.errors import UsageError
-from yardarm.evaluation.config_file import read_config_file
+from yardarm.evaluation.config_file import read_config_file, write_config_file
 from yardarm.evaluation.folders import refuse_results_of_others
 from yardarm.evaluation.merging.belonging import cautions, check_belong
 from yardarm.evaluation.merging.lists import MergedList
 from yardarm.evaluation.merging.parts import Part, find_runs, grouped, holds_shards
 from yardarm.evaluation.sharding import Shard, absent_of
-from yardarm.files import write_all, write_atomically, write_json
+from yardarm.files import write_all, write_json
 from yardarm.pages import write_report
 from yardarm.results import (
     EpisodeKey,
@@ -139,7 +137,7 @@ class _Merge:
         self.target.path.mkdir(parents=True, exist_ok=True)
         with Journal(self.target.journal) as journal:
             content = self._manifest()
-            write_atomically(self.target.config, lambda file: file.write(config.encode()))
+            write_config_file(self.target.config, config)
             # From here on the folder is known to be of this evaluation, and not finished.
             write_json(self.target.manifest, {**content, "status": "interrupted"})
             lost = self._copy_played(journal)
@@ -207,11 +205,10 @@ class _Merge:
                 "simulator or machine do not repeat themselves"
             )
 
-    def _config(self) -> str:
+    def _config(self) -> dict[str, Any]:
         data = read_config_file(self.parts[0].folder.config)
         options = {**data.get("eval", {}), "n_episodes": self.n_episodes}
-        data = {**data, "output_dir": str(self.target.path), "shard": None, "eval": options}
-        return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+        return {**data, "output_dir": str(self.target.path), "shard": None, "eval": options}
 
     def _copy_played(self, journal: Journal) -> int:
         """Copy what was played in episodes that are new here; returns in how many that is lost."""
