@@ -35,12 +35,12 @@ def yardarm(*words: object, timeout: float = 120, **environment: str) -> subproc
 def yardarm_here(*words: object) -> subprocess.CompletedProcess[str]:
     """Run the command line in this process, which saves a second: for what is answered before anything starts."""
     out, err = io.StringIO(), io.StringIO()
-    path, at_sigterm = sys.path[:], signal.getsignal(signal.SIGTERM)
+    path, finders, at_sigterm = sys.path[:], sys.meta_path[:], signal.getsignal(signal.SIGTERM)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main([str(word) for word in words])
     finally:
-        sys.path[:] = path
+        sys.path[:], sys.meta_path[:] = path, finders
         signal.signal(signal.SIGTERM, at_sigterm)
     return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 

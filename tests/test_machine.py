@@ -8,7 +8,33 @@ from pathlib import Path
 
 import pytest
 
-from yardarm.machine import _cgroup_quota, available_memory, busy_core_seconds, cpu_time, memory_of, usable_cores
+from yardarm.machine import (
+    _cgroup_quota,
+    available_memory,
+    busy_core_seconds,
+    cpu_time,
+    memory_of,
+    usable_cores,
+    working_instructions,
+)
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "settings"),
+    [
+        ("cpuid level\t: 28\nflags\t: fpu avx2 amx_bf16 amx_tile\n", {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"}),
+        ("cpuid level\t: 32\nflags\t: fpu avx2 amx_bf16 amx_tile\n", {}),
+        ("cpuid level\t: 22\nflags\t: fpu avx2\n", {}),
+        ("processor\t: 0\nFeatures\t: fp asimd\n", {}),
+    ],
+    ids=["a VM that hides AMX", "AMX", "an older processor", "ARM"],
+)
+def test_instructions_that_a_machine_only_claims_are_avoided(
+    cpuinfo: str, settings: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    monkeypatch.setattr("yardarm.machine.CPUINFO", tmp_path / "cpuinfo")
+    assert working_instructions() == settings
 
 
 def test_affinity_limits_the_cores() -> None:

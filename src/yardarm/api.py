@@ -181,7 +181,7 @@ def _opponent(source: Any, made: Callable[[Any], PolicySpec | Policy]) -> Path |
     if isinstance(source, RunResult):
         return source.path
     if source is None or isinstance(source, str | Path):
-        return against_from_data(None if source is None else str(source))
+        return against_from_data(None if source is None else str(source), trusted=True)  # a program was typed
     return made(source)
 
 

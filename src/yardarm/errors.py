@@ -3,6 +3,7 @@
     YardarmError
     ├── UsageError          the user can mend it: a flag, a name, a file (exit code 2)
     │   ├── SetupError      the machine can be mended: a package, a library, a version (exit code 2)
+    │   ├── ConsentNeeded   a file names code that would run: the user must agree (exit code 2)
     │   └── DatasetFault    a dataset's file is missing, cut short or damaged (exit code 2)
     ├── EnvironmentFault    a simulator or its worker broke
     ├── PolicyFault         a policy raised, or answered with something that cannot be played
@@ -18,6 +19,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "ConnectionFault",
+    "ConsentNeeded",
     "DatasetFault",
     "EnvironmentFault",
     "PolicyFault",
@@ -39,6 +41,14 @@ class UsageError(YardarmError):
 
 class SetupError(UsageError):
     """Something is missing on this machine, or its version does not fit."""
+
+
+class ConsentNeeded(UsageError):
+    """Code that the user has not typed would run; `code` says which."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"this would run {code} on this machine; if you trust it, add --trust_remote_code=true")
+        self.code = code
 
 
 class DatasetFault(UsageError):

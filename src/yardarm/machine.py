@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -23,9 +24,12 @@ __all__ = [
     "total_memory_gb",
     "usable_cores",
     "versions",
+    "working_instructions",
 ]
 
 CGROUP = Path("/sys/fs/cgroup")
+CPUINFO = Path("/proc/cpuinfo")
+AMX_LEAF = 0x1D
 PACKAGES = (
     "numpy",
     "scipy",
@@ -77,8 +81,20 @@ def shared_kernels() -> dict[str, str]:
     OpenBLAS has other kernels for each processor, and they round differently: in LIBERO that shows after a second of
     contact. Those for AVX2 run on nearly all of them. It is read when numpy is imported.
     """
-    has_avx2 = platform.machine() == "x86_64" and " avx2 " in _read(Path("/proc/cpuinfo"))
-    return {"OPENBLAS_CORETYPE": "Haswell"} if has_avx2 else {}
+    has_avx2 = platform.machine() == "x86_64" and " avx2 " in _read(CPUINFO)
+    return {**({"OPENBLAS_CORETYPE": "Haswell"} if has_avx2 else {}), **working_instructions()}
+
+
+def working_instructions() -> dict[str, str]:
+    """Settings by which torch avoids instructions that this machine claims to have, and fails at.
+
+    Some virtual machines announce AMX and hide its description (CPUID leaf 29). oneDNN then computes bfloat16 with
+    tiles that it could not configure, and the process dies of an illegal instruction.
+    """
+    content = _read(CPUINFO)
+    level = re.search(r"^cpuid level\s*: (\d+)$", content, re.MULTILINE)
+    hides_amx = " amx_tile" in content and level is not None and int(level[1]) < AMX_LEAF
+    return {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"} if hides_amx else {}
 
 
 def total_memory_gb() -> float:

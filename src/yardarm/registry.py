@@ -20,7 +20,9 @@ def import_object(path: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        raise UsageError(f"cannot import '{path}': {error}; is it installed, or in the current directory?") from error
+        raise UsageError(
+            f"cannot import '{path}': {error}; is it installed? The current folder is searched for what you type only"
+        ) from error
     except Exception as error:  # whatever a user's module may do wrong while it is imported
         raise UsageError(f"cannot import '{path}': {one_line(error)}") from error
     try:

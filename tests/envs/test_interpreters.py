@@ -58,7 +58,7 @@ def test_two_interpreters_in_one_evaluation(second: str, tmp_path: Path) -> None
     assert [record.status for record in run.episodes] == ["failure"] * 4
     refused = command("replay", tmp_path / "run", "--task=left")
     assert refused.returncode == 2
-    assert f"this would run {second}" in refused.stderr
+    assert f"this would run the interpreter {second}" in refused.stderr
     answer = command("replay", tmp_path / "run", "--task=toy/left", "--trust_remote_code=true")
     assert answer.returncode == 0, answer.stderr
 

@@ -403,6 +403,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         "is an adapter's checkpoint itself, not a whole policy",
     ),
     "another method": (lambda f: edit_json(f / CONFIG, peft_type="LORE"), "knows no adapters of type 'LORE'"),
+    "a module to import": (
+        lambda f: edit_json(f / CONFIG, megatron_config={"a": 1}, megatron_core="antigravity"),
+        "adapters for Megatron's layers are not for policies",
+    ),
     "a method for language": (
         lambda f: edit_json(f / CONFIG, peft_type="PROMPT_TUNING"),
         "adapters of type 'PROMPT_TUNING' are for language models",

@@ -111,7 +111,8 @@ def _load(name: str, options: dict[str, Any]) -> Backend:
     module, colon, attribute = place.partition(":")
     if not colon:
         raise BackendError(f"unknown --backend={name}; {', '.join(BACKENDS)}, or package.module:Name")
-    sys.path.append(os.getcwd())
+    if name not in BACKENDS:  # it was typed; for any other, what lies in the current folder is nobody's choice
+        sys.path.append(os.getcwd())
     try:
         factory = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:

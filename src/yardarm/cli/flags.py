@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation import FlagText
+from yardarm.secrecy import is_secret
 
-__all__ = ["Flags", "describe", "listed", "nested", "number", "read_flags", "refuse_unknown", "switch"]
+__all__ = ["Flags", "describe", "listed", "nested", "number", "read_flags", "refuse_unknown", "shown_command", "switch"]
 
 Flags = dict[str, str]
 NEGATIVE = re.compile(r"-\.?\d")
@@ -75,6 +77,12 @@ def number(flags: Flags, name: str, default: float, whole: bool = False) -> floa
     if not math.isfinite(value):
         raise UsageError(f"--{name} must be a number, got '{text}'")
     return value
+
+
+def shown_command(command: str, flags: Flags) -> str:
+    """A command to type again; secrets are not for a terminal's history."""
+    shown = [f"--{name}={value}" for name, value in flags.items() if not is_secret(name.rpartition(".")[2])]
+    return shlex.join(["yardarm", command, *shown])
 
 
 def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from types import FrameType
 
 import yardarm
@@ -87,8 +86,6 @@ def _run(words: list[str]) -> int:
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
         raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)} `yardarm --help` lists all")
-    # A policy or a simulator of the user's own is looked for where the command is given, too.
-    sys.path.append(str(Path.cwd()))
     return importlib.import_module(f"yardarm.cli.{command}").run(rest)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import sys
 import time
 from collections import Counter
@@ -22,7 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from yardarm.cli.flags import read_flags
+from yardarm.cli.flags import read_flags, shown_command
 from yardarm.evaluation import Listener, Plan, Replay, ReplayResult
 from yardarm.report import judged_text
 from yardarm.results import EpisodeRecord
@@ -109,9 +108,7 @@ class Display(Listener):
             return
         _, flags = read_flags(words)
         flags["output_dir"] = str(self.path)
-        # Keys are for servers, and not for a terminal's history.
-        flags = {name: value for name, value in flags.items() if not name.endswith("api_key")}
-        command = shlex.join(["yardarm", "eval", *(f"--{name}={value}" for name, value in flags.items())])
+        command = shown_command("eval", flags)
         kept = self._planned - self._total + self._done
         print(
             f"\nyardarm: stopped; {kept} of {self._planned} episodes are finished and kept; go on with\n  {command}",

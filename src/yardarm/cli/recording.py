@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from yardarm.cli.flags import Flags
+from yardarm.cli.flags import Flags, shown_command
 from yardarm.errors import YardarmError
 from yardarm.evaluation import EvalConfig
 from yardarm.recording import Recording, RecordingListener, Take, record_evaluation, recording_of
@@ -110,12 +110,7 @@ def open_recording_display(console: Console) -> Iterator[RecordingDisplay]:
 
 def say_how_to_continue(command: str, flags: Flags, kept: str) -> None:
     """After an interruption: nothing is lost, and this is how to go on."""
-    # Keys are for servers, and not for a terminal's history.
-    shown = [f"--{name}={value}" for name, value in flags.items() if not name.endswith("api_key")]
-    print(
-        f"\nyardarm: stopped; {kept}; go on with\n  {shlex.join(['yardarm', command, *shown])}",
-        file=sys.stderr,
-    )
+    print(f"\nyardarm: stopped; {kept}; go on with\n  {shown_command(command, flags)}", file=sys.stderr)
 
 
 def show_recording(recording: Recording, console: Console) -> int:

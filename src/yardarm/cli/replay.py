@@ -41,7 +41,7 @@ usage: yardarm replay RUN [--task=…] [--episode=…] [--camera=…] [--size=�
   --size     the video's size [{VIDEO_HEIGHT} high, in the proportions of the policy's image]
   --fps      frames a second of real time; without a GPU a frame takes about 0.2 s to render [{VIDEO_FPS}]
   --output   where the video goes [RUN/videos/BENCHMARK/TASK/episode_NNNNN_CAMERA.mp4]
-  --trust_remote_code  run code that the run brings with it: an environment's folder, another Python [false]"""
+  --trust_remote_code  run code that the run names: an environment's folder, a package, another Python [false]"""
 
 
 def run(words: Sequence[str]) -> int:

@@ -74,9 +74,11 @@ def run(words: Sequence[str]) -> int:
 def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
     """Flags over the file that ``--config_path`` names; with ``--resume``, over those that the training began with."""
     flags = dict(flags)
+    trusted = switch(flags, "trust_remote_code")
+    flags.pop("trust_remote_code", None)
     path = flags.pop("config_path", None)
     if not switch(flags, "resume"):
-        return config_from_data(nested(flags, read_config_file(Path(path)) if path else {})), None
+        return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}), trusted), None
     named = path or flags.get("output_dir")
     if named is None:
         raise UsageError("--resume=true needs to know what: add --config_path=…/train_config.json, or --output_dir=…")
@@ -86,7 +88,7 @@ def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
     if "output_dir" in flags and Path(flags["output_dir"]).expanduser().resolve() != own:
         raise UsageError(f"--output_dir={flags['output_dir']}: a training goes on in its own folder, {own}")
     check_resumed(flags)
-    return config_from_data(nested(flags, stored)), checkpoint
+    return config_from_data(nested(flags, stored), trusted), checkpoint
 
 
 def _show(result: TrainingResult, config: TrainConfig, console: Console) -> None:
@@ -142,6 +144,7 @@ def _help(benchmark: str) -> str:
         ("--env.type", "", f"evaluate while training: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
         *describe(env, "env."),
         *describe(TrainEvalOptions, "eval."),
+        *describe(TrainConfig),
         *describe(PeftOptions, "peft."),
         *describe(WandbOptions, "wandb."),
         ("--view", "False", "open the learning curve in a browser, and watch it live"),

@@ -15,26 +15,23 @@ from yardarm.viewer import FIRST_PORT, Listening, ViewOptions, serve_viewer
 __all__ = ["LISTENING_FLAGS", "read_listening", "run", "say_address"]
 
 DEFAULT_FOLDER = Path("outputs/eval")
-SWITCHES = ("trust_remote_code", "help")
+SWITCHES = ("help",)
 LISTENING_FLAGS = [
     ("--port", "", f"where to listen [{FIRST_PORT}, or the next that is free]"),
     ("--host", "127.0.0.1", "the address to listen on; 0.0.0.0 lets everybody who reaches this machine look"),
     ("--open", "true", "open a browser"),
 ]
-FLAGS = [
-    *LISTENING_FLAGS,
-    ("--trust_remote_code", "", "replay runs with code that they bring: an environment's folder, another Python"),
-]
 # What `yardarm eval --view` starts it with: the page to open, and how to know that it is over.
 FOR_EVAL = ("page", "until_stdin_closes")
 HELP = f"""\
 Look at runs in the browser: a list of all runs below a folder, each run's page, each episode's video (rendered when it
-is first opened) with its actions, rewards and states, and comparisons. Runs that are going on are shown live.
+is first opened) with its actions, rewards and states, and comparisons. Runs that are going on are shown live. Code that
+a run names (a package, another Python) never runs here: `yardarm replay` renders such episodes.
 
 usage: yardarm view [DIR] [--flag=value …]
 
   DIR  a folder of runs, or a run [{DEFAULT_FOLDER}]
-{listed(FLAGS)}"""
+{listed(LISTENING_FLAGS)}"""
 
 
 def run(words: Sequence[str]) -> int:
@@ -43,7 +40,7 @@ def run(words: Sequence[str]) -> int:
     if "help" in flags:
         print(HELP)
         return 0
-    refuse_unknown(flags, [*(name[2:] for name, _, _ in FLAGS), *FOR_EVAL], "view")
+    refuse_unknown(flags, [*(name[2:] for name, _, _ in LISTENING_FLAGS), *FOR_EVAL], "view")
     if len(plain) > 1:
         raise UsageError(f"yardarm view takes one folder, got {len(plain)}")
     options = _options(plain[0] if plain else None, flags)
@@ -60,7 +57,7 @@ def _options(folder: str | None, flags: Flags) -> ViewOptions:
     path = Path(folder) if folder else DEFAULT_FOLDER
     if not path.is_dir():
         raise UsageError(f"there is no folder {path}; `yardarm view DIR` takes a folder of runs, or a run")
-    return ViewOptions(path, read_listening(flags), switch(flags, "trust_remote_code"))
+    return ViewOptions(path, read_listening(flags))
 
 
 def read_listening(flags: Flags) -> Listening:

@@ -124,7 +124,9 @@ def open_cluster(options: RayOptions) -> Iterator[Cluster]:
     own = {"num_cpus": usable_cores(), "include_dashboard": False} if address == LOCAL else {}
     at_sigterm = signal.getsignal(signal.SIGTERM)
     try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
+        # Ray has every actor look for modules first where it is joined, and so not in the current folder.
+        with contextlib.chdir("/"):
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise UsageError(f"--ray.address={address}: the cluster cannot be joined: {one_line(error)[:200]}") from error
     if threading.current_thread() is threading.main_thread():

@@ -6,9 +6,11 @@ import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from yardarm.envs import installed_for
 from yardarm.machine import versions
+from yardarm.own_modules import allowed_modules, take_over_modules
 from yardarm.tasks import TaskSpec
 
 __all__ = ["Setup"]
@@ -27,6 +29,7 @@ class Setup:
     policies_at_once: int = 0
     """How many keep their weights in one process; 0: as many as is usual."""
     folder: str = field(default_factory=os.getcwd)
+    own_modules: Mapping[str, Any] | None = field(default_factory=allowed_modules)
     threads: str | None = field(default_factory=lambda: os.environ.get("OMP_NUM_THREADS"))
     versions: Mapping[str, str | None] = field(default_factory=lambda: relevant(versions()))
     others: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
@@ -36,6 +39,7 @@ class Setup:
         """Make this process like the one that made the setup, as far as the machine has the same folders."""
         with contextlib.suppress(OSError):  # relative paths mean nothing here, and will say so themselves
             os.chdir(self.folder)
+        take_over_modules(self.own_modules)
         if self.threads is None:  # Ray has set it, to the number of cores that it counts an actor for
             os.environ.pop("OMP_NUM_THREADS", None)
         else:

@@ -13,7 +13,8 @@ from yardarm.errors import SetupError, UsageError
 __all__ = ["check_interpreter", "paths_for"]
 
 OLDEST = (3, 11)
-CHECK = "import sys, numpy; print(*sys.version_info[:2])"
+# Without the current folder, which `-c` puts first: a numpy.py that lies there is not asked.
+CHECK = "import sys; sys.path[:] = filter(None, sys.path); import numpy; print(*sys.version_info[:2])"
 
 
 def check_interpreter(python: str) -> None:

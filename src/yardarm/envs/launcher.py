@@ -30,6 +30,7 @@ from yardarm.envs.channel import Channel
 from yardarm.envs.rendering import use_backend
 from yardarm.envs.worker import serve
 from yardarm.errors import one_line
+from yardarm.own_modules import take_over_modules
 
 __all__ = ["main"]
 
@@ -45,6 +46,7 @@ def main() -> None:
     setup = answers.receive()
     _die_with_parent(setup["parent"])
     sys.path.extend(entry for entry in setup["path"] if entry not in sys.path)
+    take_over_modules(setup["own_modules"])
     try:
         _preload(setup["modules"])
     except Exception as error:

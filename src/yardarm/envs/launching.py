@@ -19,6 +19,7 @@ from yardarm.envs.messages import Answered, Ask, Failed, Refused, Report
 from yardarm.envs.rendering import backends, missing_renderer_hint
 from yardarm.errors import EnvironmentFault, SetupError, UsageError
 from yardarm.machine import shared_kernels
+from yardarm.own_modules import allowed_modules
 from yardarm.tasks import Home
 
 __all__ = ["SINGLE_THREADED", "Launcher", "Launchers"]
@@ -110,8 +111,14 @@ class Launcher:
     def _preload(self, home: Home) -> str | None:
         """Have the launcher import modules; return what went wrong, if anything did."""
         try:
-            setup = {"modules": list(home.preload), "path": paths_for(home.python), "parent": os.getpid()}
-            self._answers.send(setup)
+            self._answers.send(
+                {
+                    "modules": list(home.preload),
+                    "path": paths_for(home.python),
+                    "own_modules": allowed_modules(),
+                    "parent": os.getpid(),
+                }
+            )
             return self._answers.receive().get("error")
         except TimeoutError:
             return f"it takes more than {PRELOAD_LIMIT_S:g} s"

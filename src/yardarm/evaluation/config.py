@@ -113,7 +113,9 @@ class EvalConfig:
     method: str | None = option(None, "what trained the policy: `yardarm compare` puts its training seeds together")
     training_seed: int | None = option(None, "the seed that the policy was trained with; needs --method")
     rename_map: dict[str, str] | None = option(None, '{"the environment\'s name of an input": "the policy\'s", …}')
-    trust_remote_code: bool = option(False, "run an environment's code that comes from elsewhere (--env.type=hub)")
+    trust_remote_code: bool = option(
+        False, "run code from elsewhere (--env.type=hub), and code that --config_path names"
+    )
     resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
     shard: str | None = option(
         None, "i/n: play part i of n, in OUTPUT_DIR/shard_i_of_n; `yardarm merge` joins the parts"

@@ -15,14 +15,23 @@ import yaml
 from yardarm.cluster import RayOptions
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation.config import EvalConfig, EvalOptions
+from yardarm.evaluation.consent import admit
 from yardarm.evaluation.flag_text import FlagText, plain_value
 from yardarm.evaluation.policy_data import against_from_data, policies_from_data, policy_to_data
 from yardarm.files import write_atomically
 from yardarm.policies import PolicySpec
-from yardarm.tasks import BENCHMARKS, BenchmarkConfig
+from yardarm.tasks import BENCHMARKS, BenchmarkConfig, NamedCode
 from yardarm.tracking import WandbOptions
 
-__all__ = ["config_from_data", "config_to_data", "decode", "env_from_data", "read_config_file", "write_config_file"]
+__all__ = [
+    "config_from_data",
+    "config_to_data",
+    "decode",
+    "env_from_data",
+    "envs_from_data",
+    "read_config_file",
+    "write_config_file",
+]
 
 SECTIONS = ("env", "policy", "eval", "wandb", "ray")
 AGAINST = "against"
@@ -61,13 +70,14 @@ def config_from_data(data: Mapping[str, Any]) -> EvalConfig:
             raise UsageError(f"'{name}' must be a section of its own: --{name}.…=…")
     plain = _decode_plain({name: value for name, value in data.items() if name not in (*SECTIONS, AGAINST)})
     options = decode(EvalOptions, "eval", data.get("eval", {}))
+    trusted = bool(plain.get("trust_remote_code"))
     return EvalConfig(
-        env=_envs(data.get("env", {})),
-        policy=policies_from_data(data.get("policy", {})),
+        env=envs_from_data(data.get("env", {}), trusted),
+        policy=policies_from_data(data.get("policy", {}), trusted),
         eval=options,
         wandb=decode(WandbOptions, "wandb", data.get("wandb", {})),
-        ray=decode(RayOptions, "ray", data.get("ray", {})),
-        against=against_from_data(data.get(AGAINST)),
+        ray=_ray_from_data(data.get("ray", {}), trusted),
+        against=against_from_data(data.get(AGAINST), trusted),
         **plain,
     )
 
@@ -93,19 +103,33 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     return data
 
 
-def _envs(data: Mapping[str, Any] | list[Any]) -> BenchmarkConfig | list[BenchmarkConfig]:
+def envs_from_data(
+    data: Mapping[str, Any] | list[Any], trusted: bool = False
+) -> BenchmarkConfig | list[BenchmarkConfig]:
     """One benchmark, or a list of them, which only a file can hold."""
-    return env_from_data(data) if isinstance(data, Mapping) else [env_from_data(item) for item in data]
+    if isinstance(data, Mapping):
+        return env_from_data(data, trusted=trusted)
+    return [env_from_data(item, trusted=trusted) for item in data]
 
 
-def env_from_data(data: Any, command: str = EVAL) -> BenchmarkConfig:
+def env_from_data(data: Any, command: str = EVAL, trusted: bool = False) -> BenchmarkConfig:
     """A benchmark's configuration from what stands below ``env``."""
     if not isinstance(data, Mapping):
         raise UsageError(f"env: each benchmark of the list must be a section with its type, not '{data}'")
     if not data.get("type"):
         raise UsageError(f"--env.type is missing; one of {', '.join(BENCHMARKS.names())}")
     benchmark = BENCHMARKS.load(str(data["type"]))
-    return decode(benchmark, "env", {name: value for name, value in data.items() if name != "type"}, command)
+    options = {name: value for name, value in data.items() if name != "type"}
+    config: BenchmarkConfig = decode(benchmark, "env", options, command)
+    admit("env", config.named_code(), data, trusted)
+    return config
+
+
+def _ray_from_data(data: Mapping[str, Any], trusted: bool) -> RayOptions:
+    options: RayOptions = decode(RayOptions, "ray", data)
+    if options.address:
+        admit("ray", [NamedCode("address", f"what the Ray cluster at {options.address} sends")], data, trusted)
+    return options
 
 
 def decode(kind: type, section: str, data: Mapping[str, Any], command: str = EVAL) -> Any:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError, nearest
+from yardarm.evaluation.consent import admit
 from yardarm.evaluation.flag_text import plain_value
 from yardarm.policies import CHECKPOINT_TYPES, POLICIES, PolicySpec
+from yardarm.secrecy import without_secrets
+from yardarm.tasks import NamedCode
 
 __all__ = ["against_from_data", "policies_from_data", "policy_from_data", "policy_to_data"]
 
@@ -18,20 +21,21 @@ LEROBOT = "lerobot"
 # Where checkpoints lie in a folder of checkpoints, as training makes them, or of trainings.
 INSIDE = (".", "pretrained_model", "checkpoints/last/pretrained_model")
 CONFIG = "config.json"
-# Not written down: a run's folder is shown to others.
-SECRETS = ("api_key",)
 
 
-def policies_from_data(data: Any) -> PolicySpec | list[PolicySpec]:
+def policies_from_data(data: Any, trusted: bool = False) -> PolicySpec | list[PolicySpec]:
     """What stands below ``policy``: one, or several by a list, by paths with commas, or by a folder of checkpoints."""
     if isinstance(data, list):
         if not data:
             raise UsageError("policy is an empty list: name at least one")
-        return [policy_from_data(item) if isinstance(item, Mapping) else _from_text(str(item)) for item in data]
+        return [
+            policy_from_data(item, trusted) if isinstance(item, Mapping) else _from_text(str(item), trusted)
+            for item in data
+        ]
     paths = _paths(str(data["path"])) if data.get("path") is not None else None
     if paths is None:
-        return policy_from_data(data)
-    return [policy_from_data({**data, "path": path}) for path in paths]
+        return policy_from_data(data, trusted)
+    return [policy_from_data({**data, "path": path}, trusted) for path in paths]
 
 
 def _paths(text: str) -> list[str] | None:
@@ -56,10 +60,11 @@ def _checkpoints_in(folder: Path) -> list[str]:
     return [str(own[0]) for own in places if own]
 
 
-def policy_from_data(data: Mapping[str, Any]) -> PolicySpec:
+def policy_from_data(data: Mapping[str, Any], trusted: bool = False) -> PolicySpec:
     """A policy from what stands below ``policy``."""
+    admit("policy", _named_code(data), data, trusted)
     options = {str(name): plain_value(value) for name, value in data.items() if name != "type"}
-    options |= {name: str(data[name]) for name in ("url", *SECRETS) if name in data}  # 00123 is no number there
+    options |= {name: str(data[name]) for name in ("url", "api_key") if name in data}  # 00123 is no number there
     kind = str(data.get("type") or ("remote" if "url" in data else ""))
     if data.get("path") is not None and "url" in data:
         raise UsageError("--policy.path is for a checkpoint, --policy.url for a policy behind a socket: give one")
@@ -75,11 +80,20 @@ def policy_from_data(data: Mapping[str, Any]) -> PolicySpec:
     return PolicySpec(kind, options)
 
 
-def against_from_data(data: Any) -> Path | PolicySpec | None:
+def _named_code(data: Mapping[str, Any]) -> Iterator[NamedCode]:
+    """A class by its module, and an interpreter."""
+    module, colon, _ = str(data.get("type") or "").partition(":")
+    if colon:
+        yield NamedCode("type", f"the policy '{data['type']}'", module)
+    if data.get("python"):
+        yield NamedCode("python", f"the interpreter {data['python']}")
+
+
+def against_from_data(data: Any, trusted: bool = False) -> Path | PolicySpec | None:
     """What to compare with: a run's folder, LeRobot's ``eval_info.json``, or a policy by path, address or name."""
     if data is None or isinstance(data, Mapping):
-        return None if data is None else policy_from_data(data)
-    text = str(data)
+        return None if data is None else policy_from_data(data, trusted)
+    text = data if isinstance(data, str) else str(data)  # a flag's text stays one: what is typed may name code
     if text == "null":
         return None
     if not text:
@@ -92,7 +106,7 @@ def against_from_data(data: Any) -> Path | PolicySpec | None:
         )
     if path.is_file() or any((path / name).is_file() for name in ("manifest.json", "eval_info.json")):
         return path.absolute()
-    policy = _named(text)
+    policy = _named(text, trusted)
     if policy is None:
         raise UsageError(
             f"--against={text} is neither a run's folder, nor a checkpoint, nor the name of a policy"
@@ -101,9 +115,9 @@ def against_from_data(data: Any) -> Path | PolicySpec | None:
     return policy
 
 
-def _from_text(text: str) -> PolicySpec:
+def _from_text(text: str, trusted: bool) -> PolicySpec:
     """A policy of a list that is given by a name, an address or a path alone."""
-    policy = _named(text)
+    policy = _named(text, trusted)
     if policy is None:
         raise UsageError(
             f"policy: '{text}' of the list is neither a checkpoint nor the name of a policy"
@@ -112,10 +126,10 @@ def _from_text(text: str) -> PolicySpec:
     return policy
 
 
-def _named(text: str) -> PolicySpec | None:
+def _named(text: str, trusted: bool) -> PolicySpec | None:
     """What a user calls a policy in one word."""
     if text in POLICIES.names() or (":" in text and "/" not in text):
-        return policy_from_data({"type": text})
+        return policy_from_data({"type": text}, trusted)
     if "://" in text:
         return policy_from_data({"url": text})
     if Path(text).expanduser().is_dir() or HUB_ID.fullmatch(text):
@@ -147,5 +161,5 @@ def _of_lerobot(kind: str, options: dict[str, Any]) -> PolicySpec:
 
 
 def policy_to_data(policy: PolicySpec) -> dict[str, Any]:
-    """What `policy_from_data` makes the same policy of."""
-    return {"type": policy.type, **{name: value for name, value in policy.options.items() if name not in SECRETS}}
+    """What `policy_from_data` makes the same policy of, but for secrets, which must be given again."""
+    return {"type": policy.type, **without_secrets(policy.options)}

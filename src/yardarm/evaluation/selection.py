@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yardarm.envs import find_tasks
-from yardarm.errors import UsageError
+from yardarm.errors import ConsentNeeded, UsageError
 from yardarm.tasks import BenchmarkConfig, TaskSpec
 
 __all__ = ["select_tasks"]
@@ -16,7 +16,7 @@ def select_tasks(envs: Sequence[BenchmarkConfig], trust_remote_code: bool = Fals
     for env in envs:
         code = env.foreign_code()
         if code and not trust_remote_code:
-            raise UsageError(f"this would run {code} on this machine; if you trust it, add --trust_remote_code=true")
+            raise ConsentNeeded(code)
     tasks = [task for env in envs for task in find_tasks(env)]
     _check_names(tasks)
     # The same selection twice is the same tasks once; a task that is in two groups counts in each.

@@ -7,8 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluation.config import EvalConfig
-from yardarm.evaluation.config_file import config_from_data, read_config_file
+from yardarm.evaluation.config_file import envs_from_data, read_config_file
 from yardarm.evaluation.filming import VIDEO_FPS, film_of
 from yardarm.evaluation.replay import Replay
 from yardarm.evaluation.selection import select_tasks
@@ -28,13 +27,9 @@ class StoredRun:
         self.records = {record.key: record for record in read_journal(folder.journal)}
 
     @cached_property
-    def config(self) -> EvalConfig:
-        """What it was made with, as far as this version understands it."""
-        return config_from_data(read_config_file(self.folder.config))
-
-    @cached_property
     def _tasks(self) -> tuple[TaskSpec, ...]:
-        return select_tasks(self.config.envs, self._trust_remote_code)
+        envs = envs_from_data(read_config_file(self.folder.config).get("env", {}), self._trust_remote_code)
+        return select_tasks(envs if isinstance(envs, list) else [envs], self._trust_remote_code)
 
     def find(self, task: str | None, index: int, errors_too: bool = False) -> EpisodeRecord:
         """The finished episode of a task with this index."""
@@ -91,12 +86,6 @@ class StoredRun:
 
     def episode(self, record: EpisodeRecord) -> EpisodeSpec:
         """What was run."""
-        for env in self.config.envs:
-            if env.python and not self._trust_remote_code:
-                raise UsageError(
-                    f"this would run {env.python}, which the run names as its workers' Python; "
-                    "if you trust it, add --trust_remote_code=true"
-                )
         for task in self._tasks:
             if task.key() == (record.key.benchmark, record.key.env, record.key.task):
                 return EpisodeSpec(task, record.key.index, record.key.seed)

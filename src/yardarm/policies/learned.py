@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from yardarm.errors import UsageError, nearest, one_line
-from yardarm.machine import available_memory, total_memory_gb
+from yardarm.machine import available_memory, total_memory_gb, working_instructions
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.checkpoint import push_checkpoint, save_checkpoint
 from yardarm.policies.config import ACTION, PolicyConfig
@@ -55,6 +56,9 @@ NO_MATTER = {
     "pretrained_revision",
 }
 DEVICES = ("cpu", "cuda", "mps", "xpu")
+# Here for those who call Yardarm from Python; oneDNN reads it when it first computes.
+os.environ.update({name: value for name, value in working_instructions().items() if name not in os.environ})
+
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 

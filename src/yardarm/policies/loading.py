@@ -16,6 +16,7 @@ from typing import Any
 from yardarm.errors import UsageError, nearest, one_line
 from yardarm.policies.protocol import ObservationSpec, Policy
 from yardarm.registry import Registry, import_object
+from yardarm.secrecy import without_secrets
 from yardarm.tasks import TaskSpec
 
 __all__ = ["CHECKPOINT_TYPES", "POLICIES", "LoadedPolicy", "PolicySpec", "make_policy", "open_policy", "policy_id"]
@@ -145,12 +146,12 @@ def _check_protocol(policy: Policy, spec: PolicySpec) -> None:
 
 
 def policy_id(policy: Policy, spec: PolicySpec) -> str:
-    """Name a policy by what it is: its own `id`, or the hash of its source and options."""
+    """Name a policy by what it is: its own `id`, or the hash of its source and options, secrets aside."""
     own = getattr(policy, "id", None)
     if own is not None:
         return str(own)
     digest = hashlib.sha256(_source(type(policy)))
-    digest.update(json.dumps(dict(spec.options), sort_keys=True, default=str).encode())
+    digest.update(json.dumps(without_secrets(spec.options), sort_keys=True, default=str).encode())
     if spec.type.startswith(OBJECT):
         digest.update(_content(policy))
     return f"{spec.type.removeprefix(OBJECT)}-{digest.hexdigest()[:12]}"

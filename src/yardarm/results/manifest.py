@@ -15,6 +15,7 @@ from typing import Any
 from yardarm.files import write_json
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores, versions
 from yardarm.results.files import RunFolder
+from yardarm.secrecy import redacted
 
 __all__ = ["Manifest", "joined_sessions", "now", "provenance", "sessions_of"]
 
@@ -141,21 +142,9 @@ def provenance() -> dict[str, Any]:
             "memory_gb": total_memory_gb(),
         },
         "git_commit": _git_commit(),
-        "command": [Path(sys.argv[0]).name, *_without_secrets(sys.argv[1:])],
+        "command": [Path(sys.argv[0]).name, *redacted(sys.argv[1:])],
         "environment": {name: os.environ[name] for name in ("MUJOCO_GL", "OMP_NUM_THREADS") if name in os.environ},
     }
-
-
-def _without_secrets(words: Sequence[str]) -> list[str]:
-    """Keys are for servers, and not for the readers of a run: ``--policy.api_key=KEY``, or the word after the flag."""
-    shown: list[str] = []
-    for word in words:
-        name, equals, _ = word.partition("=")
-        if shown and shown[-1].endswith("api_key") and shown[-1].startswith("--"):
-            shown.append("…")
-        else:
-            shown.append(f"{name}=…" if equals and name.endswith("api_key") else word)
-    return shown
 
 
 def _git_commit() -> str | None:

@@ -16,7 +16,7 @@ from yardarm.errors import SetupError, UsageError, nearest
 from yardarm.registry import Registry
 from yardarm.tasks.spec import TaskSpec
 
-__all__ = ["BENCHMARKS", "BenchmarkConfig", "ProbedBenchmark", "one_of", "option", "positive"]
+__all__ = ["BENCHMARKS", "BenchmarkConfig", "NamedCode", "ProbedBenchmark", "one_of", "option", "positive"]
 
 BENCHMARKS = Registry(
     "benchmark",
@@ -50,6 +50,16 @@ def one_of(name: str, value: str, known: Collection[str]) -> None:
     """Refuse a flag's value that is not among those known."""
     if value not in known:
         raise UsageError(f"{name} '{value}' is unknown{nearest(value, known)} one of {', '.join(known)}")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCode:
+    """Code that an option names, and that would run on this machine."""
+
+    option: str
+    what: str
+    module: str = ""
+    """The module, if it is one: what the user types may lie in the current folder."""
 
 
 @dataclass
@@ -95,8 +105,12 @@ class BenchmarkConfig:
         raise NotImplementedError
 
     def foreign_code(self) -> str | None:
-        """What code from elsewhere the workers would run, which the user must have agreed to."""
+        """What code from elsewhere the workers would run: the user must agree even to what was typed."""
         return None
+
+    def named_code(self) -> list[NamedCode]:
+        """What code the options name: the user must agree to what only a file says."""
+        return [NamedCode("python", f"the interpreter {self.python}")] if self.python else []
 
     def notes(self) -> Sequence[str]:
         """Warnings about flags that were given but mean little or something else than they seem to."""

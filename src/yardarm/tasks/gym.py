@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from yardarm.errors import UsageError
-from yardarm.tasks.benchmark import ProbedBenchmark, option, positive
+from yardarm.tasks.benchmark import NamedCode, ProbedBenchmark, option, positive
 from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 
 __all__ = ["GymConfig", "GymLikeConfig"]
 
 CAMERA = "render"
+# Gymnasium's own ids for environments of older interfaces: their arguments name what is imported.
+MADE_BY_ARGUMENTS = ("GymV21Environment", "GymV26Environment")
 
 
 @dataclass
@@ -128,8 +130,25 @@ class GymConfig(GymLikeConfig):
             for index, (name, found) in enumerate(zip(self._ids(), answer, strict=True))
         )
 
+    def named_code(self) -> list[NamedCode]:
+        """The package; and those that ids name: "package:Id", or "namespace/Id", whose package has its name."""
+        codes = super().named_code()
+        if self.package_name:
+            codes.append(NamedCode("package_name", f"the package '{self.package_name}'", self.package_name))
+        for name in self._ids():
+            if package := _package_of(name):
+                codes.append(NamedCode("task", f"the package '{package}' of '{name}'", package))
+            elif self.kwargs and name.startswith(MADE_BY_ARGUMENTS):
+                codes.append(NamedCode("kwargs", f"what the arguments of '{name}' name"))
+        return codes
+
     def _ids(self) -> list[str]:
         return list(dict.fromkeys(word.strip() for word in self.task.split(",") if word.strip()))
 
     def _making(self) -> dict[str, Any]:
         return {"package_name": self.package_name, "kwargs": self.kwargs}
+
+
+def _package_of(name: str) -> str:
+    package, colon, name = name.rpartition(":")
+    return package if colon else name.rpartition("/")[0]

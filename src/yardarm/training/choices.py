@@ -40,7 +40,7 @@ def check_evaluation(config: TrainConfig, policy: LearnedPolicy) -> None:
     if config.evaluates:
         assert config.env is not None
         config.env.check_requirements()
-        tasks = select_tasks((config.env,), trust_remote_code=False)
+        tasks = select_tasks((config.env,), config.trust_remote_code)
         policy.prepare(tasks)
         policy.resize_hint = "train on images of the environment's size"  # what an evaluation could do does not help
         check_policy_fits(policy, tasks)

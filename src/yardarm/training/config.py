@@ -143,6 +143,9 @@ class TrainConfig:
     scheduler: Mapping[str, Any] = field(default_factory=dict)
     wandb: WandbOptions = field(default_factory=WandbOptions)
     peft: PeftOptions | None = None
+    trust_remote_code: bool = option(
+        False, "evaluate in a world whose code comes from elsewhere, or is named by a file"
+    )
 
     def __post_init__(self) -> None:
         kind, path = self.policy.get("type"), self.policy.get("path")

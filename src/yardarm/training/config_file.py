@@ -30,8 +30,8 @@ MOVABLE = {"policy.device", "dataset.root", "dataset.repo_id", "dataset.video_ba
 ALIASES = {"env_eval_freq": "eval_freq"}
 
 
-def config_from_data(data: Mapping[str, Any]) -> TrainConfig:
-    """Check names and types, and build the configuration."""
+def config_from_data(data: Mapping[str, Any], trusted: bool = False) -> TrainConfig:
+    """Check names and types, and build the configuration; `trusted` code may be named by a file."""
     own = [entry.name for entry in dataclasses.fields(TrainOptions)]
     plain = {ALIASES.get(name, name): value for name, value in data.items() if name not in SECTIONS}
     for name in plain:
@@ -43,12 +43,13 @@ def config_from_data(data: Mapping[str, Any]) -> TrainConfig:
         dataset=decode(DatasetOptions, "dataset", sections["dataset"], COMMAND),
         policy={name: plain_value(value) for name, value in sections["policy"].items()},
         options=decode(TrainOptions, "", plain, COMMAND),
-        env=env_from_data(sections["env"], COMMAND) if sections["env"] else None,
+        env=env_from_data(sections["env"], COMMAND, trusted) if sections["env"] else None,
         eval=decode(TrainEvalOptions, "eval", sections["eval"], COMMAND),
         optimizer=_changes(OptimizerOptions, "optimizer", sections["optimizer"]),
         scheduler=_changes(SchedulerOptions, "scheduler", sections["scheduler"]),
         wandb=decode(WandbOptions, "wandb", sections["wandb"], COMMAND),
         peft=decode(PeftOptions, "peft", sections["peft"], COMMAND) if sections["peft"] else None,
+        trust_remote_code=trusted,
     )
 
 

@@ -117,6 +117,7 @@ class Evaluations:
         settings.write_text(json.dumps(self._settings(due), indent=1), encoding="utf-8")
         # -P: modules of the folder that the command is given in must not come before others, as for `yardarm` itself.
         words = [sys.executable, "-P", "-m", "yardarm", "eval", f"--config_path={settings}", f"--output_dir={run}"]
+        words += self._code_flags()
         with run.with_suffix(".log").open("wb") as output:
             return subprocess.Popen(
                 words,
@@ -126,6 +127,14 @@ class Evaluations:
                 start_new_session=True,  # Ctrl-C is for the training, which ends this itself
                 preexec_fn=_stand_back if self._config.eval.background else _die_with_the_training,
             )
+
+    def _code_flags(self) -> list[str]:
+        """What code may run is said on the command line: whoever started the training has typed it, or agreed to it."""
+        env = self._config.env
+        assert env is not None
+        options = {code.option: getattr(env, code.option) for code in env.named_code()}
+        flags = [f"--env.{name}={json.dumps(value) if name == 'kwargs' else value}" for name, value in options.items()]
+        return [*flags, "--trust_remote_code=true"] if self._config.trust_remote_code else flags
 
     def _settings(self, due: _Due) -> dict[str, Any]:
         config = self._config

@@ -41,15 +41,12 @@ PAGES = {
 class ViewerApp:
     """The application. `closing` says when open streams shall end."""
 
-    def __init__(
-        self, root: Path, *, hosts: Collection[str], trust_remote_code: bool = False, closing: Callable[[], bool]
-    ) -> None:
+    def __init__(self, root: Path, *, hosts: Collection[str], closing: Callable[[], bool]) -> None:
         viewed = ViewedFolder(root)
         self.catalogue = Catalogue(viewed)
         self.trainings = TrainingCatalogue(viewed)
         self.rendering = Rendering()
         self._changes = Changes(self.catalogue, self.trainings, closing)
-        self._trust_remote_code = trust_remote_code
         self._closing = closing
         routes = [
             *(Route(path, page(kind)) for path, kind in PAGES.items()),
@@ -82,7 +79,7 @@ class ViewerApp:
         return JSONResponse({"run": run_data(stored, name), "comparison": comparison, "training": training})
 
     def _episode(self, request: Request) -> Response:
-        stored = self.catalogue.stored_run(wanted(request, "run"), self._trust_remote_code)
+        stored = self.catalogue.stored_run(wanted(request, "run"))
         return JSONResponse(episode_data(stored, wanted(request, "task"), whole_number(request, "index")))
 
     def _compare(self, request: Request) -> Response:
@@ -99,7 +96,7 @@ class ViewerApp:
         return JSONResponse({**data, "underway": self._changes.lines_of(data["evaluating"])})
 
     def _video(self, request: Request) -> Response:
-        stored = self.catalogue.stored_run(wanted(request, "run"), self._trust_remote_code)
+        stored = self.catalogue.stored_run(wanted(request, "run"))
         record = stored.find(wanted(request, "task"), whole_number(request, "index"))
         path = stored.folder.video(record.key, wanted(request, "camera"))
         if not path.is_file() or not self.catalogue.viewed.contains(path):
@@ -117,7 +114,7 @@ class ViewerApp:
 
     def _rendering(self, request: Request) -> Response:
         """Make an episode's video, if there is none, and tell how far that is."""
-        stored = self.catalogue.stored_run(wanted(request, "run"), self._trust_remote_code)
+        stored = self.catalogue.stored_run(wanted(request, "run"))
         record = stored.find(wanted(request, "task"), whole_number(request, "index"))
         return stream(self._progress(stored.replay(record, request.query_params.get("camera", ""))))
 

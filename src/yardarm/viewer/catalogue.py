@@ -36,10 +36,10 @@ class Catalogue(Listing[RunFolder]):
         folder = self.folder(name)
         return self._results.get(name, self._stamp(folder), lambda: read_result(folder))
 
-    def stored_run(self, name: str, trust_remote_code: bool) -> StoredRun:
-        """A run with the means to play its episodes again."""
+    def stored_run(self, name: str) -> StoredRun:
+        """A run with the means to play its episodes again, unless that takes code which the run names."""
         folder = self.folder(name)
-        return self._stored_runs.get(name, self._stamp(folder), lambda: StoredRun(folder, trust_remote_code))
+        return self._stored_runs.get(name, self._stamp(folder), lambda: StoredRun(folder))
 
     def _chosen(self, found: Found) -> RunFolder | None:
         return RunFolder(found.path) if found.is_run else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from yardarm.errors import UsageError
+from yardarm.errors import ConsentNeeded, UsageError
 from yardarm.evaluation import StoredRun
 from yardarm.results import EpisodeRecord, RunFolder
 
@@ -57,10 +58,22 @@ def _cameras(stored: StoredRun, record: EpisodeRecord) -> dict[str, Any]:
     try:
         cameras: Sequence[str] = stored.replay(record).episode.task.env.cameras
         problem = None
+    except ConsentNeeded as needed:
+        cameras, problem = _filmed(stored, record), _how_to_render(stored, record, needed)
     except UsageError as error:
         cameras, problem = _filmed(stored, record), str(error)
     ready = [camera for camera in cameras if stored.folder.video(record.key, camera).is_file()]
     return {"cameras": list(cameras), "ready": ready, "no_rendering": problem}
+
+
+def _how_to_render(stored: StoredRun, record: EpisodeRecord, needed: ConsentNeeded) -> str:
+    """Opening a page is no consent; typing a command is."""
+    run, task = shlex.quote(str(stored.folder.path)), f"{record.key.benchmark}/{record.key.task}"
+    return (
+        f"Rendering this episode would run {needed.code.rstrip(',')}. The viewer never runs code that a run names. If "
+        f"you trust it, render the video with `yardarm replay {run} --task={shlex.quote(task)} "
+        f"--episode={record.key.index} --trust_remote_code=true` and reload this page."
+    )
 
 
 def _filmed(stored: StoredRun, record: EpisodeRecord) -> list[str]:

@@ -49,18 +49,17 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """A folder of runs, and what the viewer may do with them."""
+    """A folder of runs, and where to show them."""
 
     folder: Path
     listening: Listening = Listening()
-    trust_remote_code: bool = False
 
 
 def serve_viewer(options: ViewOptions, ready: Callable[[str], None], until: Callable[[], object] | None = None) -> None:
     """Serve runs until Ctrl-C, or until `until` returns; `ready` is told the address as soon as it answers."""
 
     def make(hosts: Collection[str], closing: Callable[[], bool]) -> App:
-        return ViewerApp(options.folder, hosts=hosts, trust_remote_code=options.trust_remote_code, closing=closing)
+        return ViewerApp(options.folder, hosts=hosts, closing=closing)
 
     _serve(make, options.listening, ready, until)
 

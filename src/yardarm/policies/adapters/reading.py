@@ -68,6 +68,8 @@ def read_adapter(folder: CheckpointFolder, network: nn.Module, prefix: str) -> A
 
 def _peft_config(data: dict[str, Any], source: str) -> Any:
     peft = import_peft()
+    if data.get("megatron_config"):  # PEFT would import whatever module the file names as megatron_core
+        raise UsageError(f"{source}: adapters for Megatron's layers are not for policies; remove megatron_config there")
     kind = data.get("peft_type")
     if kind not in list(peft.PEFT_TYPE_TO_CONFIG_MAPPING):
         raise UsageError(f"{source}: peft {peft.__version__} knows no adapters of type '{kind}'")
