@@ -18,6 +18,7 @@ import yardarm
 from tests.checkpoints import small_act
 from tests.cluster.clusters import QUIETLY, SLOW_STEPS, AfterSome, evaluate_on, ray_cluster
 from tests.helpers import assert_all_gone, courses, descendants, journal_lines, start_yardarm, wait_until
+from tests.helpers import yardarm as yardarm_command
 from yardarm.cluster import ClusterPool, RayOptions, Setup, open_cluster, pool
 from yardarm.envs import MemoryLayout
 from yardarm.envs.messages import Run
@@ -180,6 +181,16 @@ def test_a_driver_that_is_killed_leaves_nothing_and_its_run_goes_on_at_home(clus
     everything = courses(tmp_path / "run")
     assert len(everything) == 30
     assert finished.items() <= everything.items()
+
+
+@pytest.mark.slow
+def test_nodes_find_a_typed_module_in_the_current_folder_and_nothing_else(cluster: Any, tmp_path: Path) -> None:
+    Path("own.py").write_text("import toy_world\n\nclass Own(toy_world.MoverPolicy):\n    pass\n")
+    Path("numpy.py").write_text("open('ran.txt', 'w')\nraise SystemExit('the wrong numpy')\n")
+    words = ["eval", "--policy.type=own:Own", "--env.type=toy", "--eval.n_episodes=2", "--output_dir=run"]
+    answer = yardarm_command(*words, "--runner=ray", f"--ray.address={cluster.address}")
+    assert answer.returncode == 0, answer.stderr
+    assert not Path("ran.txt").exists()
 
 
 def actors_on(cluster: Any) -> list[str]:

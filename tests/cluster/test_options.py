@@ -70,6 +70,7 @@ def test_what_cannot_be_replayed_is_not_filmed_on_nodes() -> None:
 
 def test_the_configuration_keeps_its_runner(tmp_path: Path) -> None:
     data = {"policy": {"type": "zero"}, "env": {"type": "toy"}, "runner": "ray", "ray": {"address": "head:6379"}}
-    config = config_from_data(data)
+    config = config_from_data({**data, "trust_remote_code": True})
     assert config.ray == RayOptions(address="head:6379")
-    assert config_from_data(yaml.safe_load(yaml.safe_dump(config_to_data(config)))).ray == config.ray
+    stored = yaml.safe_load(yaml.safe_dump(config_to_data(config)))
+    assert config_from_data({**stored, "trust_remote_code": True}).ray == config.ray
