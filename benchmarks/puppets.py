@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import heapq
+import math
 import multiprocessing
 import pickle
 import selectors
@@ -65,9 +66,9 @@ class PuppetPool(ProcessPool):
         """How much later than they should the puppets answer, on average: they share the machine, too."""
         return self._late.value / max(1, self._answers.value)
 
-    def wait(self, also: Sequence[int] = ()) -> list[tuple[ProcessWorker, Report]]:
+    def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[ProcessWorker, Report]]:
         self.passes += 1
-        return super().wait(also)
+        return super().wait(also, at_most_s)
 
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> ProcessWorker:
         place = next(place for place in range(self.size) if place not in self._workers)

@@ -116,6 +116,12 @@ class BadPolicy:
         (ActionChunk(np.full((2, 1), np.nan)), "NaN or infinite actions for 'left'"),
         (None, "answered with NoneType for 'left' instead of an ActionChunk"),
         (ActionChunk([[1], [1, 2]]), "are no array of numbers"),  # type: ignore[arg-type]
+        (ActionChunk(np.full((2, 1), 1 + 2j)), "for 'left' are no array of real numbers: their dtype is complex128"),
+        (ActionChunk(np.array([["0.5"]])), "their dtype is <U3"),
+        (ActionChunk(np.array([[0.5]], dtype=object)), "their dtype is object"),
+        (ActionChunk(np.full((2, 1), 1e300)), "NaN or infinite actions for 'left'"),
+        (ActionChunk(np.zeros((2, 1)), {"observation.state": 2}), "looks are no offsets by input"),  # type: ignore[dict-item]
+        (ActionChunk(np.zeros((2, 1)), ["observation.state"]), "looks are no offsets by input"),  # type: ignore[arg-type]
         (SystemExit(3), "SystemExit: 3"),
         (ActionChunk(np.zeros((2, 7))), r"actions of shape \(2, 7\) for 'left'; it must be \(how many ≥ 1, 1\)"),
         (ActionChunk(np.zeros((0, 1))), "actions of shape"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import selectors
 import socket
@@ -172,8 +173,9 @@ class ProcessPool:
             assert worker.launcher is not None
             worker.launcher.kill(worker.pid)
 
-    def wait(self, also: Sequence[int] = ()) -> list[tuple[ProcessWorker, Report]]:
+    def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[ProcessWorker, Report]]:
         """Collect all reports that have arrived, waiting for the first one."""
+        given_up = time.monotonic() + at_most_s
         for descriptor in also:
             self._selector.register(descriptor, selectors.EVENT_READ)
         try:
@@ -184,7 +186,7 @@ class ProcessPool:
                 now = time.monotonic()
                 if now > self._next_check:
                     reports += self._overdue(now)
-                if reports or len(ready) > len(speakers):
+                if reports or len(ready) > len(speakers) or now > given_up:
                     return reports
         finally:
             for descriptor in also:
