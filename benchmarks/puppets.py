@@ -6,7 +6,6 @@ import contextlib
 import heapq
 import math
 import multiprocessing
-import pickle
 import selectors
 import socket
 import time
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from yardarm.envs import MemoryLayout, ProcessPool
-from yardarm.envs.channel import HEADER, Channel
+from yardarm.envs.channel import HEADER, Channel, packed
 from yardarm.envs.messages import Enter, Finished, Report, Rollout, Seen, Timing
 from yardarm.envs.processes import ProcessWorker
 from yardarm.tasks import TaskSpec
@@ -116,7 +115,7 @@ class Puppet:
         self.unread += received
         count = 0
         while len(self.unread) >= HEADER.size:
-            end = HEADER.size + HEADER.unpack_from(self.unread)[0]
+            end = HEADER.size + HEADER.unpack_from(self.unread)[1]
             if len(self.unread) < end:
                 break
             self.unread = self.unread[end:]
@@ -129,7 +128,7 @@ def _play_puppets(
 ) -> None:
     """Answer every order after the time that it would take."""
     other_end.close()
-    look, end = _framed(Seen(((0, inputs),))), _framed(Finished(played_rollout(costs)))
+    look, end = packed(Seen(((0, inputs),))), packed(Finished(played_rollout(costs)))
     selector = selectors.DefaultSelector()
     selector.register(control, selectors.EVENT_READ, None)
     due: list[tuple[float, int, Puppet, bytes]] = []
@@ -198,8 +197,3 @@ def played_rollout(costs: Costs) -> Rollout:
         travel=0.5,
         timing=Timing(step_s=steps * costs.step_s, look_s=costs.chunks * costs.look_s),
     )
-
-
-def _framed(message: object) -> bytes:
-    body = pickle.dumps(message)
-    return HEADER.pack(len(body)) + body
