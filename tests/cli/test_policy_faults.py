@@ -73,6 +73,13 @@ def test_a_policy_that_hangs_is_said_to_and_ends(tmp_path: Path) -> None:
     assert json.loads(Path("run/manifest.json").read_text())["status"] == "interrupted"
 
 
+def test_a_policy_that_raises_when_it_is_closed_costs_nothing(tmp_path: Path) -> None:
+    answer = evaluate("pass\n\n    def close(self):\n        raise ValueError('already closed')")
+    assert answer.returncode == 0
+    assert answer.stderr == "the policy raised ValueError: already closed (in `close`)\n"
+    assert journal_lines(tmp_path / "run") == 4
+
+
 @pytest.mark.parametrize(("fault", "code"), [("os._exit(3)", 3), ("ctypes.string_at(0)", -11)])
 def test_a_policy_that_takes_the_process_with_it_costs_no_finished_episode(
     fault: str, code: int, tmp_path: Path
