@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.helpers import journal_lines, yardarm
+from tests.helpers import journal_lines, start_yardarm, wait_until, yardarm
 
 POLICY = """
 import ctypes, os, threading, time
@@ -71,6 +72,24 @@ def test_a_policy_that_hangs_is_said_to_and_ends(tmp_path: Path) -> None:
     assert lines[-1].endswith("finished episodes are kept")
     assert journal_lines(tmp_path / "run") == 2
     assert json.loads(Path("run/manifest.json").read_text())["status"] == "interrupted"
+
+
+@pytest.mark.parametrize("method", ["start", "infer", "finish"])
+def test_ctrl_c_ends_a_run_whose_policy_hangs(method: str, tmp_path: Path) -> None:
+    Path("own.py").write_text(
+        "import time\nfrom pathlib import Path\nfrom toy_world import MoverPolicy\n"
+        "class Own(MoverPolicy):\n"
+        f"    def {method}(self, *arguments):\n"
+        "        Path('hangs').touch()\n"
+        "        time.sleep(3600)\n"
+    )
+    process = start_yardarm("eval", "--policy.type=own:Own", *TOY)
+    wait_until(lambda: process.poll() is not None or (tmp_path / "hangs").exists())
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "yardarm: stopped; " in said
+    assert "Traceback" not in said
 
 
 def test_a_policy_that_raises_when_it_is_closed_costs_nothing(tmp_path: Path) -> None:

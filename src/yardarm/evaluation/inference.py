@@ -192,9 +192,8 @@ class Inference(Generic[Owner]):
         for _ in self._thinkers:
             self._batches.put(None)
         self._errands.put(None)
-        if not self.busy and not self._given_up:
-            for thread in self._all_threads():
-                thread.join()
+        idle = not self.busy and not self._given_up
+        if idle and all(thread.join(LOOK_EVERY_S) for thread in self._all_threads()):
             os.close(self.descriptor)
             os.close(self._bell)
 

@@ -88,7 +88,8 @@ class Player:
     def leave(self) -> None:
         """Let go of what is large, once no answer is under way: there is nothing left to play."""
         self._leaving = bool(self.inference and self.inference.busy)
-        if isinstance(self.policy, Releasable) and not self._leaving:
+        hangs = bool(self.inference and self.inference.given_up)
+        if isinstance(self.policy, Releasable) and not self._leaving and not hangs:
             self.policy.release()
 
     def close(self) -> None:

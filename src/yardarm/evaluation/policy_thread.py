@@ -90,9 +90,10 @@ class PolicyThread:
         """Where it is right now."""
         return stack_of(self._thread.ident)
 
-    def join(self) -> None:
-        """Wait until it has ended."""
-        self._thread.join()
+    def join(self, at_most_s: float) -> bool:
+        """Wait until it has ended; tells whether it has."""
+        self._thread.join(at_most_s)
+        return not self._thread.is_alive()
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
