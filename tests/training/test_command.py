@@ -177,7 +177,7 @@ def test_a_signal_to_all_processes_of_a_training_stops_it_as_cleanly(sent: signa
     data = demonstrations(tmp_path / "data")
     words = ("train", *TINY, f"--dataset.root={data}", "--steps=100000", "--log_freq=5", "--save_freq=0")
     process = start_yardarm(*words, "--num_workers=2", f"--output_dir={tmp_path / 'run'}")
-    wait_until(lambda: process.poll() is not None or len(points(tmp_path / "run")) > 0)
+    wait_until(lambda: process.poll() is not None or len(points(tmp_path / "run")) > 0, 120)
     others = tell_everybody(process, sent)
     assert len(others) == 2, "those that load data"
     _, said = process.communicate(timeout=60)

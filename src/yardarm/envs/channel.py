@@ -92,14 +92,14 @@ def unpacked(unread: bytearray, at_most: int = -1) -> list[Any]:
             raise
         if body is None:
             break
-        messages.append(pickle.loads(body))
         del unread[: HEADER.size + len(body)]
+        messages.append(pickle.loads(body))
     return messages
 
 
 def _first_body(unread: bytearray) -> bytes | None:
     """The first message, still pickled; None if some of it is to come."""
-    if not MARK.startswith(unread[: len(MARK)]):
+    if not unread.startswith(MARK) and not MARK.startswith(unread[: len(MARK)]):
         raise StrayBytes(f"{len(unread)} bytes that are no message: {bytes(unread[:20])!r}…")
     if len(unread) < HEADER.size:
         return None
