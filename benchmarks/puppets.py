@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import heapq
+import math
 import multiprocessing
-import pickle
 import selectors
 import socket
 import time
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from yardarm.envs import MemoryLayout, ProcessPool
-from yardarm.envs.channel import HEADER, Channel
+from yardarm.envs.channel import HEADER, Channel, packed
 from yardarm.envs.messages import Enter, Finished, Report, Rollout, Seen, Timing
 from yardarm.envs.processes import ProcessWorker
 from yardarm.tasks import TaskSpec
@@ -65,9 +65,9 @@ class PuppetPool(ProcessPool):
         """How much later than they should the puppets answer, on average: they share the machine, too."""
         return self._late.value / max(1, self._answers.value)
 
-    def wait(self, also: Sequence[int] = ()) -> list[tuple[ProcessWorker, Report]]:
+    def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[ProcessWorker, Report]]:
         self.passes += 1
-        return super().wait(also)
+        return super().wait(also, at_most_s)
 
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> ProcessWorker:
         place = next(place for place in range(self.size) if place not in self._workers)
@@ -115,7 +115,7 @@ class Puppet:
         self.unread += received
         count = 0
         while len(self.unread) >= HEADER.size:
-            end = HEADER.size + HEADER.unpack_from(self.unread)[0]
+            end = HEADER.size + HEADER.unpack_from(self.unread)[1]
             if len(self.unread) < end:
                 break
             self.unread = self.unread[end:]
@@ -128,7 +128,7 @@ def _play_puppets(
 ) -> None:
     """Answer every order after the time that it would take."""
     other_end.close()
-    look, end = _framed(Seen(((0, inputs),))), _framed(Finished(played_rollout(costs)))
+    look, end = packed(Seen(((0, inputs),))), packed(Finished(played_rollout(costs)))
     selector = selectors.DefaultSelector()
     selector.register(control, selectors.EVENT_READ, None)
     due: list[tuple[float, int, Puppet, bytes]] = []
@@ -197,8 +197,3 @@ def played_rollout(costs: Costs) -> Rollout:
         travel=0.5,
         timing=Timing(step_s=steps * costs.step_s, look_s=costs.chunks * costs.look_s),
     )
-
-
-def _framed(message: object) -> bytes:
-    body = pickle.dumps(message)
-    return HEADER.pack(len(body)) + body

@@ -15,7 +15,12 @@ A message says what failed, the value, and what to do about it.
 from __future__ import annotations
 
 import difflib
+import os
+import sys
+import threading
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 __all__ = [
     "ConnectionFault",
@@ -28,7 +33,12 @@ __all__ = [
     "YardarmError",
     "nearest",
     "one_line",
+    "stack_of",
+    "trace_of",
 ]
+
+# Frames of these call the user's code, and tell a user nothing.
+OUR_FRAMES = (f"{Path(__file__).parent}{os.sep}", threading.__file__)
 
 
 class YardarmError(Exception):
@@ -60,7 +70,13 @@ class EnvironmentFault(YardarmError):
 
 
 class PolicyFault(YardarmError):
-    """A policy failed, or returned what cannot be played."""
+    """A policy failed, or returned what cannot be played; `trace` shows where in its code, if that is known."""
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+        if trace:
+            self.add_note(trace)  # so that Python shows it below the message
 
 
 class ConnectionFault(YardarmError):
@@ -76,3 +92,25 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def one_line(error: BaseException) -> str:
     """An exception's kind and message, on one line however long the message is."""
     return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def trace_of(error: BaseException) -> str:
+    """An exception's traceback, from the first frame on that is not Yardarm's own."""
+    shown = traceback.TracebackException.from_exception(error)
+    part: traceback.TracebackException | None = shown
+    while part is not None:  # an exception, what caused it, what caused that, …
+        part.stack = _without_our_frames(part.stack)
+        part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)
+    return "".join(shown.format())
+
+
+def stack_of(thread: int | None) -> str:
+    """Where a thread is right now, from the first frame on that is not Yardarm's own."""
+    frame = sys._current_frames().get(thread) if thread is not None else None
+    return "".join(_without_our_frames(traceback.extract_stack(frame)).format()) if frame is not None else ""
+
+
+def _without_our_frames(stack: traceback.StackSummary) -> traceback.StackSummary:
+    """Drop the frames that lead to the user's code; keep all if there is no such code."""
+    first = next((place for place, frame in enumerate(stack) if not frame.filename.startswith(OUR_FRAMES)), 0)
+    return traceback.StackSummary.from_list(stack[first:])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import json
 import os
+import re
+import shutil
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -18,6 +22,7 @@ __all__ = [
     "TEMPORARY",
     "beside",
     "lock_folder",
+    "sweep",
     "sync",
     "sync_all",
     "write_all",
@@ -27,6 +32,10 @@ __all__ = [
 ]
 
 TEMPORARY = ".tmp"
+# What `beside` gives, and who writes it.
+IN_FLIGHT = re.compile(r"\..+\.(\d+)-[0-9a-f]+" + re.escape(TEMPORARY))
+# On a file system that machines share, a number may be that of a process elsewhere: one that lives writes now and then.
+ABANDONED_AFTER_S = 3600.0
 Write = Callable[[IO[bytes]], object]
 
 
@@ -72,6 +81,34 @@ def beside(path: Path) -> Path:
     It ends in nothing that anybody looks for: whoever reads all files of a kind must not find half of one.
     """
     return path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident():x}{TEMPORARY}")
+
+
+def sweep(folder: Path) -> None:
+    """Remove what writers that were killed have left below a folder; what anybody may still be writing stays."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            if (match := IN_FLIGHT.fullmatch(name)) and not _is_alive(int(match[1])):
+                _remove_if_old(Path(place, name))
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):  # somebody else's, or no process's number at all
+        return True
+    return True
+
+
+def _remove_if_old(path: Path) -> None:
+    with contextlib.suppress(OSError):  # somebody else has swept it, or may not be swept
+        if time.time() - path.stat().st_mtime < ABANDONED_AFTER_S:
+            return
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def sync(path: Path) -> None:

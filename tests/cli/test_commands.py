@@ -102,22 +102,6 @@ def test_errors_that_remain_end_with_exit_code_1(tmp_path: Path) -> None:
     assert "the toy is broken" in Path("run/episodes.jsonl").read_text()
 
 
-def test_a_policy_that_raises_is_one_line_with_its_traceback_in_a_file() -> None:
-    Path("broken.py").write_text(
-        "from yardarm.policies import ObservationSpec\n"
-        "class Broken:\n"
-        "    wants = ObservationSpec()\n"
-        "    place = 'host'\n"
-        "    def start(self, episode): pass\n"
-        "    def infer(self, requests): return 1 / 0\n"
-    )
-    answer = yardarm("eval", "--policy.type=broken:Broken", "--env.type=toy", "--output_dir=run")
-    assert answer.returncode == 1
-    assert "ZeroDivisionError: division by zero" in answer.stderr
-    assert answer.stderr.count("\n") == 1
-    assert 'broken.py", line 6' in Path("run/policy_error.txt").read_text()
-
-
 def test_tasks_lists_groups_ids_names_and_instructions() -> None:
     answer = yardarm_here("tasks", "metaworld")
     rows = [line.split("\t") for line in answer.stdout.splitlines()]

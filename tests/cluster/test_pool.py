@@ -18,7 +18,7 @@ from yardarm.cluster.connection import Node
 from yardarm.cluster.messages import Heard, Opened
 from yardarm.cluster.pool import ClusterWorker, _Agent, _Letter
 from yardarm.envs import MemoryLayout
-from yardarm.envs.messages import Died, Failed, Finished, Rollout, Run, Timing
+from yardarm.envs.messages import Died, Finished, PolicyFailed, Rollout, Run, Timing
 from yardarm.errors import EnvironmentFault
 from yardarm.policies import PolicySpec
 from yardarm.tasks import EpisodeSpec
@@ -93,12 +93,12 @@ def test_a_node_that_cannot_make_the_policy_is_left_alone_unless_it_is_the_last(
     unmade = Heard(0, Died("no such path", blameless=True), unmade="no such path")
     assert lonely._hear(first.agent, unmade) == [(first, Died("no such path", blameless=True))]
     assert list(lonely._agents) == ["last"]
-    assert lonely._hear(last.agent, unmade) == [(last, Failed("no such path", by_policy=True))]
+    assert lonely._hear(last.agent, unmade) == [(last, PolicyFailed("no such path"))]
 
 
 def test_a_policy_that_was_made_nowhere_is_at_fault_itself(lonely: ClusterPool) -> None:
     lonely._agents = {name: agent_on(name, Future()) for name in ("first", "last")}
     first, _ = [playing_on(agent, lonely) for agent in lonely._agents.values()]
     unmade = Heard(0, Died("no such path", blameless=True), unmade="no such path")
-    assert lonely._hear(first.agent, unmade) == [(first, Failed("no such path", by_policy=True))]
+    assert lonely._hear(first.agent, unmade) == [(first, PolicyFailed("no such path"))]
     assert list(lonely._agents) == ["first", "last"]

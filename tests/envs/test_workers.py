@@ -7,6 +7,8 @@ import gc
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +25,7 @@ from yardarm.envs import ProcessPool
 from yardarm.envs.launching import Launchers
 from yardarm.envs.messages import Ask, Begin, Finished, Run, Seen
 from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
-from yardarm.errors import SetupError
+from yardarm.errors import EnvironmentFault, SetupError
 from yardarm.machine import shared_kernels
 from yardarm.policies import PolicySpec
 from yardarm.tasks import EpisodeSpec, Feature, Home, TaskSpec
@@ -184,6 +186,52 @@ def test_a_simulator_that_crashes_on_import_is_said_in_one_line(
     with pytest.raises(SetupError, match=r"cannot import crashing_simulator in a worker: .* crashed"):
         pool.hire(broken, MemoryLayout({}))
     pool.close()
+
+
+def slow_import(folder: Path) -> TaskSpec:
+    (folder / "slow_simulator.py").write_text("import time\ntime.sleep(3)\n")
+    reach = MetaworldConfig(task="reach-v3").tasks()[0]
+    return replace(reach, env=replace(reach.env, preload=("slow_simulator",)))
+
+
+@pytest.mark.parametrize("kills", [1, 3])
+def test_a_launcher_that_is_killed_while_it_imports_is_started_again(
+    kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    task = slow_import(tmp_path)
+    killed: list[int] = []
+
+    def kill_each_once() -> None:
+        while len(killed) < kills:
+            for launcher in launchers():
+                if launcher.pid not in killed:
+                    time.sleep(0.3)
+                    launcher.kill()
+                    killed.append(launcher.pid)
+
+    thread = threading.Thread(target=kill_each_once)
+    thread.start()
+    with contextlib.closing(ProcessPool(1, time_limit_s=60)) as pool:
+        if kills < 3:
+            pool.prepare([task])
+            assert launchers()
+        else:
+            with pytest.raises(EnvironmentFault, match=r"imports slow_simulator was killed 3 times \(SIGKILL\)"):
+                pool.prepare([task])
+    thread.join()
+    assert len(killed) == kills
+
+
+def test_a_module_that_writes_to_all_descriptors_when_it_is_imported_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loud_simulator.py").write_text("from toy_world import write_everywhere\nwrite_everywhere()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    reach = MetaworldConfig(task="reach-v3").tasks()[0]
+    loud = replace(reach, env=replace(reach.env, preload=("loud_simulator",)))
+    with contextlib.closing(ProcessPool(1)) as pool, pytest.raises(SetupError, match="written into its connection"):
+        pool.prepare([loud])
 
 
 @pytest.mark.skipif(not shared_kernels(), reason="this processor has kernels of its own")

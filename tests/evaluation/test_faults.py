@@ -14,7 +14,7 @@ import psutil
 import pytest
 from toy_world import ToyConfig
 
-from tests.helpers import courses, launchers, wait_until, workers
+from tests.helpers import assert_all_gone, courses, descendants, launchers, start_yardarm, wait_until, workers
 from yardarm.api import evaluate
 from yardarm.errors import PolicyFault
 from yardarm.evaluation import Listener
@@ -31,7 +31,7 @@ def toy_run(folder: Path, policy: Any = "toy-mover", **options: Any) -> RunResul
 
 
 @pytest.mark.parametrize("policy", ["toy-mover", "random"])
-@pytest.mark.parametrize("fault", ["kill", "raise", "hang"])
+@pytest.mark.parametrize("fault", ["kill", "raise", "hang", "exit", "stray"])
 def test_a_failed_worker_is_replaced_and_its_episode_run_again(fault: str, policy: str, tmp_path: Path) -> None:
     timeout_s = 5 if fault == "hang" else 60
     run = toy_run(tmp_path / "run", policy, fault=fault, fault_at=1, timeout_s=timeout_s)
@@ -41,7 +41,15 @@ def test_a_failed_worker_is_replaced_and_its_episode_run_again(fault: str, polic
     assert {record.attempts for record in run.episodes if record.key.index != 1} == {1}
 
 
-@pytest.mark.parametrize(("fault", "trace"), [("kill", "ended unexpectedly"), ("raise", "the toy is broken")])
+@pytest.mark.parametrize(
+    ("fault", "trace"),
+    [
+        ("kill", "ended unexpectedly: SIGKILL (somebody has killed it, or memory was short)"),
+        ("exit", "ended unexpectedly: exit code 7"),
+        ("raise", "the toy is broken"),
+        ("stray", "something in it, a native library perhaps, wrote into its connection"),
+    ],
+)
 def test_an_episode_that_keeps_failing_is_an_error_with_its_reason(fault: str, trace: str, tmp_path: Path) -> None:
     run = toy_run(tmp_path / "run", task="left", fault=fault, fault_times=99, max_retries=1)
     (error,) = [record for record in run.episodes if record.status == "error"]
@@ -93,6 +101,49 @@ def test_a_killed_launcher_is_replaced(tmp_path: Path) -> None:
     assert (run.counts.episodes, run.counts.errors) == (6, 0)
 
 
+def test_what_a_simulator_prints_does_not_fill_the_disk(tmp_path: Path) -> None:
+    run = toy_run(tmp_path / "run", fault="chatter", fault_times=99, task="left", n_episodes=2)
+    assert run.counts.episodes == 2
+    log = (tmp_path / "run" / "workers.log").read_bytes()
+    assert len(log) < 11_000_000
+    assert b"bytes are left out here" in log
+    assert log.endswith(b"x\n")
+
+
+def daemons(folder: Path) -> list[psutil.Process]:
+    return [psutil.Process(int(path.name.partition("-")[2])) for path in folder.glob("daemon-*")]
+
+
+def test_a_daemon_of_a_simulator_ends_with_its_worker(tmp_path: Path) -> None:
+    found: list[psutil.Process] = []
+
+    class Look(Listener):
+        def finished(self, record: EpisodeRecord) -> None:
+            if record.key.index == 0 and record.key.task == "left":
+                found.extend(daemons(tmp_path))
+
+    # A worker lives for one task: when the second has begun, the first one's is gone.
+    run = toy_run(tmp_path / "run", "random", fault="daemon", batch_size=1, step_s=0.01, listener=Look())
+    assert run.counts.errors == 0
+    assert len(found) == 1, "it lived as long as its worker"
+    assert_all_gone(found, timeout=0)
+    numbers = [int(path.name.partition("-")[2]) for path in tmp_path.glob("daemon-*")]
+    assert len(numbers) == 2
+    assert not any(psutil.pid_exists(number) for number in numbers), "when the run is over, so are they"
+
+
+def test_a_daemon_of_a_simulator_ends_with_a_killed_run(tmp_path: Path) -> None:
+    process = start_yardarm(
+        "eval", "--env.type=toy", "--policy.type=random", "--env.fault=daemon", "--env.step_s=0.5",
+        f"--env.scratch={tmp_path}", "--eval.batch_size=1", f"--output_dir={tmp_path / 'run'}",
+    )  # fmt: skip
+    wait_until(lambda: len(list(tmp_path.glob("daemon-*"))) > 0)
+    left = [*daemons(tmp_path), *descendants(process.pid)]
+    process.kill()
+    process.communicate()
+    assert_all_gone(left)
+
+
 class BadPolicy:
     wants = ObservationSpec(inputs=("observation.state",))
     place = "host"
@@ -116,6 +167,12 @@ class BadPolicy:
         (ActionChunk(np.full((2, 1), np.nan)), "NaN or infinite actions for 'left'"),
         (None, "answered with NoneType for 'left' instead of an ActionChunk"),
         (ActionChunk([[1], [1, 2]]), "are no array of numbers"),  # type: ignore[arg-type]
+        (ActionChunk(np.full((2, 1), 1 + 2j)), "for 'left' are no array of real numbers: their dtype is complex128"),
+        (ActionChunk(np.array([["0.5"]])), "their dtype is <U3"),
+        (ActionChunk(np.array([[0.5]], dtype=object)), "their dtype is object"),
+        (ActionChunk(np.full((2, 1), 1e300)), "NaN or infinite actions for 'left'"),
+        (ActionChunk(np.zeros((2, 1)), {"observation.state": 2}), "looks are no offsets by input"),  # type: ignore[dict-item]
+        (ActionChunk(np.zeros((2, 1)), ["observation.state"]), "looks are no offsets by input"),  # type: ignore[arg-type]
         (SystemExit(3), "SystemExit: 3"),
         (ActionChunk(np.zeros((2, 7))), r"actions of shape \(2, 7\) for 'left'; it must be \(how many ≥ 1, 1\)"),
         (ActionChunk(np.zeros((0, 1))), "actions of shape"),

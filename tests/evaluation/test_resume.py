@@ -159,6 +159,19 @@ def test_a_torn_last_line_is_repaired(tmp_path: Path) -> None:
     assert courses(folder) == expected
 
 
+def test_what_a_killed_session_left_half_done_is_swept(tmp_path: Path) -> None:
+    words = [*SHORT, f"--output_dir={tmp_path / 'run'}"]
+    assert yardarm_here(*words).returncode == 0
+    dead = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True).stdout.strip()
+    left = tmp_path / "run" / f".report.html.{dead}-7f00.tmp"
+    left.write_text("half")
+    assert yardarm_here(*words).returncode == 0
+    assert left.exists(), "too new to be sure: its writer may live on another machine"
+    os.utime(left, (0, 0))
+    assert yardarm_here(*words).returncode == 0
+    assert not left.exists()
+
+
 def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     words = [word for word in TOY if "step_s" not in word]

@@ -326,7 +326,7 @@ def test_policies_that_all_fail_are_told_of_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "list.json").write_text(json.dumps({"policy": ["broken:Broken"], "env": {"type": "toy"}}))
     answer = yardarm_here("eval", "--config_path=list.json", "--output_dir=all")
     assert answer.returncode == 1
-    assert "Broken could not go on: RuntimeError: rotten" in answer.stderr
+    assert "Broken could not go on: the policy raised RuntimeError: rotten; its finished" in answer.stderr
 
 
 def test_weights_that_wait_for_their_turn_are_gone_when_play_begins(

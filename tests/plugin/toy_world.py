@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -28,7 +29,7 @@ class ToyConfig(BenchmarkConfig):
     task: str = option("left,right", "left, right or far")
     max_steps: int = option(20, "step limit of an episode")
     replayable: bool = option(True, "false: pretend that episodes cannot be repeated")
-    fault: str = option("", "kill, hang or raise")
+    fault: str = option("", "kill, hang, raise, exit, stray, daemon or chatter")
     fault_at: int = option(0, "the index of the episode that fails")
     fault_times: int = option(1, "how many attempts fail")
     scratch: str = option("", "a folder in which attempts are counted")
@@ -126,6 +127,34 @@ class ToySimulator:
                 time.sleep(3600)
             case "raise":
                 raise RuntimeError("the toy is broken")
+            case "stray":
+                write_everywhere()
+            case "exit":
+                os._exit(7)
+            case "daemon":
+                become_daemons(Path(self._options["scratch"]))
+            case "chatter":
+                for _ in range(30):
+                    print("x" * 1_000_000)
+
+
+def write_everywhere() -> None:
+    """As a native library does that has lost track of its descriptors."""
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            os.write(int(name), b"hello, is this the log?\n")
+
+
+def become_daemons(folder: Path) -> None:
+    """Leave a process behind that is in no group or session of ours, as a game server does, and tell its number."""
+    if os.fork():
+        os.wait()
+        return
+    os.setsid()
+    if not os.fork():
+        (folder / f"daemon-{os.getpid()}").touch()
+        time.sleep(3600)
+    os._exit(0)
 
 
 class SlowlyPolicy:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import signal
+import subprocess
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
-from tests.helpers import courses, start_yardarm, wait_until, yardarm, yardarm_here
+from tests.helpers import (
+    assert_all_gone,
+    courses,
+    descendants,
+    journal_lines,
+    start_yardarm,
+    wait_until,
+    yardarm,
+    yardarm_here,
+)
 from tests.training.made import META_WORLD_STATES, demonstrations
 from tests.training.test_resume import assert_same, weights
+from yardarm.training import Checkpoint
 
 TINY = (
     *("--policy.type=act", "--policy.device=cpu", "--policy.chunk_size=4", "--policy.n_action_steps=4"),
@@ -147,3 +161,51 @@ def test_help_explains_every_flag() -> None:
         "--view",
     ):
         assert flag in shown
+
+
+def tell_everybody(process: subprocess.Popen[str], sent: signal.Signals) -> list[psutil.Process]:
+    """Send a signal as Slurm does: to all processes, whatever group or session they are in."""
+    others = descendants(process.pid)
+    for own in (psutil.Process(process.pid), *others):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            own.send_signal(sent)
+    return others
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)])
+def test_a_signal_to_all_processes_of_a_training_stops_it_as_cleanly(sent: signal.Signals, tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data")
+    words = ("train", *TINY, f"--dataset.root={data}", "--steps=100000", "--log_freq=5", "--save_freq=0")
+    process = start_yardarm(*words, "--num_workers=2", f"--output_dir={tmp_path / 'run'}")
+    wait_until(lambda: process.poll() is not None or len(points(tmp_path / "run")) > 0, 120)
+    others = tell_everybody(process, sent)
+    assert len(others) == 2, "those that load data"
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + sent, said
+    assert "Traceback" not in said
+    assert said.count("yardarm: stopping after this step") == 1, "the training says so, and nobody else"
+    [checkpoint] = [path for path in (tmp_path / "run" / "checkpoints").iterdir() if not path.is_symlink()]
+    assert Checkpoint(checkpoint).problem() is None
+    assert_all_gone(others)
+
+
+@pytest.mark.slow
+def test_a_signal_to_all_processes_is_no_failure_of_the_evaluation_beside(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", features=META_WORLD_STATES)
+    words = ("train", *TINY, f"--dataset.root={data}", "--steps=100000", "--log_freq=5", "--save_freq=0")
+    beside = (*SHORT, "--eval_freq=20", "--eval.n_episodes=1000", "--eval.background=true", "--num_workers=2")
+    process = start_yardarm(*words, *beside, f"--output_dir={tmp_path / 'run'}")
+    wait_until(lambda: process.poll() is not None or journal_lines(tmp_path / "run" / "eval" / "step_000020") > 0, 120)
+    others = tell_everybody(process, signal.SIGTERM)
+    assert len(others) > 4, "two that load data, an evaluation, and its own"
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 143, said
+    assert "Traceback" not in said
+    assert not [point for point in points(tmp_path / "run") if point.get("status") == "failed"]
+    assert_all_gone(others)
+
+
+def points(run: Path) -> list[dict[str, Any]]:
+    """The learning curve so far."""
+    curve = run / "metrics.jsonl"
+    return [json.loads(line) for line in curve.read_text().splitlines()] if curve.exists() else []

@@ -189,15 +189,15 @@ def _show_how_to_watch(result: RunResult, console: Console) -> None:
 
 
 def shortened(fault: PolicyFault, path: Path | None) -> PolicyFault:
-    """One line for the terminal; a traceback goes to a file beside the results."""
+    """Show where in its code the policy failed, and return what is said of it in one line."""
     lines = str(fault).strip().splitlines()
-    if len(lines) == 1:
-        return fault
+    text = lines[0] if len(lines) == 1 else f"{lines[0].rstrip(':')}: {lines[-1]}"
+    if fault.trace:
+        print(fault.trace.rstrip(), file=sys.stderr)
     if path is None:  # nothing has started yet
-        return PolicyFault(f"{lines[0].rstrip(':')}: {lines[-1]}")
-    log = path / "policy_error.txt"
-    log.write_text(str(fault))
-    return PolicyFault(f"{lines[0].rstrip(':')} {lines[-1]}; the traceback is in {log}, finished episodes are kept")
+        return PolicyFault(text)
+    shown = f"; {RunFolder(path).policy_error} says where" if RunFolder(path).policy_error.exists() else ""
+    return PolicyFault(f"{text}{shown}; finished episodes are kept")
 
 
 def _help(benchmark: str) -> str:

@@ -22,6 +22,7 @@ from rich.progress import (
 )
 
 from yardarm.cli.flags import read_flags, shown_command
+from yardarm.errors import PolicyFault
 from yardarm.evaluation import Listener, Plan, Replay, ReplayResult
 from yardarm.report import judged_text
 from yardarm.results import EpisodeRecord
@@ -45,6 +46,14 @@ class Display(Listener):
         self._successes: Counter[str] = Counter()
         self._ended: Counter[str] = Counter()
         self._errors = self._done = self._total = self._planned = 0
+
+    def resumed_after_crash(self, path: Path, finished: int) -> None:
+        """Say that somebody, or something, has ended the session before."""
+        print(
+            f"yardarm: warning: the last session of {path} was killed, or crashed; {finished} episodes were finished, "
+            "and are kept",
+            file=sys.stderr,
+        )
 
     def started(self, path: Path, plans: Sequence[Plan], missing: int, workers: int) -> None:
         """Say what is going to run."""
@@ -81,9 +90,19 @@ class Display(Listener):
         self._errors += record.status == "error"
         self._advance()
 
-    def withdrawn(self, policy: str, reason: str) -> None:
-        """Say that one of several policies has failed."""
-        print(f"yardarm: warning: going on without {policy}: {reason.strip().splitlines()[-1]}", file=sys.stderr)
+    def computing(self, policy: str, seconds: float, limit_s: float) -> None:
+        """Say that a policy takes its time."""
+        print(
+            f"yardarm: warning: the policy {policy} has been computing for {seconds:.0f} s without an answer; it is "
+            f"given up after {limit_s:g} s (--eval.timeout_s)",
+            file=sys.stderr,
+        )
+
+    def withdrawn(self, policy: str, fault: PolicyFault) -> None:
+        """Say that one of several policies has failed, and where in its code."""
+        if fault.trace:
+            print(fault.trace.rstrip(), file=sys.stderr)
+        print(f"yardarm: warning: going on without {policy}: {str(fault).strip().splitlines()[-1]}", file=sys.stderr)
 
     def judged(self, state: Mapping[str, Any]) -> None:
         """Keep what a run that may stop early has come to."""

@@ -57,10 +57,9 @@ def _show_problems(results: SeveralResults) -> int:
             file=sys.stderr,
         )
     for name, fault in results.faults.items():
-        lines = fault.strip().splitlines()
         print(
-            f"yardarm: {name} could not go on: {lines[-1]}; its finished episodes are kept, and the same command with "
-            f"--output_dir={results.path} tries again",
+            f"yardarm: {name} could not go on: {fault.strip().splitlines()[-1]}; its finished episodes are kept, and "
+            f"the same command with --output_dir={results.path} tries again",
             file=sys.stderr,
         )
     return 1 if errors or results.faults else 0

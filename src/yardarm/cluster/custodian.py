@@ -14,7 +14,7 @@ from typing import Any
 
 from yardarm.cluster.messages import Ask, Charge, Question, Thought
 from yardarm.envs.messages import Answered, Failed, Play, Refused
-from yardarm.errors import ConnectionFault, PolicyFault, UsageError
+from yardarm.errors import ConnectionFault, PolicyFault, UsageError, one_line, trace_of
 from yardarm.policies import BatchedPolicy, Outcome, Policy, Releasable, Request, make_policy, playable, policy_id
 from yardarm.tasks import EpisodeSpec
 
@@ -94,8 +94,8 @@ class Custodian:
             return Answered(question.function(self._policy(question.charge), **question.arguments))
         except UsageError as error:
             return Refused(str(error))
-        except BaseException:
-            return Failed(traceback.format_exc())
+        except BaseException as error:
+            return Failed(trace_of(error))
 
     def _policy(self, charge: Charge) -> Policy:
         if charge.key not in self._policies:
@@ -137,9 +137,9 @@ class Custodian:
         except ConnectionFault as fault:
             return refused | {ask.id: Thought(lost=str(fault)) for ask in asked}
         except PolicyFault as fault:  # it says itself what is wrong
-            return refused | {ask.id: Thought(fault=str(fault)) for ask in asked}
-        except BaseException:  # even `sys.exit`: the run would wait forever
-            return refused | {ask.id: Thought(fault=traceback.format_exc()) for ask in asked}
+            return refused | {ask.id: Thought(fault=str(fault), trace=fault.trace) for ask in asked}
+        except BaseException as error:  # even `sys.exit`: the run would wait forever
+            return refused | {ask.id: _raised(error) for ask in asked}
         return refused | {ask.id: Thought(play, seconds) for ask, play in zip(asked, plays, strict=True)}
 
     def _start(self, ask: Ask) -> Thought | None:
@@ -158,8 +158,8 @@ class Custodian:
             return Thought(unmade=traceback.format_exc())
         try:
             self._episodes[ask.id] = _Played(policy, ask.episode, policy.start(ask.episode))
-        except BaseException:
-            return Thought(fault=traceback.format_exc())
+        except BaseException as error:
+            return _raised(error)
         return None
 
     def _finish(self, id: str, outcome: Outcome | None) -> None:
@@ -171,6 +171,10 @@ class Custodian:
         idle = not any(own.policy is played.policy for own in self._episodes.values())
         if idle and len(self._policies) > self._most_held and isinstance(played.policy, Releasable):
             played.policy.release()
+
+
+def _raised(error: BaseException) -> Thought:
+    return Thought(fault=f"the policy raised {one_line(error)}", trace=trace_of(error))
 
 
 def _check_identity(policy: Policy, charge: Charge) -> None:

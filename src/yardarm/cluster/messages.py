@@ -67,7 +67,8 @@ def value_of(answer: Any) -> Any:
         case Refused(reason):
             raise UsageError(reason)
         case Failed(text):
-            raise PolicyFault(f"the policy raised when it was tried on made-up observations:\n{text}")
+            raised = text.strip().splitlines()[-1]
+            raise PolicyFault(f"the policy raised {raised} when it was tried on made-up observations", text)
     raise AssertionError(f"{answer!r} is no answer")
 
 
@@ -146,7 +147,9 @@ class Thought(NamedTuple):
     play: Play | None = None
     seconds: float = 0.0
     fault: str = ""
-    """What the policy raised: it would raise again."""
+    """What the policy raised: it would raise again,"""
+    trace: str = ""
+    """and where in its code."""
     lost: str = ""
     """The replica does not know the episode, or lost what its policy needs: playing it again may help."""
     unmade: str = ""

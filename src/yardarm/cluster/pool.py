@@ -32,7 +32,7 @@ from yardarm.cluster.messages import (
 from yardarm.cluster.replicas import PlacedReplica, Replicas
 from yardarm.cluster.setup import Setup
 from yardarm.envs import MemoryLayout
-from yardarm.envs.messages import Begin, Died, Failed, Finished, Order, Refused, Report, Run
+from yardarm.envs.messages import Begin, Died, Finished, Order, PolicyFailed, Refused, Report, Run
 from yardarm.errors import EnvironmentFault, PolicyFault, SetupError, one_line
 from yardarm.policies import ObservationSpec
 from yardarm.tasks import TaskSpec
@@ -249,17 +249,18 @@ class ClusterPool:
         else:
             worker.agent.orders.append(Give(worker.number, order))
 
-    def wait(self, also: Sequence[int] = ()) -> list[tuple[ClusterWorker, Report]]:
+    def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[ClusterWorker, Report]]:
         """Send what was ordered, and wait for reports; nodes that come and go are seen to meanwhile.
 
         While nobody can work, deaths are kept back, for their episodes could run nowhere; all else is told at once.
         """
-        known, deadline = self.size, time.monotonic() + PATIENCE_S
+        known, deadline, given_up = self.size, time.monotonic() + PATIENCE_S, time.monotonic() + at_most_s
         while True:
             self._entrust()
             self._send_orders()
             can_work = self._can_work()
-            seconds = 0 if can_work and self._deaths_to_tell else self._next_check - time.monotonic()
+            until = min(self._next_check, given_up) if can_work else self._next_check
+            seconds = 0 if can_work and self._deaths_to_tell else until - time.monotonic()
             rung = self._await_mail(also if can_work else (), seconds)
             reports = self._read_mail()
             if time.monotonic() > self._next_check:
@@ -267,7 +268,7 @@ class ClusterPool:
             if self._can_work():
                 deadline = time.monotonic() + PATIENCE_S
                 reports, self._deaths_to_tell = self._deaths_to_tell + reports, []
-                if reports or rung or self.size > known:
+                if reports or rung or self.size > known or time.monotonic() > given_up:
                     return reports
                 continue
             self._deaths_to_tell += [pair for pair in reports if isinstance(pair[1], Died)]
@@ -387,7 +388,7 @@ class ClusterPool:
         others = [other for other in self._agents.values() if other.opened and other is not agent]
         can_go = others if replica is None else self._replicas and self._replicas.present_beside(replica)
         if repr(worker.entrusted.policy) not in self._made or not can_go:
-            return [(worker, Failed(reason, by_policy=True))]
+            return [(worker, PolicyFailed(reason))]
         lost = Died(reason, blameless=True)
         if replica is None:
             workers = list(agent.workers.values())

@@ -15,7 +15,7 @@ from yardarm.cluster.custodian import Custodian
 from yardarm.cluster.mailbox import Mailbox
 from yardarm.cluster.messages import AgentOrder, Ask, Dismiss, Entrust, Give, Heard, Hire, Thought
 from yardarm.envs import ProcessPool, Worker
-from yardarm.envs.messages import Alive, Died, Failed, Finished, Report, Seen
+from yardarm.envs.messages import Alive, Died, Finished, PolicyFailed, Report, Seen
 from yardarm.errors import EnvironmentFault, one_line
 from yardarm.policies import Look, Outcome
 
@@ -207,7 +207,7 @@ class Relay:
 
 def _what_failed(worker: int, thought: Thought) -> Heard:
     if thought.fault:
-        return Heard(worker, Failed(thought.fault, by_policy=True))
+        return Heard(worker, PolicyFailed(thought.fault, thought.trace))
     gone = Died(thought.lost or thought.unmade, blameless=True)
     return Heard(worker, gone, replica_lost=bool(thought.lost), unmade=thought.unmade)
 

@@ -2,6 +2,9 @@
 
 `multiprocessing.Connection` reads twice per message and makes a pickler for each; at one message a step that was a
 fifth of the main process's time.
+
+A simulator's native library may write to a descriptor that is not its own. So a message has a mark, a length and a
+checksum, and whoever receives anything else is told of `StrayBytes`.
 """
 
 from __future__ import annotations
@@ -9,12 +12,20 @@ from __future__ import annotations
 import pickle
 import socket
 import struct
+import zlib
 from typing import Any
 
-__all__ = ["Channel"]
+__all__ = ["Channel", "StrayBytes", "packed", "unpacked"]
 
-HEADER = struct.Struct("!I")
+# No text begins with the first byte, in any encoding that is based on ASCII.
+MARK = b"\xf5ya\x01"
+HEADER = struct.Struct("!4sII")
+LONGEST = 1 << 28
 READ_SIZE = 65536
+
+
+class StrayBytes(ConnectionError):
+    """Somebody has written into a socket what is no message."""
 
 
 class Channel:
@@ -26,26 +37,33 @@ class Channel:
 
     def send(self, message: Any) -> None:
         """Send a message; raises `ConnectionError` if the other side is gone."""
-        body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-        self._socket.sendall(HEADER.pack(len(body)) + body)
+        self._socket.sendall(packed(message))
 
     def receive(self) -> Any:
         """Wait for a message; raises `EOFError` or `ConnectionError` if the other side is gone."""
-        unread = self._unread
-        while len(unread) < HEADER.size or len(unread) < (end := HEADER.size + HEADER.unpack_from(unread)[0]):
-            received = self._socket.recv(READ_SIZE)
-            if not received:
-                raise EOFError("the other side hung up")
-            unread += received
-        message = pickle.loads(memoryview(unread)[HEADER.size : end])
-        # Each side waits for an answer before it says more, so that nothing follows, but for heartbeats.
-        self._unread = unread[end:]
-        return message
+        while not (messages := unpacked(self._unread, at_most=1)):
+            self._read(0)
+        return messages[0]
 
-    @property
-    def has_unread(self) -> bool:
-        """Whether bytes of a further message have been received, which no selector will report."""
-        return bool(self._unread)
+    def arrived(self) -> list[Any]:
+        """All messages that have come, without waiting for any; raises as `receive` does."""
+        try:
+            while self._read(socket.MSG_DONTWAIT) == READ_SIZE and len(self._unread) <= LONGEST:
+                pass
+        except BlockingIOError:
+            pass
+        except (EOFError, ConnectionError):
+            if last_words := unpacked(self._unread):
+                return last_words
+            raise
+        return unpacked(self._unread)
+
+    def _read(self, flags: int) -> int:
+        received = self._socket.recv(READ_SIZE, flags)
+        if not received:
+            raise EOFError("the other side hung up")
+        self._unread += received
+        return len(received)
 
     def fileno(self) -> int:
         """For selectors."""
@@ -54,3 +72,43 @@ class Channel:
     def close(self) -> None:
         """Hang up."""
         self._socket.close()
+
+
+def packed(message: Any) -> bytes:
+    """A message as it goes over a socket."""
+    body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    return HEADER.pack(MARK, len(body), zlib.crc32(body)) + body
+
+
+def unpacked(unread: bytearray, at_most: int = -1) -> list[Any]:
+    """Take whole messages out of what was received; stray bytes after them are found the next time."""
+    messages: list[Any] = []
+    while len(messages) != at_most and unread:
+        try:
+            body = _first_body(unread)
+        except StrayBytes:
+            if messages:
+                break
+            raise
+        if body is None:
+            break
+        del unread[: HEADER.size + len(body)]
+        messages.append(pickle.loads(body))
+    return messages
+
+
+def _first_body(unread: bytearray) -> bytes | None:
+    """The first message, still pickled; None if some of it is to come."""
+    if not unread.startswith(MARK) and not MARK.startswith(unread[: len(MARK)]):
+        raise StrayBytes(f"{len(unread)} bytes that are no message: {bytes(unread[:20])!r}…")
+    if len(unread) < HEADER.size:
+        return None
+    _, length, checksum = HEADER.unpack_from(unread)
+    if length > LONGEST:
+        raise StrayBytes(f"a message of {length} bytes")
+    if len(unread) < HEADER.size + length:
+        return None
+    body = bytes(unread[HEADER.size : HEADER.size + length])
+    if zlib.crc32(body) != checksum:
+        raise StrayBytes("a message with something else in the middle")
+    return body

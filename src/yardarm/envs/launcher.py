@@ -4,17 +4,23 @@ Its standard input is a socket. After a setup it serves requests, each one JSON 
 
     {"op": "fork", "environment": {…}}   with descriptors: the worker's socket, and memory to play episodes → {"pid": …}
     {"op": "kill", "pid": …}                                                                              → {}
+    {"op": "ended", "pid": …}            of a worker that has hung up; it is killed if it is still there  → {"how": …}
 
 An answer may be {"error": …}.
 
 When the other side hangs up, however it ended, every worker is killed and the launcher goes. (A fork of
 `multiprocessing` would import the user's main module, and with it torch, into every worker.)
+
+What a simulator has started ends with its worker, even if it has made itself a daemon:
+
+    main process ── dies ──▶ SIGTERM to the launcher (the socket's end says the same)
+      └─ launcher           adopts what a dead worker leaves behind, and kills it
+           └─ worker        adopts what its simulator's children leave behind
+                └─ a daemon of the simulator's, however it was forked
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import faulthandler
 import gc
 import importlib
@@ -27,6 +33,7 @@ import sys
 from typing import Any
 
 from yardarm.envs.channel import Channel
+from yardarm.envs.families import Family, adopt_orphans, die_with_parent
 from yardarm.envs.rendering import use_backend
 from yardarm.envs.worker import serve
 from yardarm.errors import one_line
@@ -42,9 +49,10 @@ def main() -> None:
     """Import what was asked for, then fork workers until the other side hangs up."""
     faulthandler.enable()  # a crash inside a simulator leaves its stack in the log
     control = socket.socket(fileno=os.dup(0))
+    _read_nothing()
     answers = Channel(control)
     setup = answers.receive()
-    _die_with_parent(setup["parent"])
+    die_with_parent(setup["parent"], signal.SIGKILL)  # it cannot be heard while it imports
     sys.path.extend(entry for entry in setup["path"] if entry not in sys.path)
     take_over_modules(setup["own_modules"])
     try:
@@ -52,15 +60,25 @@ def main() -> None:
     except Exception as error:
         answers.send({"error": one_line(error)})
         return
-    answers.send({"pid": os.getpid()})
-    workers: set[int] = set()
+    adopt_orphans()
+    family = Family()
+    signal.signal(signal.SIGTERM, lambda signum, frame: sys.exit())
     try:
-        while (answer := _serve(control, workers)) is not None:
+        die_with_parent(setup["parent"], signal.SIGTERM)
+        answers.send({"pid": os.getpid()})
+        while (answer := _serve(control, family)) is not None:
             answers.send(answer)
     finally:
-        for pid in workers:
-            _kill(pid)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        family.end()
         os._exit(0)  # taking the interpreter apart would keep the main process waiting
+
+
+def _read_nothing() -> None:
+    """A simulator that prompts reads an end of file; one that writes to its standard input disturbs nobody."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.close(nothing)
 
 
 def _preload(modules: list[str]) -> None:
@@ -74,37 +92,27 @@ def _preload(modules: list[str]) -> None:
     gc.freeze()
 
 
-def _serve(control: socket.socket, workers: set[int]) -> dict[str, Any] | None:
+def _serve(control: socket.socket, family: Family) -> dict[str, Any] | None:
     """Serve one request and return its answer; None when the other side has hung up."""
     while not select.select([control], [], [], REAP_EVERY_S)[0]:
-        _reap(workers)
+        family.reap()
     message, descriptors, _, _ = socket.recv_fds(control, LONGEST_REQUEST, 2)
     if not message:
         return None
-    _reap(workers)
+    family.reap()
     request = json.loads(message)
-    if request["op"] == "fork":
-        try:
-            pid = _fork(control, request["environment"], descriptors)
-        except OSError as error:
-            return {"error": f"cannot fork: {error.strerror}"}
-        workers.add(pid)
-        return {"pid": pid}
-    if request["pid"] in workers:  # not reaped yet, so the number is still this worker's
-        _kill(request["pid"])
+    match request["op"]:
+        case "fork":
+            try:
+                pid = _fork(control, request["environment"], descriptors)
+            except OSError as error:
+                return {"error": f"cannot fork: {error.strerror}"}
+            family.add(pid)
+            return {"pid": pid}
+        case "ended":
+            return {"how": family.how_ended(request["pid"])}
+    family.kill(request["pid"])
     return {}
-
-
-def _kill(worker: int) -> None:
-    """End a worker that has not been reaped, and whatever its simulator has started."""
-    os.kill(worker, signal.SIGKILL)
-    _kill_group(worker)
-
-
-def _kill_group(worker: int) -> None:
-    """End what a worker's simulator has started; its group outlives it."""
-    with contextlib.suppress(ProcessLookupError):  # nobody is left in it, or the worker had not come so far
-        os.killpg(worker, signal.SIGKILL)
 
 
 def _fork(control: socket.socket, environment: dict[str, str], descriptors: list[int]) -> int:
@@ -117,9 +125,10 @@ def _fork(control: socket.socket, environment: dict[str, str], descriptors: list
     status = 1
     try:
         os.setpgid(0, 0)
-        _die_with_parent(launcher)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        die_with_parent(launcher, signal.SIGKILL)
+        adopt_orphans()
         control.close()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # a simulator that prompts reads an end of file
         os.environ.update(environment)
         if backend := environment.get("MUJOCO_GL"):
             use_backend(backend)
@@ -129,21 +138,3 @@ def _fork(control: socket.socket, environment: dict[str, str], descriptors: list
     finally:
         sys.stderr.flush()
         os._exit(status)
-
-
-def _die_with_parent(parent: int) -> None:
-    """Ask Linux to kill this process when its parent dies, so that nothing is orphaned even then."""
-    if sys.platform == "linux":
-        set_death_signal = 1
-        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-
-def _reap(workers: set[int]) -> None:
-    while workers:
-        pid, _ = os.waitpid(-1, os.WNOHANG)
-        if pid == 0:
-            return
-        _kill_group(pid)
-        workers.discard(pid)

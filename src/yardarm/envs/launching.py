@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yardarm
-from yardarm.envs.channel import Channel
+from yardarm.envs.channel import Channel, StrayBytes
 from yardarm.envs.interpreters import check_interpreter, paths_for
 from yardarm.envs.messages import Answered, Ask, Failed, Refused, Report
 from yardarm.envs.rendering import backends, missing_renderer_hint
@@ -47,6 +48,11 @@ main()
 """
 PRELOAD_LIMIT_S = 300.0
 FAREWELL_LIMIT_S = 10.0
+ATTEMPTS = 3
+
+
+class _Killed(Exception):
+    """Somebody, or the kernel for want of memory, has killed a launcher."""
 
 
 class Launcher:
@@ -76,6 +82,7 @@ class Launcher:
         except BaseException:  # interrupted: it is still importing, and does not listen yet
             self._process.kill()
             self._process.wait()
+            self._control.close()
             raise
         if complaint:
             self.close()
@@ -98,6 +105,14 @@ class Launcher:
         """Kill a worker of this launcher."""
         self._control.sendall(json.dumps({"op": "kill", "pid": pid}).encode())
         self._receive()
+
+    def how_ended(self, pid: int) -> str:
+        """How a worker of this launcher that has hung up came to its end."""
+        try:
+            self._control.sendall(json.dumps({"op": "ended", "pid": pid}).encode())
+            return self._receive()["how"]
+        except OSError:
+            return "its launcher was killed"
 
     def close(self) -> None:
         """Hang up, upon which the launcher kills its workers, and wait until it is gone."""
@@ -122,8 +137,21 @@ class Launcher:
             return self._answers.receive().get("error")
         except TimeoutError:
             return f"it takes more than {PRELOAD_LIMIT_S:g} s"
+        except StrayBytes:
+            return "something in it has written into its connection"
         except (EOFError, OSError):
-            return "the process that imports it crashed"
+            return self._last_words()
+
+    def _last_words(self) -> str:
+        """How it ended in the middle of an import."""
+        try:
+            code = self._process.wait(FAREWELL_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return "the process that imports it has closed its connection"
+        name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        if -code in (signal.SIGKILL, signal.SIGTERM):
+            raise _Killed(name)
+        return f"the process that imports it crashed ({name})"
 
     def _receive(self) -> dict[str, Any]:
         try:
@@ -142,18 +170,30 @@ class Launchers:
     def start(self, home: Home) -> Launcher:
         """The home's launcher, which has imported what it should."""
         if home not in self._launchers:
-            self._launchers[home] = Launcher(home, self._log)
+            self._launchers[home] = self._started(home)
         return self._launchers[home]
+
+    def _started(self, home: Home) -> Launcher:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return Launcher(home, self._log)
+            except _Killed as killed:
+                if attempt == ATTEMPTS:
+                    raise EnvironmentFault(
+                        f"the process that imports {_named(home)} was killed {ATTEMPTS} times ({killed}); "
+                        "is memory short?"
+                    ) from killed
+        raise AssertionError("the last attempt returns or raises")
 
     def fork(self, home: Home, environment: Mapping[str, str], descriptors: Sequence[int]) -> tuple[Launcher, int]:
         """Start a worker; return who started it, and its process id."""
-        for _ in range(2):
+        for _ in range(ATTEMPTS):
             launcher = self.start(home)
             try:
                 return launcher, launcher.fork(environment, descriptors)
             except OSError:  # the launcher was killed: its workers died with it; start another
                 self._launchers.pop(home).close()
-        raise EnvironmentFault(f"cannot start workers that import {', '.join(home.preload)}: the launcher keeps dying")
+        raise EnvironmentFault(f"cannot start workers that import {_named(home)}: the launcher keeps dying")
 
     def ask(
         self, home: Home, question: Ask, *, environment: Mapping[str, str] | None = None, time_limit_s: float = 300.0
@@ -199,3 +239,7 @@ class Launchers:
         for launcher in self._launchers.values():
             launcher.close()
         self._launchers.clear()
+
+
+def _named(home: Home) -> str:
+    return ", ".join(home.preload) or "a simulator"

@@ -2,7 +2,7 @@
 
 Enter    → (nothing)                 Begin → Seen
 Play     → Seen | Finished           Run   → Alive … Finished
-Finish   → Finished                  any   → Failed
+Finish   → Finished                  any   → Failed | PolicyFailed
 
 Ask      → Answered | Refused | Failed; the only order before Enter.
 
@@ -36,6 +36,7 @@ __all__ = [
     "Finished",
     "Order",
     "Play",
+    "PolicyFailed",
     "Proceed",
     "Refused",
     "Report",
@@ -193,10 +194,18 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something raised in the worker: the simulator, or a policy that lives there."""
+    """The simulator raised, in the worker."""
 
     traceback: str
-    by_policy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFailed:
+    """A policy that lives with the worker raised: it would raise again."""
+
+    message: str
+    trace: str = ""
+    """Where in its code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,4 +217,4 @@ class Died:
     """Whether it went with its machine: the episode had no part in it."""
 
 
-Report = Seen | Finished | Alive | Filmed | Answered | Refused | Failed | Died
+Report = Seen | Finished | Alive | Filmed | Answered | Refused | Failed | PolicyFailed | Died

@@ -11,7 +11,7 @@ import numpy as np
 
 from yardarm.envs.messages import Film, Rollout, Timing
 from yardarm.envs.simulator import Simulator, fingerprint
-from yardarm.errors import EnvironmentFault, PolicyFault
+from yardarm.errors import EnvironmentFault, PolicyFault, one_line, trace_of
 from yardarm.policies import Look, PlayableChunk, Policy, Request, playable
 from yardarm.registry import import_object
 from yardarm.tasks import EpisodeSpec, TaskSpec
@@ -149,5 +149,7 @@ def _blaming_the_policy() -> Iterator[None]:
     """What raises in a policy is no fault of the simulator's: running the episode again would not help."""
     try:
         yield
-    except Exception as error:
-        raise PolicyFault(f"the policy raised {type(error).__name__}: {error}") from error
+    except PolicyFault:  # it says itself what is wrong
+        raise
+    except (Exception, SystemExit) as error:
+        raise PolicyFault(f"the policy raised {one_line(error)}", trace_of(error)) from error

@@ -6,6 +6,7 @@ simulator in this process for debugging, and a cluster can stand behind the same
 
 from __future__ import annotations
 
+import math
 import select
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -47,7 +48,7 @@ class Pool(Protocol):
     def dismiss(self, worker: Any) -> None:
         """Let a worker go, whatever it is doing; its place is free at once."""
 
-    def wait(self, also: Sequence[int] = ()) -> list[tuple[Any, Report]]:
+    def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[Any, Report]]:
         """Block until a worker reports (or dies, or runs out of time), or a descriptor in `also` is readable."""
 
     def close(self) -> None:
@@ -102,10 +103,10 @@ class LocalPool:
         self._worker = None
         self._reports.clear()
 
-    def wait(self, also: Sequence[int] = ()) -> list[tuple[LocalWorker, Report]]:
+    def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[LocalWorker, Report]]:
         """Hand out what was reported; only a descriptor in `also` is worth waiting for."""
         if not self._reports and also:
-            select.select(also, [], [])
+            select.select(also, [], [], at_most_s if math.isfinite(at_most_s) else None)
         reports = list(self._reports)
         self._reports.clear()
         return reports

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import selectors
 import socket
@@ -14,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from yardarm.envs.channel import Channel
+from yardarm.envs.capped_log import CappedLog
+from yardarm.envs.channel import Channel, StrayBytes
 from yardarm.envs.launching import Launcher, Launchers
 from yardarm.envs.messages import Alive, Begin, Died, Enter, Filmed, Order, Proceed, Report
 from yardarm.envs.rendering import gpu_ids
@@ -26,7 +28,7 @@ __all__ = ["ProcessPool", "ProcessWorker"]
 CHECK_EVERY_S = 0.25
 # How often a worker that plays a whole episode by itself says that it is alive.
 HEARTBEAT_S = 1.0
-# A worker that was stopped in the middle of a message must not stop the main process, too.
+# A worker that does not read its orders must not stop the main process, too.
 STALL_LIMIT_S = 30
 
 
@@ -75,16 +77,14 @@ class ProcessWorker:
             self._channel.send(order)
 
     def receive(self) -> Iterator[Report]:
-        """Read the reports that have arrived; a frame of a film is dealt with here."""
-        more = True
-        while more:
-            try:
-                report: Report = self._channel.receive()
-            except (EOFError, OSError):
-                self.deadline = float("inf")
-                yield Died(f"worker process {self.pid} ended unexpectedly (killed, crashed or out of memory)")
-                return
-            more = self._channel.has_unread
+        """Read the reports that have arrived, without waiting; a frame of a film is dealt with here."""
+        try:
+            arrived: list[Report] = self._channel.arrived()
+        except (EOFError, OSError) as error:
+            self.deadline = float("inf")
+            yield Died(f"worker process {self.pid} {self._what_happened(error)}")
+            return
+        for report in arrived:
             if isinstance(report, Filmed):
                 self._show_frame()
             elif isinstance(report, Alive):
@@ -94,6 +94,15 @@ class ProcessWorker:
                 self.deadline = float("inf")
                 self._rest()
                 yield report
+
+    def _what_happened(self, error: EOFError | OSError) -> str:
+        if isinstance(error, StrayBytes):
+            return (
+                f"is not to be trusted any more: something in it, a native library perhaps, wrote into its connection "
+                f"({error})"
+            )
+        assert self.launcher is not None
+        return f"ended unexpectedly: {self.launcher.how_ended(self.pid)}"
 
     def _rest(self) -> None:
         self._busy_s = self.busy_s
@@ -134,6 +143,7 @@ class ProcessPool:
         self._renderers: dict[Home, str] = {}  # nothing is rendered until `choose_renderer` was called
         self._gpus = gpu_ids()
         self._launchers = Launchers(log)
+        self._log = CappedLog(log) if log else None
         self._workers: dict[int, ProcessWorker] = {}
         self._memories: dict[int, tuple[MemoryLayout, SharedMemory]] = {}
         self._selector = selectors.DefaultSelector()
@@ -150,8 +160,7 @@ class ProcessPool:
         memory = self._memory(place, layout)
         ours, theirs = socket.socketpair()
         # In the kernel: with `settimeout`, Python would poll before every call.
-        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            ours.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", STALL_LIMIT_S, 0))
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", STALL_LIMIT_S, 0))
         worker = ProcessWorker(task, place, Channel(ours), memory)
         with theirs:
             descriptors = [theirs.fileno(), memory.descriptor]
@@ -172,8 +181,9 @@ class ProcessPool:
             assert worker.launcher is not None
             worker.launcher.kill(worker.pid)
 
-    def wait(self, also: Sequence[int] = ()) -> list[tuple[ProcessWorker, Report]]:
+    def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[ProcessWorker, Report]]:
         """Collect all reports that have arrived, waiting for the first one."""
+        given_up = time.monotonic() + at_most_s
         for descriptor in also:
             self._selector.register(descriptor, selectors.EVENT_READ)
         try:
@@ -184,7 +194,7 @@ class ProcessPool:
                 now = time.monotonic()
                 if now > self._next_check:
                     reports += self._overdue(now)
-                if reports or len(ready) > len(speakers):
+                if reports or len(ready) > len(speakers) or now > given_up:
                     return reports
         finally:
             for descriptor in also:
@@ -210,6 +220,8 @@ class ProcessPool:
             worker.close()
         self._workers.clear()
         self._launchers.close()
+        if self._log is not None:
+            self._log.look()
         for _, memory in self._memories.values():
             memory.close()
         self._memories.clear()
@@ -218,6 +230,8 @@ class ProcessPool:
     def _overdue(self, now: float) -> list[tuple[ProcessWorker, Report]]:
         """Workers that owe a report; looked for now and then only, because there may be a message every step."""
         self._next_check = now + CHECK_EVERY_S
+        if self._log is not None:
+            self._log.look()
         late = [worker for worker in self._workers.values() if worker.deadline < now]
         for worker in late:
             worker.deadline = float("inf")

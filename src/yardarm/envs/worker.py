@@ -22,6 +22,7 @@ from yardarm.envs.messages import (
     Finished,
     Order,
     Play,
+    PolicyFailed,
     Refused,
     Report,
     Run,
@@ -56,8 +57,10 @@ class WorkerCore:
         """Carry out one order and report; what raises is reported too."""
         try:
             self._send(self._report(order))
-        except (Exception, SystemExit) as error:
-            self._send(Failed(traceback.format_exc(), by_policy=isinstance(error, PolicyFault)))
+        except PolicyFault as fault:
+            self._send(PolicyFailed(str(fault), fault.trace))
+        except (Exception, SystemExit):
+            self._send(Failed(traceback.format_exc()))
 
     def close(self) -> None:
         """Close the simulator."""

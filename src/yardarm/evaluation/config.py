@@ -43,7 +43,7 @@ class EvalOptions:
     recording: bool = option(False, "true: afterwards, write all episodes as a dataset, OUTPUT_DIR/recordings")
     recording_repo_id: str | None = option(None, "of --eval.recording: upload it to the Hub as owner/name")
     recording_private: bool = option(False, "of --eval.recording_repo_id: only you can see it there")
-    timeout_s: float = option(300.0, "a worker that says nothing for so long is replaced")
+    timeout_s: float = option(300.0, "a worker that says nothing for this long is replaced; a policy is given up")
     max_retries: int = option(2, "how often an episode is run again after its worker failed")
     stop: str = option("", "stop early: decided (needs --against), or precision; n_episodes is then the most")
     half_width: float = option(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.comparison import EpisodeOutcome, outcome_of
-from yardarm.errors import UsageError, one_line
+from yardarm.errors import PolicyFault, UsageError, one_line
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data, write_config_file
 from yardarm.evaluation.filming import Filming
@@ -52,6 +52,8 @@ class Entrant:
     journal: Journal
     manifest: Manifest
     filming: Filming
+    crashed: bool = False
+    """Whether the session before this one ended without a word."""
 
     @property
     def folder(self) -> RunFolder:
@@ -67,12 +69,18 @@ class Entrant:
         # The spec has the renaming among its options, where any policy finds it.
         resolved = replace(self.config, policy=self.policy.spec, rename_map=None, output_dir=self.folder.path)
         write_config_file(self.folder.config, config_to_data(resolved))
+        self.folder.policy_error.unlink(missing_ok=True)  # of an earlier session
         self.manifest.begin_session({**setting, "policy": self.policy.describe()})
 
     def begin_if_new(self) -> None:
         """Write down that there is nothing to play, as in a shard of a plan that has fewer episodes than shards."""
         if not self.folder.manifest.exists():
             self.begin_session({})
+
+    def note_fault(self, fault: PolicyFault) -> None:
+        """Keep where in its code the policy failed."""
+        if fault.trace:
+            self.folder.policy_error.write_text(f"{fault}\n\n{fault.trace}", encoding="utf-8")
 
     def record_of(self, episode: EpisodeSpec) -> EpisodeRecord | None:
         """What is known of an episode."""
@@ -158,7 +166,9 @@ def open_entrant(
     content = {**plan.to_json(), **_names(config, folder)}
     filming = Filming(folder, plan, config.eval.videos)
     with Journal(folder.journal) as journal, contextlib.closing(filming):
-        yield Entrant(config, policy, plan, journal, Manifest(folder, content), filming)
+        # Nobody else plays in this folder, as the journal is ours: whoever is said to be running there is dead.
+        crashed = folder.manifest.exists() and folder.read_manifest().get("status") == "running"
+        yield Entrant(config, policy, plan, journal, Manifest(folder, content), filming, crashed)
 
 
 def close_entrants(entrants: Sequence[Entrant], results: Sequence[RunResult]) -> None:

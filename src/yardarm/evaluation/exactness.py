@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
 from typing import Any
 
-from yardarm.errors import PolicyFault, UsageError, YardarmError
+from yardarm.errors import PolicyFault, UsageError, YardarmError, one_line, trace_of
 from yardarm.machine import usable_cores
 from yardarm.policies import BatchedPolicy, Batching, Policy, Releasable
 
@@ -73,5 +72,5 @@ def _choose(policy: BatchedPolicy) -> Batching:
     except YardarmError:
         raise
     except Exception as error:
-        trace = traceback.format_exc()
-        raise PolicyFault(f"the policy raised when it was tried on made-up observations:\n{trace}") from error
+        text = f"the policy raised {one_line(error)} when it was tried on made-up observations"
+        raise PolicyFault(text, trace_of(error)) from error

@@ -13,6 +13,7 @@ from yardarm.evaluation.config import LONGEST_NAME, EvalConfig
 from yardarm.evaluation.plan import Plan, describe_difference
 from yardarm.evaluation.policy_names import free_name, numbered, policy_name
 from yardarm.evaluation.sharding import Shard
+from yardarm.files import sweep
 from yardarm.policies import LoadedPolicy, PolicySpec
 from yardarm.results import ListedPolicy, RunFolder, SeveralFolder, read_journal
 
@@ -117,11 +118,12 @@ def _newest_of_several(plan: dict[str, Any], ids: Sequence[str]) -> Path | None:
 
 
 def _made(config: EvalConfig, path: Path | None) -> Path:
-    """A folder that is there."""
+    """A folder that is there, without what a session that was killed has left half done."""
     try:
         if path is None:
             path = _new_folder(config)
         path.mkdir(parents=True, exist_ok=True)
+        sweep(path)
     except OSError as error:
         raise UsageError(f"--output_dir {path or DEFAULT_ROOT} cannot be made: {error.strerror}") from error
     return path

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yardarm.errors import PolicyFault
 from yardarm.results import EpisodeRecord
 
 if TYPE_CHECKING:
@@ -21,11 +22,17 @@ class Listener:
     def preparing(self, what: str) -> None:
         """Something that takes a moment comes before the first episode."""
 
+    def resumed_after_crash(self, path: Path, finished: int) -> None:
+        """The session before this one was killed, or crashed: it could not say how it ended."""
+
     def started(self, path: Path, plans: Sequence[Plan], missing: int, workers: int) -> None:
         """The first episode is about to start; there is a plan for each policy."""
 
     def tuned(self, text: str) -> None:
         """Something was fitted to this machine: what, and why."""
+
+    def computing(self, policy: str, seconds: float, limit_s: float) -> None:
+        """A policy has not answered for a while; at the limit it is given up."""
 
     def finished(self, record: EpisodeRecord) -> None:
         """An episode is in the journal."""
@@ -33,7 +40,7 @@ class Listener:
     def judged(self, state: Mapping[str, Any]) -> None:
         """A run that may stop early has looked at some more outcomes."""
 
-    def withdrawn(self, policy: str, reason: str) -> None:
+    def withdrawn(self, policy: str, fault: PolicyFault) -> None:
         """One of several policies has failed, and the evaluation goes on without it."""
 
     def filming(self, replays: Sequence[Replay]) -> None:

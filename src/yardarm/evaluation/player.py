@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,9 +43,7 @@ class Running:
 class Player:
     """A policy, its inference if that happens here, and the episodes whose looks wait for it."""
 
-    def __init__(
-        self, policy: LoadedPolicy, filming: Filming, inference: Inference[Running] | None = None, name: str = ""
-    ) -> None:
+    def __init__(self, policy: LoadedPolicy, filming: Filming, inference: Inference[Running] | None = None) -> None:
         self.policy = policy.policy
         self.spec = policy.spec
         self.filming = filming
@@ -55,16 +52,11 @@ class Player:
         self.withdrawn = False
         """Whether it has failed, and the run goes on without it."""
         self._leaving = False
-        self._name = name
+        self._failed_at_the_end: PolicyFault | None = None
 
     def start(self, episode: EpisodeSpec) -> Any:
         """Have the policy make the state of an episode."""
-        if self.inference is None:
-            return None
-        try:
-            return self.policy.start(episode)
-        except Exception as error:
-            raise self.fault(f"the policy raised at the start of an episode:\n{traceback.format_exc()}") from error
+        return self.inference.call("start", episode) if self.inference else None
 
     def think(self) -> None:
         """Hand over as many of the waiting looks as there is room for."""
@@ -75,29 +67,29 @@ class Player:
     def answers(self) -> list[Answer[Running]]:
         """What the policy has answered since the last call."""
         try:
+            if self._failed_at_the_end is not None:
+                raise self._failed_at_the_end
             return self.inference.collect() if self.inference else []
-        except PolicyFault as fault:
-            raise self.fault(str(fault)) from fault
         finally:
             if self._leaving:
                 self.leave()
 
-    def fault(self, text: str) -> PolicyFault:
-        """What went wrong, and with which policy, if there are two."""
-        return PolicyFault(f"{self._name}: {text}" if self._name else text)
-
     def say_goodbye(self, running: Running, rollout: Rollout | None) -> None:
         """Tell a policy that wants to know that an episode is over."""
-        finish = getattr(self.policy, "finish", None)
-        if finish is None or self.inference is None:
+        if self.inference is None or self.inference.given_up or not hasattr(self.policy, "finish"):
             return
         seconds = time.perf_counter() - running.started
-        finish(running.state, Outcome(rollout.success, len(rollout.rewards), seconds) if rollout else None)
+        outcome = Outcome(rollout.success, len(rollout.rewards), seconds) if rollout else None
+        try:
+            self.inference.call("finish", running.state, outcome)
+        except PolicyFault as fault:  # the episode is over, and is kept: `answers` tells of the fault
+            self._failed_at_the_end = fault
 
     def leave(self) -> None:
         """Let go of what is large, once no answer is under way: there is nothing left to play."""
         self._leaving = bool(self.inference and self.inference.busy)
-        if isinstance(self.policy, Releasable) and not self._leaving:
+        hangs = bool(self.inference and self.inference.given_up)
+        if isinstance(self.policy, Releasable) and not self._leaving and not hangs:
             self.policy.release()
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ policy infers while the workers step. What happens to one episode never waits fo
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Collection, Generator, Iterator, Sequence
@@ -13,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from yardarm.envs import MemoryLayout, Pool, Worker
-from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, Report, Rollout, Run, Seen, Timing
+from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, PolicyFailed, Report, Rollout, Run, Seen, Timing
 from yardarm.errors import PolicyFault
-from yardarm.evaluation.inference import Answer
+from yardarm.evaluation.inference import LOOK_EVERY_S, Answer
 from yardarm.evaluation.player import Player, Running
 from yardarm.evaluation.queue import Job, Queue
 from yardarm.policies import Look, playable
@@ -81,7 +82,8 @@ class Scheduler:
             while self._running:
                 thinking = [player.inference for player in self._players if player.inference and player.inference.busy]
                 also = [*self._supervisor.bells, *(inference.descriptor for inference in thinking)]
-                reports = self._pool.wait(also)
+                # A policy that hangs rings no bell: it must be looked at.
+                reports = self._pool.wait(also, LOOK_EVERY_S if thinking else math.inf)
                 if not reports:
                     yield None
                 for worker, report in reports:
@@ -164,8 +166,8 @@ class Scheduler:
             case Finished(rollout):
                 self._free(worker)
                 return self._finish(running, rollout=rollout)
-            case Failed(error, by_policy=True):
-                self._withdraw(running.job.player, player.fault(f"the policy raised in a worker:\n{error}"))
+            case PolicyFailed(message, trace):
+                self._withdraw(running.job.player, PolicyFault(message, trace))
             case Failed(error) | Died(error):
                 player.ready = [other for other in player.ready if other is not running]
                 self._pool.dismiss(worker)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import threading
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +19,7 @@ from yardarm.evaluation.inference import Inference
 from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.player import Player
+from yardarm.evaluation.policy_thread import Patience, Turn
 from yardarm.evaluation.queue import EpisodeQueue, Job, LineupQueue, PlannedOrderQueue, Queue
 from yardarm.evaluation.runners import Runner, open_runner
 from yardarm.evaluation.scheduler import EpisodeResult, Scheduler, Supervisor
@@ -51,6 +52,9 @@ class Session:
 
     def play_missing_episodes(self) -> None:
         """Play until nothing is missing, or enough is known."""
+        for entrant in self.entrants:
+            if entrant.crashed:
+                self.listener.resumed_after_crash(entrant.folder.path, entrant.played())
         jobs = self._missing()
         if self.judgement is not None:
             self.judgement.note()
@@ -99,17 +103,23 @@ class Session:
             self.tracker.begin(self.entrants[0].journal.records.values())
 
     def _players(self, runner: Runner) -> list[Player]:
-        # Shared by policies that compute in this process: torch's threads are the process's.
-        turn = threading.Lock() if len(self.entrants) > 1 else None
+        turn = Turn() if len(self.entrants) > 1 else None
         return [
             Player(
                 entrant.policy,
                 entrant.filming,
-                Inference(entrant.policy.policy, turn) if runner.infers_here(entrant.policy) else None,
-                entrant.policy.id if turn else "",
+                Inference(entrant.policy.policy, self._patience(entrant), turn)
+                if runner.infers_here(entrant.policy)
+                else None,
             )
             for entrant in self.entrants
         ]
+
+    def _patience(self, entrant: Entrant) -> Patience:
+        """The time limit of workers is the policy's, too, unless it sees to that itself."""
+        own = getattr(entrant.policy.policy, "own_time_limits", False)
+        limit_s = math.inf if own else self.config.eval.timeout_s
+        return Patience(entrant.policy.id, limit_s, self.listener.computing)
 
     def _play(self, jobs: Sequence[Job], pool: Pool, runner: Runner) -> None:
         """Play until all is played, or enough of it."""
@@ -205,8 +215,11 @@ class _Supervisor(Supervisor):
 
     def go_on_without(self, player: int, fault: PolicyFault, running: Sequence[Job]) -> None:
         """One of a lineup goes, and the others play on."""
+        entrants = self._session.entrants
+        entrants[player].note_fault(fault)
         if not isinstance(self._queue, LineupQueue):
-            raise fault
+            named = fault if len(entrants) == 1 else PolicyFault(f"{entrants[player].policy.id}: {fault}", fault.trace)
+            raise named from fault.__cause__
         self._session.faults[player] = fault
         self._queue.withdraw(player, running)
-        self._session.listener.withdrawn(self._session.entrants[player].policy.id, str(fault))
+        self._session.listener.withdrawn(entrants[player].policy.id, fault)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,9 @@ from yardarm.policies.protocol import ActionChunk, ObservationSpec
 from yardarm.tasks import TaskSpec
 
 __all__ = ["PlayableChunk", "playable"]
+
+# Of numpy's kinds of numbers: whether, whole, whole without a sign, with a point.
+REAL = "biuf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +31,7 @@ def playable(chunk: ActionChunk, wants: ObservationSpec, task: TaskSpec) -> Play
         raise PolicyFault(
             f"the policy answered with {type(chunk).__name__} for '{task.name}' instead of an ActionChunk"
         )
-    try:
-        actions = np.asarray(chunk.actions, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise PolicyFault(f"the policy's actions for '{task.name}' are no array of numbers: {error}") from error
+    actions = _numbers(chunk, task)
     size = task.env.action.size
     if actions.ndim != 2 or actions.shape[1] != size or not len(actions):
         raise PolicyFault(
@@ -44,8 +45,25 @@ def playable(chunk: ActionChunk, wants: ObservationSpec, task: TaskSpec) -> Play
     return PlayableChunk(actions, _by_offset(chunk, len(actions), wants))
 
 
+def _numbers(chunk: ActionChunk, task: TaskSpec) -> np.ndarray:
+    """The actions as float32. What numpy would convert with a loss is refused: complex numbers, texts, objects."""
+    try:
+        given = np.asarray(chunk.actions)
+    except Exception as error:  # whatever a strange object raises when numpy asks it for numbers
+        raise PolicyFault(f"the policy's actions for '{task.name}' are no array of numbers: {error}") from error
+    if given.dtype.kind not in REAL:
+        raise PolicyFault(
+            f"the policy's actions for '{task.name}' are no array of real numbers: their dtype is {given.dtype}"
+        )
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+        return given.astype(np.float32, copy=False)
+
+
 def _by_offset(chunk: ActionChunk, length: int, wants: ObservationSpec) -> dict[int, tuple[str, ...]]:
-    offsets = sorted({offset for places in chunk.looks.values() for offset in places})
+    try:
+        offsets = sorted({operator.index(offset) for places in chunk.looks.values() for offset in places})
+    except (AttributeError, TypeError) as error:
+        raise PolicyFault(f"the policy's looks are no offsets by input, but {chunk.looks!r}") from error
     if unknown := set(chunk.looks) - set(wants.inputs):
         raise PolicyFault(f"the policy looks at {sorted(unknown)}, which its `wants` does not name")
     if not offsets or offsets[0] < 1 or offsets[-1] != length:

@@ -6,7 +6,9 @@ import contextlib
 import hashlib
 import inspect
 import json
+import logging
 import pickle
+import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +22,11 @@ from yardarm.secrecy import without_secrets
 from yardarm.tasks import TaskSpec
 
 __all__ = ["CHECKPOINT_TYPES", "POLICIES", "LoadedPolicy", "PolicySpec", "make_policy", "open_policy", "policy_id"]
+
+log = logging.getLogger(__name__)
+
+# As long as a policy may take to end a server of its own.
+CLOSE_LIMIT_S = 60.0
 
 POLICIES = Registry(
     "policy",
@@ -93,12 +100,30 @@ def open_policy(
     with contextlib.ExitStack() as stack:
         if isinstance(source, PolicySpec):
             spec, policy = source, make_policy(source)
-            stack.callback(getattr(policy, "close", lambda: None))
+            stack.callback(_close, policy)
         else:
             spec, policy = _spec_of_object(source), source
         if hasattr(policy, "prepare"):
             policy.prepare(tasks)
         yield LoadedPolicy(policy, spec, policy_id(policy, spec))
+
+
+def _close(policy: Policy) -> None:
+    """Have a policy let go of what it holds; one that hangs, or raises, then, takes no results with it."""
+
+    def close() -> None:
+        try:
+            policy.close()  # type: ignore[attr-defined]
+        except Exception as error:
+            log.warning("the policy raised %s (in `close`)", one_line(error))
+
+    if not hasattr(policy, "close"):
+        return
+    thread = threading.Thread(target=close, name="policy", daemon=True)
+    thread.start()
+    thread.join(CLOSE_LIMIT_S)
+    if thread.is_alive():
+        log.warning("the policy has not come back from `close` for %g s, and is left to itself", CLOSE_LIMIT_S)
 
 
 def _spec_of_object(policy: Policy) -> PolicySpec:

@@ -94,9 +94,10 @@ class Policy(Protocol):
     one that needs numpy only and is fastest beside the simulator.
 
     Optional attributes: `id`, the name that results are filed under; `quick`, true if `infer` takes well under a
-    millisecond and needs no thread of its own; `action_size`, which is held against the environment's before anything
-    starts; `lanes`, how many calls of `infer` may run at once, each with one request; `scripted`, true if its actions
-    need not be looked through for odd ones.
+    millisecond, so that it is waited for; `action_size`, which is held against the environment's before anything
+    starts; `lanes`, how many calls of `infer` may run at once, each with one request; `own_time_limits`, true if it
+    never hangs and may take longer than `--eval.timeout_s`; `scripted`, true if its actions need not be looked through
+    for odd ones.
 
     Optional methods: `prepare(tasks)`, before anything starts, may still change `wants`; `finish(state, outcome)`, when
     an episode on the host is over (the outcome is None if it was given up); `describe()`, what the manifest shall say;

@@ -98,6 +98,11 @@ class RunFolder:
         """What simulators print."""
         return self.path / "workers.log"
 
+    @property
+    def policy_error(self) -> Path:
+        """Where in its code the policy failed, if it did."""
+        return self.path / "policy_error.txt"
+
     def actions(self, key: EpisodeKey) -> Path:
         """What was played in an episode."""
         return self.path / "actions" / _place(key) / f"{key.index:05d}.npz"

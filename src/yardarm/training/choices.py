@@ -13,6 +13,7 @@ import torch
 
 from yardarm.errors import UsageError
 from yardarm.evaluation import check_policy_fits, select_tasks
+from yardarm.files import sweep
 from yardarm.machine import usable_cores
 from yardarm.policies.learning import LearnedPolicy, choose_device
 from yardarm.results import TrainingFolder
@@ -52,7 +53,10 @@ def open_folder(config: TrainConfig, checkpoint: Checkpoint | None, first: bool)
     if checkpoint is not None:
         if config.options.steps < checkpoint.step:
             raise UsageError(f"--steps={config.options.steps}: {checkpoint.path} is beyond that already")
-        return TrainingFolder(checkpoint.path.parent.parent)
+        folder = TrainingFolder(checkpoint.path.parent.parent)
+        if first:
+            sweep(folder.path)
+        return folder
     if not first:
         return TrainingFolder(config.options.output_dir or DEFAULT_ROOT)
     path = config.options.output_dir

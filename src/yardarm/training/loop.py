@@ -85,7 +85,8 @@ class Loop:
         if self.log is not None:
             self.log.stepped(self.trainer.step)
             self.listener.stepped(self.trainer.step)
-        if self.evaluations is not None:
+        # A signal that stops the training may have gone to its evaluations, too: that is no failure of theirs.
+        if self.evaluations is not None and not self.listener.shall_stop():
             self.evaluations.look()
 
     def _shall_stop(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +27,7 @@ from yardarm.errors import UsageError
 from yardarm.machine import usable_cores
 from yardarm.policies.learning import ACTION, FeatureType, PolicyConfig, PolicyFeature, Statistics
 from yardarm.training.config import DatasetOptions, TrainOptions
+from yardarm.training.loader_process import begin_loading
 
 __all__ = ["Batches", "Material", "Split", "Stream", "policy_features", "read_meta", "split_episodes", "statistics"]
 
@@ -223,10 +223,4 @@ def worker_options(options: TrainOptions, images: bool) -> dict[str, Any]:
         workers = min(IMAGE_WORKERS, max(1, usable_cores() // 2)) if images else 0
     if not workers:
         return {"num_workers": 0}
-    return {"num_workers": workers, "prefetch_factor": options.prefetch_factor, "worker_init_fn": _leave_ctrl_c_alone}
-
-
-def _leave_ctrl_c_alone(worker: int) -> None:
-    """A terminal sends Ctrl-C to all; the training ends its workers itself."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    torch.set_num_threads(1)
+    return {"num_workers": workers, "prefetch_factor": options.prefetch_factor, "worker_init_fn": begin_loading}

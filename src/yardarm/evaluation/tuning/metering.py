@@ -103,10 +103,9 @@ class Meter:
         process_s, own_s, used_s, queued_s = self._read_host() - self._host
         if not tally.answers:
             return None
-        in_place = all(inference.in_place for inference in self._inferences)
         # Its threads wait for cores between two inferences, too, but never think for less time than they computed.
         thought_s = max(tally.seconds - queued_s, min(used_s, tally.seconds), SHORTEST_S)
-        policy_s = min(tally.seconds, own_s) if in_place else process_s - own_s
+        policy_s = process_s - own_s
         lanes = min(int(getattr(policy, "lanes", 1)) for policy in self._policies)
         # What the scheduler does for a request is done by one thread, too.
         around_s = max(0.0, process_s - policy_s) / (tally.answers if lanes > 1 else tally.load)

@@ -22,7 +22,7 @@ from yardarm.tasks import EpisodeSpec
 from yardarm_serve.server import CLIENT_HEADER, LOOPBACK
 from yardarm_serve.wire import Malformed, unpack
 
-__all__ = ["Address", "Connection", "Reply", "Socket"]
+__all__ = ["Address", "Connection", "Reply", "Socket", "fault_of_server"]
 
 WRONG_KEY = (401, 403)
 
@@ -61,6 +61,12 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """Hang up."""
+
+
+def fault_of_server(url: str, text: str) -> PolicyFault:
+    """What a server tells of a policy that has raised there, mostly a traceback."""
+    lines = text.strip().splitlines() or ["nothing"]
+    return PolicyFault(f"the policy's server at {url} says: {lines[-1]}", text if len(lines) > 1 else "")
 
 
 class Socket:
@@ -102,7 +108,7 @@ class Socket:
             with self._our_errors(), contextlib.suppress(*(() if timeout_s is None else (TimeoutError,))):
                 frame = self._socket.recv(self._address.timeout_s if timeout_s is None else timeout_s)
                 if isinstance(frame, str):
-                    raise PolicyFault(f"the policy's server at {self._address.url} says:\n{frame}")
+                    raise fault_of_server(self._address.url, str(frame))
                 return unpack(frame)
         except Malformed as error:
             raise PolicyFault(f"the server at {self._address.url} answered with {error}") from error

@@ -35,6 +35,7 @@ class RemotePolicy:
 
     place: Literal["host"] = "host"
     wants = ObservationSpec()
+    own_time_limits = True
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ import numpy as np
 import yardarm_serve
 from yardarm.errors import ConnectionFault, PolicyFault, UsageError
 from yardarm.policies.protocol import Look, Outcome
-from yardarm.policies.remote.connection import Address, Connection, Reply, Socket
+from yardarm.policies.remote.connection import Address, Connection, Reply, Socket, fault_of_server
 from yardarm.tasks import EpisodeSpec
 from yardarm_serve.openpi import YARDARM
 from yardarm_serve.vla_eval import PROTOCOL_VERSION
@@ -162,7 +162,7 @@ class VlaEvalConnection:
         if not isinstance(message, Mapping) or not {"type", "payload"} <= message.keys():
             raise PolicyFault(f"the server at {self._url} does not speak vla-eval's protocol: {_shown(message)}")
         if message["type"] == "error":  # also that of an episode's start, which has no answer of its own
-            raise PolicyFault(f"the policy's server at {self._url} says:\n{message['payload'].get('error', '')}")
+            raise fault_of_server(self._url, str(message["payload"].get("error", "")))
         if message["type"] != wanted or message.get("seq") != seq:
             raise PolicyFault(
                 f"the server at {self._url} answered {kind} {seq} with {message['type']} {message.get('seq')}"
