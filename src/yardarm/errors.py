@@ -6,6 +6,7 @@
     │   └── DatasetFault    a dataset's file is missing, cut short or damaged (exit code 2)
     ├── EnvironmentFault    a simulator or its worker broke
     ├── PolicyFault         a policy raised, or answered with something that cannot be played
+    ├── StorageFault        results were deleted, moved or replaced while they were being written
     └── ConnectionFault     the way to a policy elsewhere broke: its episode is run again
 
 A message says what failed, the value, and what to do about it.
@@ -22,6 +23,7 @@ __all__ = [
     "EnvironmentFault",
     "PolicyFault",
     "SetupError",
+    "StorageFault",
     "UsageError",
     "YardarmError",
     "nearest",
@@ -51,6 +53,10 @@ class EnvironmentFault(YardarmError):
 
 class PolicyFault(YardarmError):
     """A policy failed, or returned what cannot be played."""
+
+
+class StorageFault(YardarmError):
+    """A folder or a file was deleted, moved or replaced while it was being written."""
 
 
 class ConnectionFault(YardarmError):

@@ -115,6 +115,9 @@ class EvalConfig:
     rename_map: dict[str, str] | None = option(None, '{"the environment\'s name of an input": "the policy\'s", …}')
     trust_remote_code: bool = option(False, "run an environment's code that comes from elsewhere (--env.type=hub)")
     resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
+    allow_mixed_versions: bool = option(
+        False, "resume a run that other versions of simulators, torch, … have begun; marks its results for good"
+    )
     shard: str | None = option(
         None, "i/n: play part i of n, in OUTPUT_DIR/shard_i_of_n; `yardarm merge` joins the parts"
     )

@@ -13,8 +13,12 @@ from typing import Any
 
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
+from yardarm.results.files import check_format
 
-__all__ = ["Curve", "CurveReader", "TrainingFolder", "read_curve"]
+__all__ = ["TRAINING_FORMAT", "Curve", "CurveReader", "TrainingFolder", "read_curve"]
+
+TRAINING_FORMAT = 1
+"""Of a training's manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class TrainingFolder:
             raise UsageError(f"{self.manifest} cannot be read: {error}") from error
         if not isinstance(content, dict):
             raise UsageError(f"{self.manifest} is damaged: it holds no JSON object")
+        check_format(content, self.manifest, TRAINING_FORMAT)
         return content
 
 

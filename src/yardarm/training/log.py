@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.files import write_json
-from yardarm.results import Curve, TrainingFolder, now, provenance
+from yardarm.results import TRAINING_FORMAT, Curve, TrainingFolder, now, provenance
 from yardarm.tracking import TrainingTracker
 from yardarm.training.trainer import Step
 
 __all__ = ["Meter", "TrainingLog"]
 
-FORMAT = 1
 WRITE_EVERY_S = 10.0
 # What earlier sessions were made with.
 SESSION = ("command", "versions", "machine", "git_commit", "updated")
@@ -32,7 +31,7 @@ class TrainingLog:
         if "policy" in known:  # where it began, and not where it goes on
             about = {**about, "policy": {**about["policy"], "path": known["policy"].get("path")}}
             known.setdefault("sessions", []).append({name: known.get(name) for name in SESSION})
-        self._content: dict[str, Any] = {**known, **provenance(), **about, "format": FORMAT, "step": step}
+        self._content: dict[str, Any] = {**known, **provenance(), **about, "format": TRAINING_FORMAT, "step": step}
         self._tracker = tracker
         self._content["wandb"] = tracker.begin(folder.path, about["config"], known.get("wandb", {}))
         self._write("running")
