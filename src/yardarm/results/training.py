@@ -14,6 +14,7 @@ from typing import Any
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.results.files import check_format
+from yardarm.results.holding import HeldFile
 
 __all__ = ["TRAINING_FORMAT", "Curve", "CurveReader", "TrainingFolder", "read_curve"]
 
@@ -120,11 +121,21 @@ class Curve:
             write_atomically(path, lambda file: file.write(content))
             before, self._file = self._file, self._locked(path)
             before.close()
+        self._held = HeldFile(path, self._file)
 
     def append(self, point: Mapping[str, Any]) -> None:
         """Write a point."""
         self._file.write(_line(point).encode())
         self.points.append(dict(point))
+
+    def restore(self) -> str:
+        """Write all points again if the file was deleted, moved or replaced meanwhile; says so, or nothing."""
+        if self._held.in_place:
+            return ""
+        moved, path = self._held.moved_to(), self._held.path
+        write_atomically(path, lambda file: file.writelines(_line(point).encode() for point in self.points))
+        happened = f"moved to {moved}" if moved else "deleted or replaced"
+        return f"{path if self._held.has_folder else path.parent} was {happened}"
 
     def sync(self) -> None:
         """Have the disk know it all."""
@@ -132,6 +143,7 @@ class Curve:
 
     def close(self) -> None:
         """Let others have it."""
+        self._held.close()
         self._file.close()
 
     @staticmethod

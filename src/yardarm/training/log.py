@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from yardarm.errors import StorageFault
 from yardarm.files import write_json
 from yardarm.results import TRAINING_FORMAT, Curve, TrainingFolder, now, provenance
 from yardarm.tracking import TrainingTracker
@@ -53,11 +54,17 @@ class TrainingLog:
             self._write("running")
 
     def close(self, finished: bool, checkpoint: Path | None) -> None:
-        """The training has ended, at its last step or before."""
+        """The training has ended, at its last step or before; what was deleted meanwhile is told of."""
+        lost = self.curve.restore()
         self._write("finished" if finished else "interrupted")
         self.curve.sync()
         self.curve.close()
         self._tracker.finish(finished, checkpoint)
+        if lost and finished:
+            raise StorageFault(
+                f"{lost} during the training; its learning curve was written again, and the newest weights are "
+                f"{checkpoint or 'not saved'}: earlier checkpoints and evaluations may be lost"
+            )
 
     def _write(self, status: str) -> None:
         self._written = time.monotonic()
