@@ -27,13 +27,16 @@ class HeldFile:
 
     @property
     def in_place(self) -> bool:
-        """Whether the path leads to the open file."""
-        return _is_at(self._file.fileno(), self.path)
+        """Whether the path leads to the open file, or at least to the very same content.
+
+        Some network file systems number their files anew now and then; a file that was replaced soon has another size.
+        """
+        return _is_at(self._file.fileno(), self.path) or _is_alike(self._file.fileno(), self.path)
 
     @property
     def has_folder(self) -> bool:
         """Whether the folder is where it was."""
-        return _is_at(self._folder, self.path.parent)
+        return _is_at(self._folder, self.path.parent) or self.in_place
 
     def moved_to(self) -> Path | None:
         """The folder's new place, if it was moved with the file in it; None if either was deleted, or nobody says."""
@@ -43,6 +46,14 @@ class HeldFile:
             return None
         whole = _is_at(self._folder, place) and _is_at(self._file.fileno(), place / self.path.name)
         return place if whole and place != self.path.parent.absolute() else None
+
+
+def _is_alike(descriptor: int, path: Path) -> bool:
+    try:
+        own, other = os.fstat(descriptor), path.stat()
+    except OSError:
+        return False
+    return (own.st_size, own.st_mtime_ns) == (other.st_size, other.st_mtime_ns)
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

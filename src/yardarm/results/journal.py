@@ -56,10 +56,13 @@ class Journal:
             raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --output_dir") from error
         self._lock()
         self.held = HeldFile(path, self._file)
-        self._repair()
-        sync(path.parent)
-        for record in read_journal(path):
-            self.records[record.key] = record
+        try:
+            self._repair()
+            sync(path.parent)
+            self.records.update((record.key, record) for record in read_journal(path))
+        except BaseException:
+            self.close()
+            raise
 
     def append(self, record: EpisodeRecord) -> None:
         """Write a record through to the disk, then count it. An error's record gives way to a later one."""

@@ -17,7 +17,7 @@ __all__ = ["Meter", "TrainingLog"]
 
 WRITE_EVERY_S = 10.0
 # What earlier sessions were made with.
-SESSION = ("command", "versions", "machine", "git_commit", "updated")
+SESSION = ("command", "versions", "environment_variables", "machine", "git_commit", "updated")
 
 
 class TrainingLog:
