@@ -39,6 +39,7 @@ def evaluate(
     training_seed: int | None = None,
     trust_remote_code: bool = False,
     resume: bool = False,
+    allow_mixed_versions: bool = False,
     wandb: WandbOptions | None = None,
     runner: str = "local",
     ray: RayOptions | None = None,
@@ -56,6 +57,9 @@ def evaluate(
 
     `against` is what to compare with: a run, or another policy, which plays the same episodes. With ``stop="decided"``
     the evaluation ends as soon as one of the two is better; `RunResult.stopping` tells.
+
+    With `allow_mixed_versions` a run is resumed that other versions of simulators, torch, … have begun, which marks its
+    results for good.
 
     `wandb` has the run tracked with Weights & Biases: ``WandbOptions(enable=True, project="…")``.
 
@@ -78,6 +82,7 @@ def evaluate(
         training_seed=training_seed,
         trust_remote_code=trust_remote_code,
         resume=resume,
+        allow_mixed_versions=allow_mixed_versions,
         wandb=wandb or WandbOptions(),
         runner=runner,
         ray=ray or RayOptions(),
@@ -95,6 +100,7 @@ def evaluate_several(
     output_dir: str | Path | None = None,
     trust_remote_code: bool = False,
     resume: bool = False,
+    allow_mixed_versions: bool = False,
     runner: str = "local",
     ray: RayOptions | None = None,
     listener: Listener | None = None,
@@ -116,6 +122,7 @@ def evaluate_several(
         output_dir=Path(output_dir) if output_dir else None,
         trust_remote_code=trust_remote_code,
         resume=resume,
+        allow_mixed_versions=allow_mixed_versions,
         runner=runner,
         ray=ray or RayOptions(),
     )

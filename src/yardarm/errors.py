@@ -7,6 +7,7 @@
     │   └── DatasetFault    a dataset's file is missing, cut short or damaged (exit code 2)
     ├── EnvironmentFault    a simulator or its worker broke
     ├── PolicyFault         a policy raised, or answered with something that cannot be played
+    ├── StorageFault        results were deleted, moved or replaced while they were being written
     └── ConnectionFault     the way to a policy elsewhere broke: its episode is run again
 
 A message says what failed, the value, and what to do about it.
@@ -29,6 +30,7 @@ __all__ = [
     "EnvironmentFault",
     "PolicyFault",
     "SetupError",
+    "StorageFault",
     "UsageError",
     "YardarmError",
     "nearest",
@@ -77,6 +79,10 @@ class PolicyFault(YardarmError):
         self.trace = trace
         if trace:
             self.add_note(trace)  # so that Python shows it below the message
+
+
+class StorageFault(YardarmError):
+    """A folder or a file was deleted, moved or replaced while it was being written."""
 
 
 class ConnectionFault(YardarmError):

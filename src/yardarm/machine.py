@@ -8,12 +8,13 @@ import platform
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
 import yardarm
 
 __all__ = [
+    "PACKAGES",
     "CpuTime",
     "available_memory",
     "busy_core_seconds",
@@ -39,6 +40,9 @@ PACKAGES = (
     "robosuite",
     "gym-pusht",
     "pymunk",
+    "pygame",
+    "shapely",
+    "opencv-python",
     "gym-aloha",
     "dm-control",
     "gymnasium",
@@ -54,6 +58,7 @@ PACKAGES = (
     "rich",
     "wandb",
 )
+"""What a manifest always tells the version of."""
 
 
 def usable_cores() -> int:
@@ -149,15 +154,27 @@ def available_memory() -> int | None:
     return min(free, default=None)
 
 
-def versions() -> dict[str, str | None]:
-    """Installed versions, without importing anything; None for what is missing."""
+def versions(modules: Iterable[str] = ()) -> dict[str, str | None]:
+    """Installed versions, without importing anything; None for what is missing. Packages of `modules` are added."""
     found: dict[str, str | None] = {"yardarm": yardarm.__version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = None
-    return found
+    known = {package: _version(package) for package in PACKAGES}
+    return found | known | _versions_of_modules({module.partition(".")[0] for module in modules} - {"", "yardarm"})
+
+
+def _versions_of_modules(modules: set[str]) -> dict[str, str | None]:
+    """The packages that modules belong to: mostly they have the same name, and looking further takes half a second."""
+    named = {module: _version(module) for module in sorted(modules)}
+    unnamed = [module for module, found in named.items() if found is None]
+    owners = packages_distributions() if unnamed else {}
+    packages = {module.replace("_", "-"): found for module, found in named.items() if found is not None}
+    return packages | {owner: _version(owner) for module in unnamed for owner in owners.get(module, ())}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _cgroup_quota(root: Path, membership: Path) -> float | None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import CONTRASTS, needs_browser, open_browser, open_page
 from tests.pages.runs import SLOWLY, toy_run
-from tests.report.runs import MadeTask, tasks_of, written
+from tests.report.runs import VERSIONS, MadeTask, tasks_of, written
 from yardarm.comparison import compare, read_runs
 from yardarm.pages import write_comparison_page, write_report, write_several_report
 from yardarm.policies import PolicySpec
@@ -235,3 +235,27 @@ def test_every_picture_and_field_has_a_name(browser: Browser, run: Path) -> None
         expect(page.locator(unnamed)).to_have_count(0)
         names = page.locator("#episodes select").evaluate_all("(all) => all.map((one) => one.labels.length)")
         assert names == [1, 1]
+
+
+def test_a_run_of_mixed_versions_says_so_and_shows_those_of_all_sessions(browser: Browser, tmp_path: Path) -> None:
+    before = {"versions": {**VERSIONS, "mujoco": "3.0.1"}, "batch_size": 2, "environment_variables": {}}
+    run = written(
+        tmp_path / "run",
+        tasks_of({"reach-v3": "ssf"}),
+        sessions=[{**before, "session_started": "2026-11-15T10:00:00+00:00"}] * 2,
+        session_started="2026-11-16T09:17:43+00:00",
+        environment_variables={"MKL_CBWR": "COMPATIBLE"},
+    )
+    write_report(RunFolder(run))
+    with open_page(browser) as page:
+        open_report(page, run / "report.html")
+        newest = VERSIONS["mujoco"]
+        expect(page.locator("#headline .warning")).to_contain_text(f"Mixed versions (mujoco 3.0.1 and {newest})")
+        versions, variables = page.locator("#made details", has=page.locator("table")).all()
+        versions.locator("summary").click()
+        expect(versions.locator("thead th").nth(1)).to_contain_text("15 Nov 2026, 10:00 and 1 more")
+        row = versions.locator("tr", has_text="mujoco")
+        assert row.locator("strong").all_inner_texts() == ["3.0.1", newest]
+        assert versions.locator("tr", has_text="metaworld").locator("strong").count() == 0
+        variables.locator("summary").click()
+        assert variables.locator("tr", has_text="MKL_CBWR").locator("td").all_inner_texts() == ["–", "COMPATIBLE"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.helpers import assert_all_gone, descendants, start_yardarm, wait_unti
 from tests.recording.reading import assert_holds, column, contents, finished, table
 from yardarm import evaluate
 from yardarm.datasets import read_metadata
+from yardarm.errors import StorageFault
+from yardarm.recording import RecordConfig, RecordingListener, Take, make_recipe, play_enough, record, takes_of
 from yardarm.results import RunFolder
 
 TOY = ["record", "--env.type=toy", "--policy.type=toy-mover"]
@@ -222,3 +225,26 @@ def test_a_hundred_episodes_read_back_frame_by_frame(tmp_path: Path) -> None:
     first, last = pictures[0::8], pictures[7::8]
     assert max(np.abs(picture - first[0]).mean() for picture in first) < 0.02
     assert np.mean([np.abs(end - begin).mean() for begin, end in zip(first, last, strict=True)]) > 0.005
+
+
+@pytest.mark.parametrize("episode", [2, 6])
+def test_a_dataset_that_is_deleted_meanwhile_is_not_recorded(episode: int, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+
+    class Deletes(RecordingListener):
+        """Deletes the dataset when it has so many episodes."""
+
+        count = 0
+
+        def saved(self, take: Take) -> None:
+            self.count += 1
+            if self.count == episode:
+                shutil.rmtree(root)
+
+    config = RecordConfig.from_data(
+        {"env": {"type": "toy"}, "policy": {"type": "toy-mover"}, "n_episodes": 3, "workers": 1}
+        | {"dataset": {"root": str(root), "features": "states"}, "output_dir": str(tmp_path / "run")}
+    )
+    recipe = make_recipe(config.dataset, config.evaluation.envs)
+    with pytest.raises(StorageFault, match=r"rollouts.jsonl was deleted, moved or replaced while it was being written"):
+        record(takes_of(play_enough(config), recipe), recipe, root, workers=1, listener=Deletes())

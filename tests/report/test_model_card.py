@@ -11,7 +11,7 @@ from huggingface_hub import EvalResult, ModelCard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.report.runs import MadeTask, stored, tasks_of
+from tests.report.runs import VERSIONS, MadeTask, stored, tasks_of
 from yardarm.errors import UsageError
 from yardarm.report import write_model_card
 from yardarm.results import StoredResult
@@ -229,3 +229,15 @@ def test_a_folder_gets_a_readme(run: StoredResult, tmp_path: Path) -> None:
     assert write_model_card(run, tmp_path) == tmp_path / "README.md"
     with pytest.raises(UsageError, match="cannot be written"):
         write_model_card(run, tmp_path / "README.md" / "card.md")
+
+
+def test_mixed_versions_are_in_the_table_and_in_the_index(tmp_path: Path) -> None:
+    before = {"versions": {**VERSIONS, "mujoco": "3.0.1"}, "batch_size": 2}
+    run = stored(tmp_path / "run", tasks_of({"reach-v3": "sf"}), sessions=[before])
+    path = tmp_path / "README.md"
+    write_model_card(run, path)
+    card = ModelCard.load(path)
+    versions = ["3.0.1", VERSIONS["mujoco"]]
+    assert f"**Mixed versions** (mujoco {' and '.join(versions)})" in card.text
+    (result,) = card.data.eval_results
+    assert result.metric_args["mixed_versions"] == {"mujoco": versions}

@@ -129,6 +129,32 @@ def test_evaluations_can_be_waited_for(tmp_path: Path) -> None:
     assert order.index((1, "evaluation")) < order.index((2, "train")), "training waits"
 
 
+@pytest.mark.slow
+def test_evaluations_that_other_versions_have_begun_go_on_if_that_is_allowed(tmp_path: Path) -> None:
+    data, run = demonstrations(tmp_path / "data", features=META_WORLD_STATES), tmp_path / "run"
+    begun = yardarm(
+        *("train", *TINY, *SHORT, f"--dataset.root={data}", f"--output_dir={run}", "--steps=2", "--eval_freq=2"),
+        *("--eval.n_episodes=2", "--eval.background=false", "--save_freq=0", "--log_freq=1"),
+    )
+    assert begun.returncode == 0, begun.stderr
+    # As if it had been stopped in its evaluation, and another MuJoCo installed since.
+    curve, evaluated = run / "metrics.jsonl", run / "eval" / "step_000002"
+    kept = [line for line in curve.read_text().splitlines(keepends=True) if '"evaluation"' not in line]
+    manifest = json.loads((evaluated / "manifest.json").read_text())
+    manifest["versions"]["mujoco"], manifest["status"] = "3.0.0", "interrupted"
+    (evaluated / "manifest.json").write_text(json.dumps(manifest))
+    first = (evaluated / "episodes.jsonl").read_text().splitlines(keepends=True)[0]
+    (evaluated / "episodes.jsonl").write_text(first)
+    for words, status in (((), "failed"), (("--allow_mixed_versions=true",), "finished")):
+        curve.write_text("".join(kept))
+        resumed = yardarm("train", "--resume=true", f"--config_path={run}", *words)
+        point = json.loads(curve.read_text().splitlines()[-1])
+        assert (point["kind"], point["status"]) == ("evaluation", status), resumed.stderr
+        assert ("mujoco was 3.0.0, is now" in str(point["problem"])) == (status == "failed")
+    assert "allow_mixed_versions" not in (run / "checkpoints/last/pretrained_model/train_config.json").read_text()
+    assert json.loads((evaluated / "manifest.json").read_text())["mixed_versions"]["mujoco"][0] == "3.0.0"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,8 @@ import torch
 from safetensors.torch import load_file
 
 from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
-from yardarm.errors import UsageError
-from yardarm.results import Curve
+from yardarm.errors import StorageFault, UsageError
+from yardarm.results import Curve, read_curve
 from yardarm.training import Listener, TrainConfig, TrainOptions, check_resumed, find_checkpoint_to_resume, train
 from yardarm.training.config_file import FIXED
 
@@ -88,6 +90,7 @@ def test_every_flag_is_either_fixed_or_does_not_change_the_weights() -> None:
     may_change = {
         *("steps", "num_workers", "prefetch_factor", "log_freq", "save_freq", "save_checkpoint", "eval_freq"),
         *("eval_steps", "max_eval_samples", "cudnn_deterministic", "threads", "output_dir", "job_name", "resume"),
+        "allow_mixed_versions",
     }
     own = {field.name for field in dataclasses.fields(TrainOptions)}
     assert own == may_change | (FIXED & own)
@@ -124,3 +127,23 @@ def test_a_folder_that_is_being_trained_in_is_not_touched(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="another process is training in"):
         train(config, checkpoint=checkpoint)
     holding.close()
+
+
+class DeletesAfter(Listener):
+    """Does something to the folder after a step."""
+
+    def __init__(self, step: int, what: Callable[[], object]) -> None:
+        self._step, self._what = step, what
+
+    def stepped(self, step: int) -> None:
+        if step == self._step:
+            self._what()
+
+
+def test_a_folder_that_is_deleted_meanwhile_is_told_of_and_the_weights_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    config = small_training(demonstrations(tmp_path / "data"), folder, save_freq=2)
+    with pytest.raises(StorageFault, match=rf"{folder} was deleted or replaced during the training; .*000006"):
+        train(config, DeletesAfter(3, lambda: shutil.rmtree(folder)))
+    assert weights(folder)
+    assert [point["step"] for point in read_curve(folder / "metrics.jsonl") if point["kind"] == "train"] == [2, 4, 6]

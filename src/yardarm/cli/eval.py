@@ -17,7 +17,7 @@ from yardarm.cli.progress import open_display
 from yardarm.cli.several_results import show_several
 from yardarm.cluster import RayOptions
 from yardarm.comparison import LerobotAssumptions, compare, read_runs
-from yardarm.errors import PolicyFault, UsageError
+from yardarm.errors import PolicyFault, StorageFault, UsageError
 from yardarm.evaluation import (
     EvalConfig,
     EvalOptions,
@@ -101,8 +101,8 @@ def _watched(
             return work(display)
     except PolicyFault as fault:
         raise shortened(fault, display.path) from fault
-    except UsageError:
-        raise  # nothing has started yet
+    except (UsageError, StorageFault):
+        raise  # nothing has started yet, or it cannot go on like this
     except BaseException:
         display.say_how_to_continue(words)
         raise

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from yardarm.cli.flags import listed, read_flags, refuse_unknown
+from yardarm.cli.flags import listed, read_flags, refuse_unknown, switch
 from yardarm.cli.several_results import show_compared
 from yardarm.errors import UsageError
 from yardarm.evaluation import MergedRun, merge_runs
@@ -19,7 +19,10 @@ from yardarm.results import RunFolder, RunResult, SeveralFolder
 __all__ = ["run"]
 
 MOST_NAMED = 8
-FLAGS = [("--output_dir", "", "the merged run's folder; one that holds the same evaluation is added to")]
+FLAGS = [
+    ("--output_dir", "", "the merged run's folder; one that holds the same evaluation is added to"),
+    ("--allow_mixed_versions", "", "merge parts that other versions of simulators, torch, … made; marks them for good"),
+]
 HELP = f"""\
 Join the parts of an evaluation: the shards in a folder, into that folder (`yardarm merge OUT`), or any runs of the same
 policy, tasks, seed and simulators, into a folder of their own. An episode that is in several parts is kept once. Parts
@@ -38,7 +41,7 @@ exit code: 0 all episodes are there, 1 some are missing or ended in errors, 2 a 
 
 def run(words: Sequence[str]) -> int:
     """Merge, and show the results; exit code 1 if episodes are missing, or ended in errors."""
-    paths, flags = read_flags(words, ("help",))
+    paths, flags = read_flags(words, ("help", "allow_mixed_versions"))
     if "help" in flags or not words:
         print(HELP)
         return 0
@@ -50,7 +53,9 @@ def run(words: Sequence[str]) -> int:
     output = flags.get("output_dir")
     console = Console(highlight=False, markup=False, emoji=False)
     folder = Path(output or paths[0])
-    merged = merge_runs([Path(path) for path in paths], Path(output) if output else None)
+    merged = merge_runs(
+        [Path(path) for path in paths], Path(output) if output else None, switch(flags, "allow_mixed_versions")
+    )
     several = SeveralFolder(folder)
     if not several.index.exists():
         _show(merged[0].result, console)

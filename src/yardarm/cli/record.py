@@ -12,7 +12,7 @@ from yardarm.cli.eval import shortened
 from yardarm.cli.flags import Flags, describe, listed, nested, read_flags
 from yardarm.cli.progress import open_display
 from yardarm.cli.recording import open_recording_display, say_how_to_continue, show_recording
-from yardarm.errors import PolicyFault, UsageError
+from yardarm.errors import PolicyFault, StorageFault, UsageError
 from yardarm.evaluation import EvalConfig
 from yardarm.recording import (
     MOST_TRIES,
@@ -83,8 +83,8 @@ def _play(config: RecordConfig, console: Console, flags: Flags) -> RunResult:
             return play_enough(config, display)
     except PolicyFault as fault:
         raise shortened(fault, display.path) from fault
-    except UsageError:
-        raise  # nothing has started yet
+    except (UsageError, StorageFault):
+        raise  # nothing has started yet, or it cannot go on like this
     except BaseException:
         if display.path is not None:
             say_how_to_continue("record", {**flags, "output_dir": str(display.path)}, "finished episodes are kept")
@@ -100,7 +100,7 @@ def _record(config: RecordConfig, takes: Sequence[Take], recipe: Recipe, console
     try:
         with open_recording_display(console) as display:
             recording = record(takes, recipe, config.dataset.target.root, config.options.workers, display)
-    except UsageError:
+    except (UsageError, StorageFault):
         raise
     except BaseException:
         say_how_to_continue("record", flags, display.kept)

@@ -49,7 +49,8 @@ class Setup:
         """What is installed here in another version, in words; empty if nothing is."""
         found = _differing(relevant(versions()), self.versions)
         for python, wanted in self.others.items():
-            found += [f"{python}: {text}" for text in _differing(installed_for(python), wanted)]
+            modules = {module for task in self.tasks if task.env.python == python for module in task.env.modules}
+            found += [f"{python}: {text}" for text in _differing(installed_for(python, modules), wanted)]
         return ", ".join(found)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError
-from yardarm.results import BUDGET_SPENT
+from yardarm.results import BUDGET_SPENT, about_mixed_versions
 
-__all__ = ["about_early_stop", "about_missing_episodes"]
+__all__ = ["about_early_stop", "about_missing_episodes", "about_mix"]
 
 
 def about_missing_episodes(
@@ -31,3 +31,8 @@ def about_early_stop(path: Path, stopping: Mapping[str, Any] | None) -> tuple[st
         f"{path} was stopped early (--eval.stop={stopping.get('rule')}): tests and intervals for a fixed number of "
         "episodes flatter it; its own report, which its command prints again, has those that hold",
     )
+
+
+def about_mix(path: Path, mixed: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """A run whose sessions had different versions says so wherever it goes."""
+    return (f"{path}: {about_mixed_versions(mixed).removesuffix('.')}",) if mixed else ()

@@ -9,7 +9,7 @@ import numpy as np
 
 from yardarm.comparison.outcomes import EpisodeName, RunOutcomes
 from yardarm.comparison.pairing import same_start
-from yardarm.comparison.pairwise import Difference, Pairwise, adjusted, differing_options, left_out
+from yardarm.comparison.pairwise import Difference, Pairwise, adjusted, differing_options, differing_versions, left_out
 from yardarm.errors import UsageError
 from yardarm.stats import CONFIDENCE, SeedSpread, TaskCounts, method_difference, seed_spread
 
@@ -64,7 +64,7 @@ def compare_methods(a: Contender, b: Contender, paired: bool = True, confidence:
     if not tasks:
         raise UsageError(
             f"{a.name} and {b.name} have no task of which all runs of each have finished the same episodes, from the "
-            "same beginnings; compare runs one by one"
+            f"same beginnings{_versions_of([*a.runs, *b.runs])}; compare runs one by one"
         )
     by_a = {task: [name for name in names_a if name.task == task] for task in tasks}
     by_b = {task: [name for name in names_b if name.task == task] for task in tasks}
@@ -95,7 +95,7 @@ def _unmatched(contender: Contender, used: Mapping[str, Sequence[EpisodeName]]) 
 
 
 def _notes(a: Contender, b: Contender, *, asked: bool, paired: bool) -> list[str]:
-    notes = differing_options(a.runs[0], b.runs[0])
+    notes = differing_options(a.runs[0], b.runs[0]) + _differing_from_first([*a.runs, *b.runs])
     if not paired:
         reason = "as asked for" if asked else "their runs have no episode that all share"
         notes.append(f"{a.name} and {b.name} are not paired ({reason})")
@@ -106,6 +106,15 @@ def _notes(a: Contender, b: Contender, *, asked: bool, paired: bool) -> list[str
                 "with this one checkpoint"
             )
     return notes
+
+
+def _differing_from_first(runs: Sequence[RunOutcomes]) -> list[str]:
+    return [note for run in runs[1:] for note in differing_versions(runs[0], run)]
+
+
+def _versions_of(runs: Sequence[RunOutcomes]) -> str:
+    notes = _differing_from_first(runs)
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def common_episodes(runs: Sequence[RunOutcomes]) -> list[EpisodeName]:

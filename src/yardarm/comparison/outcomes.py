@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from yardarm.results import Software
+
 __all__ = ["EpisodeName", "EpisodeOutcome", "RunOutcomes"]
 
 
@@ -55,6 +57,8 @@ class RunOutcomes:
     training_seed: int | None = None
     env: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """The environment's options, by benchmark and suite."""
+    software: Software = field(default_factory=dict)
+    """The versions that can have changed its episodes."""
     notes: tuple[str, ...] = ()
     """What a reader must know: what was inferred, or is missing."""
 

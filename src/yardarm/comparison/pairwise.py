@@ -10,6 +10,7 @@ from typing import Literal
 from yardarm.comparison.outcomes import RunOutcomes
 from yardarm.comparison.pairing import Pair, Pairing, find_pairs
 from yardarm.errors import UsageError
+from yardarm.results import version_changes
 from yardarm.stats import (
     CONFIDENCE,
     Interval,
@@ -22,7 +23,16 @@ from yardarm.stats import (
     newcombe,
 )
 
-__all__ = ["Difference", "ErrorReadings", "Pairwise", "adjusted", "compare_two", "differing_options", "left_out"]
+__all__ = [
+    "Difference",
+    "ErrorReadings",
+    "Pairwise",
+    "adjusted",
+    "compare_two",
+    "differing_options",
+    "differing_versions",
+    "left_out",
+]
 
 Outcomes = Sequence[bool | None]
 OTHER_STARTS = "begin in different states, or in states that cannot be read"
@@ -114,7 +124,7 @@ def _paired(a: RunOutcomes, b: RunOutcomes, pairing: Pairing, confidence: float)
         pairs=len(pairing.pairs),
         unmatched_a=pairing.unmatched_a,
         unmatched_b=pairing.unmatched_b,
-        notes=(*differing_options(a, b), *_pairing_notes(a, b, pairing)),
+        notes=(*differing_options(a, b), *differing_versions(a, b), *_pairing_notes(a, b, pairing)),
     )
 
 
@@ -145,7 +155,7 @@ def _unpaired(a: RunOutcomes, b: RunOutcomes, common: Sequence[str], reason: str
         errors=ErrorReadings.of(all_a, all_b),
         unmatched_a=unmatched[0],
         unmatched_b=unmatched[1],
-        notes=(*differing_options(a, b), why, *left_out(a.name, b.name, unmatched, weights)),
+        notes=(*differing_options(a, b), *differing_versions(a, b), why, *left_out(a.name, b.name, unmatched, weights)),
     )
 
 
@@ -207,6 +217,14 @@ def differing_options(a: RunOutcomes, b: RunOutcomes) -> list[str]:
             values = "; ".join(f"{name}: {one.get(name)} and {other.get(name)}" for name in changed)
             notes.append(f"{a.name} and {b.name} have different options of {world} ({values})")
     return notes
+
+
+def differing_versions(a: RunOutcomes, b: RunOutcomes) -> list[str]:
+    """Another physics is another world, where the same seed may begin elsewhere; another torch is another policy."""
+    there = {change.what: f"{change.was} and {change.now}" for change in version_changes(a.software, b.software)}
+    back = {change.what: f"{change.now} and {change.was}" for change in version_changes(b.software, a.software)}
+    listed = "; ".join(f"{what} {versions}" for what, versions in (back | there).items())
+    return [f"{a.name} and {b.name} were made with different versions ({listed})"] if listed else []
 
 
 def _why_unpaired(a: RunOutcomes, b: RunOutcomes, pairing: Pairing) -> str:

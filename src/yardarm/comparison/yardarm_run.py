@@ -7,10 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from yardarm.comparison.caveats import about_early_stop, about_missing_episodes
+from yardarm.comparison.caveats import about_early_stop, about_missing_episodes, about_mix
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
 from yardarm.errors import UsageError, one_line
-from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, counted, planned_number, planned_records, read_journal
+from yardarm.results import (
+    EpisodeKey,
+    EpisodeRecord,
+    RunFolder,
+    benchmarks_of,
+    counted,
+    mixed_versions,
+    planned_number,
+    planned_records,
+    read_journal,
+    sessions_of,
+    software_of_sessions,
+)
 
 __all__ = ["outcome_of", "read_yardarm_run"]
 
@@ -36,10 +48,12 @@ def _read(folder: RunFolder, name: str, manifest: dict[str, Any], allow_unfinish
         policy=str(manifest["plan"].get("policy", "")),
         method=manifest.get("method"),
         training_seed=manifest.get("training_seed"),
+        software=software_of_sessions(sessions_of(manifest), benchmarks_of(manifest)),
         env={_world(env): env for env in manifest["plan"].get("env", [])},
         notes=(
             *_unfinished(folder, manifest, len(records), allow_unfinished),
             *about_early_stop(folder.path, stopping),
+            *about_mix(folder.path, mixed_versions(sessions_of(manifest), benchmarks_of(manifest))),
         ),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,10 @@ def find_tasks(config: BenchmarkConfig) -> tuple[TaskSpec, ...]:
     return tuple(replace(task, env=replace(task.env, python=config.python)) for task in tasks)
 
 
-def installed_for(python: str) -> dict[str, str | None]:
-    """The versions of packages that another interpreter's workers have."""
+def installed_for(python: str, modules: Iterable[str] = ()) -> dict[str, str | None]:
+    """The versions of packages that another interpreter's workers have, those of `modules` among them."""
     with contextlib.closing(Launchers()) as launchers:
-        return launchers.ask(Home(python=python), Ask("yardarm.machine:versions"))
+        return launchers.ask(Home(python=python), Ask("yardarm.machine:versions", {"modules": sorted(modules)}))
 
 
 def _probe(config: ProbedBenchmark) -> Any:

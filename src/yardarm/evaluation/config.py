@@ -117,6 +117,9 @@ class EvalConfig:
         False, "run code from elsewhere (--env.type=hub), and code that --config_path names"
     )
     resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
+    allow_mixed_versions: bool = option(
+        False, "resume a run that other versions of simulators, torch, … have begun; marks its results for good"
+    )
     shard: str | None = option(
         None, "i/n: play part i of n, in OUTPUT_DIR/shard_i_of_n; `yardarm merge` joins the parts"
     )

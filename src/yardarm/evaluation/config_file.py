@@ -86,7 +86,8 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     """The configuration as plain data, all defaults written out."""
     policies = [policy_to_data(policy) for policy in config.policies if isinstance(policy, PolicySpec)]
     assert len(policies) == len(config.policies), "an object is named before it is written down"
-    # Consent to run code from elsewhere is not written down: no file can give it in the user's place.
+    # Consent to run code from elsewhere is not written down: no file can give it in the user's place. Nor is that to
+    # mix versions: it is for those that were there when it was given.
     plain = ("seed", "job_name", "method", "training_seed", "rename_map", "resume", "shard", "runner")
     data = {name: getattr(config, name) for name in plain}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from yardarm.comparison import EpisodeOutcome, outcome_of
-from yardarm.errors import PolicyFault, UsageError, one_line
+from yardarm.errors import PolicyFault, StorageFault, UsageError, one_line
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data, write_config_file
 from yardarm.evaluation.filming import Filming
@@ -18,6 +19,7 @@ from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.runners import Runner
 from yardarm.evaluation.scheduler import EpisodeResult
+from yardarm.evaluation.software import refuse_other_versions
 from yardarm.evaluation.stopping import Declaration
 from yardarm.files import write_json
 from yardarm.pages import write_report
@@ -32,12 +34,13 @@ from yardarm.results import (
     RunResult,
     counted,
     eval_info,
+    rescue,
     summarise,
 )
 from yardarm.tasks import EpisodeSpec
 from yardarm.tracking import WandbOptions
 
-__all__ = ["Entrant", "close_entrants", "open_entrant", "open_entrants"]
+__all__ = ["Entrant", "close_entrants", "finish_entrants", "open_entrant", "open_entrants"]
 
 log = logging.getLogger(__name__)
 
@@ -64,13 +67,42 @@ class Entrant:
         """Set how the policy's batches are put together; returns what the manifest shall say of it."""
         return runner.fix_batching(self.policy, self.config.eval.exact, self.manifest.inference)
 
+    def check_software(self, software: Mapping[str, Any]) -> None:
+        """Refuse to go on with episodes that other versions have played, unless that is allowed."""
+        if self.journal.finished() and not self.config.allow_mixed_versions:
+            refuse_other_versions(self.manifest, {**software, **self._described()})
+
     def begin_session(self, setting: Mapping[str, Any]) -> None:
         """Write down what is going to be played, and with what."""
-        # The spec has the renaming among its options, where any policy finds it.
-        resolved = replace(self.config, policy=self.policy.spec, rename_map=None, output_dir=self.folder.path)
-        write_config_file(self.folder.config, config_to_data(resolved))
+        self._write_config(self.folder)
         self.folder.policy_error.unlink(missing_ok=True)  # of an earlier session
-        self.manifest.begin_session({**setting, "policy": self.policy.describe()})
+        self.manifest.begin_session({**setting, **self._described()}, anew=not self.journal.finished())
+
+    def _described(self) -> dict[str, Any]:
+        policy = self.policy.policy
+        # In the workers there is no torch, behind a socket another; else it was imported when the policy was made.
+        infers_here = policy.place == "host" and not hasattr(policy, "lanes")
+        return {"policy": self.policy.describe(), "uses_torch": infers_here and "torch" in sys.modules}
+
+    def _write_config(self, folder: RunFolder) -> None:
+        # The spec has the renaming among its options, where any policy finds it.
+        resolved = replace(self.config, policy=self.policy.spec, rename_map=None, output_dir=folder.path)
+        write_config_file(folder.config, config_to_data(resolved))
+
+    def finish(self, warnings: Sequence[str]) -> None:
+        """All is done, if it is still there."""
+        if not self.journal.held.in_place:
+            raise rescue(self.journal)
+        self.manifest.finish(warnings)
+
+    def close(self) -> None:
+        """Say how far it has come; if the folder was deleted, in the one that has what was saved of it."""
+        if self.journal.held.has_folder:
+            self.manifest.close()
+        elif self.journal.refuge is not None:
+            refuge = RunFolder(self.journal.refuge.parent)
+            self._write_config(refuge)
+            self.manifest.move_to(refuge)
 
     def begin_if_new(self) -> None:
         """Write down that there is nothing to play, as in a shard of a plan that has fewer episodes than shards."""
@@ -81,6 +113,11 @@ class Entrant:
         """Keep where in its code the policy failed."""
         if fault.trace:
             self.folder.policy_error.write_text(f"{fault}\n\n{fault.trace}", encoding="utf-8")
+
+    def keep_current(self) -> None:
+        """Have the manifest written now and then, as long as there is a folder for it."""
+        if self.journal.held.has_folder:
+            self.manifest.keep_current()
 
     def record_of(self, episode: EpisodeSpec) -> EpisodeRecord | None:
         """What is known of an episode."""
@@ -106,7 +143,13 @@ class Entrant:
         counting = counted(records, stopping)
         result = summarise(self.folder.path, self.plan.tasks, counting, len(keys), self.manifest.wall_s)
         shard = str(self.plan.shard) if self.plan.shard else None
-        return replace(result, uncertainty=self.config.eval.uncertainty, stopping=stopping, shard=shard)
+        return replace(
+            result,
+            uncertainty=self.config.eval.uncertainty,
+            stopping=stopping,
+            shard=shard,
+            mixed_versions=self.manifest.mixed_versions,
+        )
 
     def write_summary(self, result: RunResult) -> None:
         """Write results down, if anything has begun, and draw them."""
@@ -171,12 +214,25 @@ def open_entrant(
         yield Entrant(config, policy, plan, journal, Manifest(folder, content), filming, crashed)
 
 
+def finish_entrants(entrants: Sequence[Entrant], warnings: Sequence[Sequence[str]]) -> None:
+    """All is done of those whose folder is still there; then raise what has happened to another's, if anything has."""
+    faults = []
+    for entrant, own in zip(entrants, warnings, strict=True):
+        try:
+            entrant.finish(own)
+        except StorageFault as fault:
+            faults.append(fault)
+    if faults:
+        raise faults[0]
+
+
 def close_entrants(entrants: Sequence[Entrant], results: Sequence[RunResult]) -> None:
     """Say of all how far they have come, then draw them: a page may show how two compare."""
     for entrant in entrants:
-        entrant.manifest.close()
+        entrant.close()
     for entrant, result in zip(entrants, results, strict=True):
-        entrant.write_summary(result)
+        if entrant.journal.held.in_place:
+            entrant.write_summary(result)
 
 
 def _names(config: EvalConfig, folder: RunFolder) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from yardarm.evaluation.config import EvalConfig
-from yardarm.evaluation.entrant import Entrant, close_entrants, open_entrants
+from yardarm.evaluation.entrant import Entrant, close_entrants, finish_entrants, open_entrants
 from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.opponent import StoredOpponent
@@ -70,9 +70,7 @@ def _evaluate(
         try:
             session.play_missing_episodes()
             session.film()
-            warnings = [session.warnings(entrant) for entrant in entrants]
-            for entrant, own in zip(entrants, warnings, strict=True):
-                entrant.manifest.finish(own)
+            finish_entrants(entrants, [session.warnings(entrant) for entrant in entrants])
         finally:
             results = [session.summarise(entrant) for entrant in entrants]
             close_entrants(entrants, results)
@@ -81,7 +79,7 @@ def _evaluate(
     notes = opponent.run.notes if opponent and declared else ()
     return replace(
         results[0],
-        warnings=(*notes, *itertools.chain(*warnings)),
+        warnings=tuple(dict.fromkeys((*notes, *itertools.chain(*(own.manifest.warnings for own in entrants))))),
         against=_compared_with(config, entrants),
         errors_of_opponent=sum(result.counts.errors for result in results[1:]),
     )

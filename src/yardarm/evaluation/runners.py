@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from yardarm.cluster import Charge, Cluster, ClusterPool, Question, Replicas, Setup, check_address, open_cluster
-from yardarm.envs import Pool, installed_for
+from yardarm.envs import Pool
 from yardarm.evaluation.config import RAY, EvalConfig, EvalOptions
 from yardarm.evaluation.exactness import fix_batching
 from yardarm.evaluation.workers import how_many_workers, looks_at_pictures, open_pool
@@ -63,14 +63,16 @@ def open_policy_for(
 
 
 @contextlib.contextmanager
-def open_runner(config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: Sequence[TaskSpec]) -> Iterator[Runner]:
-    """The runner that the configuration asks for."""
+def open_runner(
+    config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: Sequence[TaskSpec], software: Mapping[str, Any]
+) -> Iterator[Runner]:
+    """The runner that the configuration asks for; nodes of a cluster must have the same `software`."""
     if config.runner != RAY:
         yield LocalRunner(config.eval, policies, tasks)
         return
     with (
         open_cluster(config.ray) as cluster,
-        contextlib.closing(RayRunner(config, policies, tasks, cluster)) as runner,
+        contextlib.closing(RayRunner(config, policies, tasks, cluster, software)) as runner,
     ):
         yield runner
 
@@ -97,23 +99,31 @@ class LocalRunner:
         """As many workers as suit this machine."""
         size = how_many_workers(self.options, self.policies, episodes)
         with open_pool(self.options, self.tasks, self.policies, folder, size) as (pool, renderer):
-            yield pool, {"renderer": renderer, "runner": {"type": "local"}, **_interpreters(self.tasks)}
+            yield pool, {"renderer": renderer, "runner": {"type": "local"}}
 
 
 class RayRunner:
     """Workers on all nodes, and policies with them or in replicas, unless only this process has one, or a server."""
 
     def __init__(
-        self, config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: Sequence[TaskSpec], cluster: Cluster
+        self,
+        config: EvalConfig,
+        policies: Sequence[LoadedPolicy],
+        tasks: Sequence[TaskSpec],
+        cluster: Cluster,
+        software: Mapping[str, Any],
     ) -> None:
         self._options = config.eval
         self._policies = policies
         self._tasks = tuple(tasks)
         self._cluster = cluster
         renders = looks_at_pictures(tasks, policies)
-        others = _interpreters(tasks)["other_interpreters"]
         self._setup = Setup(
-            self._tasks, config.eval.timeout_s, renders, policies_at_once=config.eval.policies_at_once, others=others
+            self._tasks,
+            config.eval.timeout_s,
+            renders,
+            policies_at_once=config.eval.policies_at_once,
+            others=software["other_interpreters"],
         )
         self._entrusted = [policy for policy in policies if _can_be_elsewhere(policy)]
         looked_at = {repr(policy.spec): policy.policy.wants for policy in self._entrusted}
@@ -160,7 +170,7 @@ class RayRunner:
         pool = self._pool
         pool.open(1 if hosted and self._threads == 1 and not self._options.batch_size else 0)
         runner = {"type": RAY, "address": self._cluster.address, **pool.describe()}
-        yield pool, {"renderer": pool.renderer, "runner": runner, **_interpreters(self._tasks)}
+        yield pool, {"renderer": pool.renderer, "runner": runner}
 
     def close(self) -> None:
         """End all that was started on the nodes, whether or not the pool was opened."""
@@ -173,9 +183,3 @@ class RayRunner:
 def _can_be_elsewhere(policy: LoadedPolicy) -> bool:
     """Whether another process can make it, and should: one with lanes lives behind a socket already."""
     return policy.policy.place == "host" and policy.can_be_made_again and not hasattr(policy.policy, "lanes")
-
-
-def _interpreters(tasks: Sequence[TaskSpec]) -> Setting:
-    """What other interpreters have, where tasks need them."""
-    pythons = {task.env.python for task in tasks if task.env.python}
-    return {"other_interpreters": {python: installed_for(python) for python in pythons}}

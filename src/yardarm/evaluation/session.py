@@ -23,6 +23,7 @@ from yardarm.evaluation.policy_thread import Patience, Turn
 from yardarm.evaluation.queue import EpisodeQueue, Job, LineupQueue, PlannedOrderQueue, Queue
 from yardarm.evaluation.runners import Runner, open_runner
 from yardarm.evaluation.scheduler import EpisodeResult, Scheduler, Supervisor
+from yardarm.evaluation.software import software_for
 from yardarm.evaluation.tuning import Tuner, TuningChoice, tuner_for
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.results import EpisodeRecord, Keeper, RunFolder, RunResult
@@ -65,14 +66,18 @@ class Session:
             return
         playing = self._playing(jobs)
         tasks = list({job.task: job.episode.task for job in jobs}.values())
+        software = software_for(tasks)
+        for entrant in playing:
+            entrant.check_software(software)
         self.listener.preparing("trying the policy")
-        with open_runner(self.config, [entrant.policy for entrant in playing], tasks) as runner:
+        with open_runner(self.config, [entrant.policy for entrant in playing], tasks, software) as runner:
             inference = [entrant.fix_batching(runner) for entrant in playing]
             self.listener.preparing("starting simulators")
             with runner.open_pool(self.folder, len(jobs)) as (pool, setting):
                 tuning = {"pinned": bool(self.config.eval.batch_size), "began_with": pool.size, "choices": []}
                 for entrant, own in zip(playing, inference, strict=True):
-                    entrant.begin_session({"batch_size": pool.size, **setting, "tuning": tuning, "inference": own})
+                    started = {"batch_size": pool.size, **setting, "tuning": tuning, "inference": own}
+                    entrant.begin_session({**software, **started})
                 self._begin(len(jobs), pool.size)
                 for text in dict.fromkeys(batching_text(own) for own in inference if own):
                     self.listener.tuned(text)
@@ -161,7 +166,7 @@ class Session:
     def _count(self, job: Job, record: EpisodeRecord) -> None:
         """An episode is on the disk: it counts from now on."""
         entrant = self.entrants[job.player]
-        entrant.manifest.keep_current()
+        entrant.keep_current()
         if self.judgement is not None and self.judgement.hear(job.player, job, record):
             self.listener.judged(self.judgement.state())
         if self.tracker is not None and job.player == 0:

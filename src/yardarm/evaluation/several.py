@@ -11,7 +11,7 @@ from pathlib import Path
 from yardarm.errors import one_line
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data, write_config_file
-from yardarm.evaluation.entrant import Entrant, close_entrants, open_entrant
+from yardarm.evaluation.entrant import Entrant, close_entrants, finish_entrants, open_entrant
 from yardarm.evaluation.folders import open_several_folder
 from yardarm.evaluation.lineup import Lineup, open_lineup
 from yardarm.evaluation.listener import Listener
@@ -61,9 +61,7 @@ def _evaluate(config: EvalConfig, lineup: Lineup, listener: Listener) -> Several
             session.play_missing_episodes()
             session.film()
             played = [entrant for side, entrant in enumerate(entrants) if side not in session.faults]
-            warnings = {entrant.policy.id: session.warnings(entrant) for entrant in played}
-            for entrant in played:
-                entrant.manifest.finish(warnings[entrant.policy.id])
+            finish_entrants(played, [session.warnings(entrant) for entrant in played])
         finally:
             results = [session.summarise(entrant) for entrant in entrants]
             close_entrants(entrants, results)
@@ -71,7 +69,7 @@ def _evaluate(config: EvalConfig, lineup: Lineup, listener: Listener) -> Several
     return SeveralResults(
         folder.path,
         {
-            name: replace(result, warnings=warnings.get(entrant.policy.id, ()))
+            name: replace(result, warnings=tuple(entrant.manifest.warnings))
             for name, entrant, result in zip(names, entrants, results, strict=True)
         },
         {names[side]: str(fault) for side, fault in session.faults.items()},
@@ -108,7 +106,7 @@ def _write_config(config: EvalConfig, folder: SeveralFolder) -> None:
 
 def _write_report(folder: SeveralFolder) -> None:
     try:
-        if folder.begun():
+        if folder.index.exists() and folder.begun():
             write_several_report(folder)
     except Exception as error:  # whatever it is: results are on disk, and `yardarm report` can try again
         log.warning("there is no %s (%s); the results are kept", folder.whole.report, one_line(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +12,17 @@ import numpy as np
 
 from yardarm.errors import UsageError, one_line
 from yardarm.report import about_unfinished, below_results
-from yardarm.results import EpisodeKey, EpisodeRecord, Rate, RunFolder, StoredResult, TaskResult, Uncertainty
+from yardarm.results import (
+    EpisodeKey,
+    EpisodeRecord,
+    Rate,
+    RunFolder,
+    StoredResult,
+    TaskResult,
+    Uncertainty,
+    about_mixed_versions,
+    sessions_of,
+)
 
 __all__ = ["downsampled", "rounded", "run_data"]
 
@@ -52,6 +63,7 @@ def _run_data(stored: StoredResult, name: str) -> dict[str, Any]:
         "confidence": result.uncertainty.confidence,
         "overall": _score_over(result.by_task(), result.uncertainty),
         "caution": about_unfinished(stored),
+        "mixed": about_mixed_versions(result.mixed_versions) or None,
         "sentences": _sentences(stored),
         "warnings": list(result.warnings),
         "tasks": [_task(task, result.uncertainty, several) for task in tasks],
@@ -187,12 +199,30 @@ def _made_with(stored: StoredResult) -> dict[str, Any]:
         "command": shlex.join(manifest.get("command", [])),
         "repeat": shlex.join(again),
         "config": stored.config,
-        "versions": manifest.get("versions", {}),
+        "software": _software(sessions_of(manifest)),
         "machine": {**manifest.get("machine", {}), "renderer": manifest.get("renderer")},
         "git_commit": manifest.get("git_commit"),
         "sessions": 1 + len(manifest.get("sessions", ())),
         "policy": manifest.get("policy", {}),
     }
+
+
+def _software(sessions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What the sessions were made with, those that had the same together, oldest first."""
+    found: dict[str, dict[str, Any]] = {}
+    for session in sessions:
+        elsewhere = {
+            f"{package} of {python}": version
+            for python, versions in (session.get("other_interpreters") or {}).items()
+            for package, version in versions.items()
+        }
+        own = {
+            "versions": {**(session.get("versions") or {}), **elsewhere},
+            "variables": session.get("environment_variables") or {},
+        }
+        known = found.setdefault(json.dumps(own, sort_keys=True), {**own, "started": []})
+        known["started"].append(session.get("session_started"))
+    return list(found.values())
 
 
 def _means(records: Sequence[EpisodeRecord]) -> dict[str, float | None]:

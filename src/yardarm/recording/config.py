@@ -18,7 +18,16 @@ __all__ = ["ALL", "PASSED_ON", "STATES", "DatasetOptions", "RecordConfig", "Reco
 
 COMMAND = "record"
 # What means the same as for `yardarm eval`.
-PASSED_ON = ("policy", "env", "seed", "output_dir", "job_name", "rename_map", "trust_remote_code")
+PASSED_ON = (
+    "policy",
+    "env",
+    "seed",
+    "output_dir",
+    "job_name",
+    "rename_map",
+    "trust_remote_code",
+    "allow_mixed_versions",
+)
 MOST_EPISODES = 10_000
 MOST_WORKERS = 64
 ALL = "all"

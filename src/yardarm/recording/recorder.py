@@ -52,6 +52,7 @@ def record(
         desk = _Desk(recipe, writer, ledger, listener)
         with contextlib.closing(_played_again(left, desk, workers or usable_cores())) as endings:
             kept = sum(desk.keep(ending) for ending in endings)
+        ledger.check_place()  # a dataset that was deleted meanwhile is not recorded
         meta = writer.meta
     size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
     return Recording(root, meta.total_episodes, meta.total_frames, meta.total_tasks, size, len(left) - kept)

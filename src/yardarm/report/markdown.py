@@ -12,7 +12,14 @@ from yardarm.report.rows import ResultRow, Section, compared_tasks, overall, pol
 from yardarm.report.stopping import stopping_lines
 from yardarm.report.table import interval_text, p_text, percent, points
 from yardarm.report.unfinished import about_unfinished
-from yardarm.results import Counts, StoredResult, Uncertainty, simulator_packages, versions_in
+from yardarm.results import (
+    Counts,
+    StoredResult,
+    Uncertainty,
+    about_mixed_versions,
+    simulator_packages,
+    versions_in,
+)
 from yardarm.stats import Interval, TaskCounts
 
 __all__ = ["escaped", "markdown"]
@@ -51,6 +58,8 @@ def _run(run: StoredResult) -> Iterator[str]:
     yield _headline(run)
     if caution := about_unfinished(run):
         yield _strong_beginning(caution)
+    if mixed := about_mixed_versions(result.mixed_versions):
+        yield _strong_beginning(mixed)
     yield _tasks_table(sections(result), overall(result), result.uncertainty)
     if result.stopping is not None:
         yield "\n".join(f"- {escaped(line)}" for line in stopping_lines(result.stopping))
@@ -212,8 +221,9 @@ def _compared_name(run: StoredResult, comparison: Comparison) -> str:
 def _about_compared(run: StoredResult, name: str) -> str:
     """A line on a run that is compared: who played, and what it was made with."""
     caution = about_unfinished(run)
-    unfinished = f" {_strong_beginning(caution)}" if caution else ""
-    return f"**{escaped(name)}**: {escaped(policy_name(run))}.{unfinished} {_episodes(run)} {_versions(run)}"
+    said = [caution, about_mixed_versions(run.result.mixed_versions)]
+    cautions = "".join(f" {_strong_beginning(text)}" for text in said if text)
+    return f"**{escaped(name)}**: {escaped(policy_name(run))}.{cautions} {_episodes(run)} {_versions(run)}"
 
 
 def _intervals(uncertainty: Uncertainty) -> str:

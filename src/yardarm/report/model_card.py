@@ -177,6 +177,7 @@ def _eval_result(run: StoredResult, row: ResultRow, world: str, config: str, gro
             "confidence": interval.confidence,
             "method": uncertainty.per_task if row.key[0] else f"{uncertainty.per_task}, {uncertainty.over_tasks}",
             "seed": run.manifest["plan"].get("seed"),
+            **({"mixed_versions": dict(mixed)} if (mixed := run.result.mixed_versions) else {}),
         },
         verified=False,
     )

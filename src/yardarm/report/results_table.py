@@ -9,7 +9,7 @@ from rich.console import Console
 from yardarm.report.resolution import resolution
 from yardarm.report.stopping import stopping_lines
 from yardarm.report.table import interval_text, percent, print_table
-from yardarm.results import Counts, EpisodeRecord, RunResult, Uncertainty
+from yardarm.results import Counts, EpisodeRecord, RunResult, Uncertainty, about_mixed_versions
 
 __all__ = ["below_results", "print_results"]
 
@@ -31,6 +31,8 @@ def print_results(result: RunResult, console: Console) -> None:
     if all(row[0] in ("", row[1]) for row in rows):  # every task is a group of its own
         header, rows = header[1:], [row[1:] for row in rows]
     print_table(console, header, rows, left=header.index("success"), strong=strong)
+    if mixed := about_mixed_versions(result.mixed_versions):
+        console.print(mixed, soft_wrap=True)
     for line in below_results(result):
         console.print(line, soft_wrap=True)
 

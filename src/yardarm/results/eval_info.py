@@ -28,6 +28,8 @@ def eval_info(result: RunResult, videos: Videos) -> dict[str, Any]:
     overall["eval_s"] = result.wall_s
     overall["eval_ep_s"] = result.wall_s / finished if finished else None
     overall["planned_episodes"] = result.planned
+    if result.mixed_versions:
+        overall["mixed_versions"] = {what: list(versions) for what, versions in result.mixed_versions.items()}
     if result.stopping is not None:
         overall["stopping"] = dict(result.stopping)
     return {

@@ -20,7 +20,10 @@ from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.results.record import EpisodeKey
 
-__all__ = ["PlayedEpisode", "ReplayTrace", "RunFolder"]
+__all__ = ["FORMAT", "PlayedEpisode", "ReplayTrace", "RunFolder", "check_format"]
+
+FORMAT = 1
+"""Of a run's manifest. A change that older versions would misunderstand gets a new number."""
 
 LONGEST_NAME = 100
 
@@ -184,7 +187,17 @@ class RunFolder:
             raise UsageError(f"{self.manifest} is damaged: {error}") from error
         if not isinstance(content, dict) or not isinstance(content.get("plan"), dict):
             raise UsageError(f"{self.manifest} is damaged: it says nothing of the plan")
+        check_format(content, self.manifest, FORMAT)
         return content
+
+
+def check_format(content: Mapping[str, Any], path: Path, newest: int) -> None:
+    """Refuse a file that a later version of Yardarm has written; the first ones had no number."""
+    found = content.get("format", 1)
+    if not isinstance(found, int):
+        raise UsageError(f"{path} is damaged: its format is {found!r}, not a number")
+    if found > newest:
+        raise UsageError(f"{path} has format {found}, and this Yardarm reads up to {newest}: update Yardarm")
 
 
 def _place(key: EpisodeKey) -> Path:

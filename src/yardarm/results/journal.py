@@ -6,15 +6,16 @@ import fcntl
 import json
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from yardarm.errors import UsageError
+from yardarm.errors import StorageFault, UsageError
 from yardarm.files import sync
+from yardarm.results.holding import HeldFile
 from yardarm.results.record import EpisodeKey, EpisodeRecord
 
-__all__ = ["Journal", "read_journal"]
+__all__ = ["Journal", "journal_lines", "read_journal"]
 
 
 def read_journal(path: Path) -> Iterator[EpisodeRecord]:
@@ -36,21 +37,32 @@ def read_journal(path: Path) -> Iterator[EpisodeRecord]:
             ) from error
 
 
+def journal_lines(records: Iterable[EpisodeRecord]) -> bytes:
+    """Records as a journal has them."""
+    return b"".join(json.dumps(record.to_json(), ensure_ascii=False).encode() + b"\n" for record in records)
+
+
 class Journal:
     """An append-only file. One process at a time may hold it open."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.records: dict[EpisodeKey, EpisodeRecord] = {}
+        self.refuge: Path | None = None
+        """The file that has the records since this one was deleted or replaced, if it was."""
         try:
             self._file = path.open("ab", buffering=0)
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --output_dir") from error
         self._lock()
-        self._repair()
-        sync(path.parent)
-        for record in read_journal(path):
-            self.records[record.key] = record
+        self.held = HeldFile(path, self._file)
+        try:
+            self._repair()
+            sync(path.parent)
+            self.records.update((record.key, record) for record in read_journal(path))
+        except BaseException:
+            self.close()
+            raise
 
     def append(self, record: EpisodeRecord) -> None:
         """Write a record through to the disk, then count it. An error's record gives way to a later one."""
@@ -58,7 +70,17 @@ class Journal:
 
     def extend(self, records: Sequence[EpisodeRecord]) -> None:
         """Write several at once, which takes no longer than one; a crash leaves the first of them."""
-        lines = b"".join(json.dumps(record.to_json(), ensure_ascii=False).encode() + b"\n" for record in records)
+        self.check_place()
+        self.write_on(records)
+
+    def check_place(self) -> None:
+        """Raise `StorageFault` if the file is not where it was: nobody would find what is written to it."""
+        if not self.held.in_place:
+            raise StorageFault(f"{self.path} was deleted, moved or replaced while it was being written")
+
+    def write_on(self, records: Sequence[EpisodeRecord]) -> None:
+        """Write to the open file, wherever it is now."""
+        lines = journal_lines(records)
         while lines:  # a write may take less than it is given, for one when the disk is full
             lines = lines[self._file.write(lines) :]
         os.fsync(self._file.fileno())
@@ -70,6 +92,7 @@ class Journal:
 
     def close(self) -> None:
         """Close the file, and let others have it."""
+        self.held.close()
         self._file.close()
 
     def __enter__(self) -> Journal:

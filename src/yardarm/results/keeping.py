@@ -13,10 +13,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
+from yardarm.errors import StorageFault
 from yardarm.files import sync, sync_all
 from yardarm.results.files import PlayedEpisode, RunFolder
 from yardarm.results.journal import Journal
 from yardarm.results.record import EpisodeRecord
+from yardarm.results.rescue import rescue
 
 __all__ = ["Keeper", "KeptEpisode"]
 
@@ -40,6 +42,11 @@ class KeptEpisode:
     journal: Journal
     owner: Any = None
     """Whoever handed it over knows it by this."""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether its line is in the journal."""
+        return self.journal.records.get(self.record.key) is self.record
 
 
 class Keeper:
@@ -67,6 +74,9 @@ class Keeper:
     def collect(self) -> list[KeptEpisode]:
         """What has come to the disk since the last call; a failure is raised when all before it was collected."""
         self.check()
+        return self._collected()
+
+    def _collected(self) -> list[KeptEpisode]:
         found: list[KeptEpisode] = []
         while not self._written.empty():
             written = self._written.get()
@@ -87,7 +97,7 @@ class Keeper:
         self._waiting.put(None)
         self._closing.set()
         self._thread.join()
-        found = self.collect() if self._failure is None else []
+        found = self._collected()
         os.close(self.descriptor)
         os.close(self._bell)
         return found
@@ -101,6 +111,8 @@ class Keeper:
                 try:
                     write_group(group, threads)
                     self._written.put(group)
+                except StorageFault as error:  # what follows is saved elsewhere, too, and the last one counts them all
+                    self._written.put(error)
                 except BaseException as error:
                     self._written.put(error)
                     last = True
@@ -116,7 +128,36 @@ class Keeper:
 
 
 def write_group(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
-    """Write what was played, and when that is on the disk the journal's lines."""
+    """Write episodes to their folders; where one has been deleted or moved, save them elsewhere, and raise."""
+    try:
+        _write(episodes, threads)
+    except (OSError, StorageFault):
+        displaced = [journal for journal in _journals(episodes) if not journal.held.in_place]
+        if not displaced:
+            raise
+        _write([own for own in episodes if own.journal not in displaced and not own.is_written], threads)
+        faults = [
+            rescue(journal, [(own.record, own.played) for own in episodes if own.journal is journal])
+            for journal in displaced
+        ]
+        raise faults[0] from None
+
+
+def _write(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
+    """Write what was played, and when that is on the disk the journals' lines."""
+    journals = _journals(episodes)
+    for journal in journals:
+        journal.check_place()
+    _write_played(episodes, threads)
+    for journal in journals:
+        journal.extend([own.record for own in episodes if own.journal is journal])
+
+
+def _journals(episodes: Sequence[KeptEpisode]) -> list[Journal]:
+    return list({episode.journal.path: episode.journal for episode in episodes}.values())
+
+
+def _write_played(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
     played = [(episode.folder.actions(episode.record.key), episode.played) for episode in episodes if episode.played]
     folders = {path.parent for path, _ in played}
     for folder in folders:
@@ -125,9 +166,6 @@ def write_group(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
         for first in range(0, len(played), OPEN_FILES):
             _write_files(played[first : first + OPEN_FILES], threads)
         _wait_for([threads.submit(sync, folder) for folder in folders])
-    journals = {episode.journal.path: episode.journal for episode in episodes}
-    for path, journal in journals.items():
-        journal.extend([episode.record for episode in episodes if episode.journal.path == path])
 
 
 def _write_together(played: Sequence[tuple[Path, PlayedEpisode]]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 import platform
 import subprocess
 import sys
@@ -14,23 +13,28 @@ from typing import Any
 
 from yardarm.files import write_json
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores, versions
-from yardarm.results.files import RunFolder
+from yardarm.results.environment import influential_variables
+from yardarm.results.files import FORMAT, RunFolder
+from yardarm.results.mixing import benchmarks_of, cautions, mixed_versions
 from yardarm.secrecy import redacted
 
 __all__ = ["Manifest", "joined_sessions", "now", "provenance", "sessions_of"]
 
-FORMAT = 1
 WRITE_EVERY_S = 10.0
 SESSION = (
     "session_started",
     "updated",
     "versions",
+    "environment_variables",
     "machine",
     "git_commit",
     "command",
     "batch_size",
     "renderer",
     "other_interpreters",
+    "worlds",
+    "uses_torch",
+    "policy",
     "runner",
     "inference",
     "tuning",
@@ -53,6 +57,11 @@ class Manifest:
         self._opened = self._written = time.monotonic()
 
     @property
+    def content(self) -> Mapping[str, Any]:
+        """All of it, as it will be written."""
+        return self._content
+
+    @property
     def wall_s(self) -> float:
         """Seconds that the run has taken, over all its sessions."""
         return self._earlier_s + time.monotonic() - self._opened
@@ -63,15 +72,30 @@ class Manifest:
         return self._content.get("inference")
 
     @property
+    def warnings(self) -> Sequence[str]:
+        """What is odd about the run, as far as it is written down."""
+        return self._content.get("warnings", ())
+
+    @property
     def tracked(self) -> Mapping[str, Any]:
         """What a tracker knows the run by; empty if it is not tracked."""
         return self._content.get("wandb", {})
 
-    def begin_session(self, setting: Mapping[str, Any]) -> None:
-        """Note what this session is made with."""
-        if "status" in self._content:
-            self._content["sessions"].append({name: self._content.get(name) for name in SESSION})
-        self._content.update(setting, **provenance(), session_started=now())
+    @property
+    def sessions(self) -> list[dict[str, Any]]:
+        """What each session was made with, the newest last."""
+        return sessions_of(self._content) if "status" in self._content else []
+
+    @property
+    def mixed_versions(self) -> Mapping[str, Sequence[str]]:
+        """What was used in several versions, by the sessions so far."""
+        return mixed_versions(self.sessions, benchmarks_of(self._content))
+
+    def begin_session(self, setting: Mapping[str, Any], anew: bool = False) -> None:
+        """Note what this session is made with; `anew`: earlier ones have left nothing that counts."""
+        earlier = [] if anew else self.sessions
+        self._content.update({**provenance(), **setting}, sessions=earlier, session_started=now())
+        self._content.update(mixed_versions=self.mixed_versions, warnings=list(cautions(sessions_of(self._content))))
         self._write("running")
 
     def note_stopping(self, state: Mapping[str, Any]) -> None:
@@ -95,13 +119,18 @@ class Manifest:
 
     def finish(self, warnings: Sequence[str] = ()) -> None:
         """All is done."""
-        self._content["warnings"] = list(warnings)
+        self._content["warnings"] = [*cautions(self.sessions), *warnings]
         self._write("finished")
 
     def close(self) -> None:
         """What began but did not finish was interrupted."""
         if self._content.get("status") == "running":
             self._write("interrupted")
+
+    def move_to(self, folder: RunFolder) -> None:
+        """Be the manifest of what was saved of a run, which is not finished."""
+        self.folder = folder
+        self._write("interrupted")
 
     def _write(self, status: str) -> None:
         self._content.update(status=status, updated=now(), wall_s=self.wall_s)
@@ -143,7 +172,7 @@ def provenance() -> dict[str, Any]:
         },
         "git_commit": _git_commit(),
         "command": [Path(sys.argv[0]).name, *redacted(sys.argv[1:])],
-        "environment": {name: os.environ[name] for name in ("MUJOCO_GL", "OMP_NUM_THREADS") if name in os.environ},
+        "environment_variables": influential_variables(),
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from yardarm.errors import UsageError
 from yardarm.files import write_json
-from yardarm.results.files import RunFolder
+from yardarm.results.files import RunFolder, check_format
 
 __all__ = ["ListedPolicy", "SeveralFolder"]
 
@@ -66,10 +66,11 @@ class SeveralFolder:
     def _read(self) -> dict[str, Any]:
         try:
             content = json.loads(self.index.read_text(encoding="utf-8"))
+            check_format(content, self.index, FORMAT)
             if not isinstance(content["plan"], dict) or not all(
                 isinstance(own, dict) and own.keys() == {"name", "id", "source"} for own in content["policies"]
             ):
                 raise ValueError("it does not list policies and their plan")
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{self.index} is damaged: {error}") from error
         return content

@@ -13,6 +13,8 @@ import yaml
 from yardarm.errors import UsageError, one_line
 from yardarm.results.files import RunFolder
 from yardarm.results.journal import read_journal
+from yardarm.results.manifest import sessions_of
+from yardarm.results.mixing import benchmarks_of, mixed_versions
 from yardarm.results.record import EpisodeRecord
 from yardarm.results.summary import RunResult, counted, summarise
 from yardarm.results.training import TrainingFolder
@@ -111,6 +113,7 @@ def _result(folder: RunFolder, manifest: Mapping[str, Any], config: Mapping[str,
         stopping=stopping,
         against=_opponent(folder, config),
         shard=manifest.get("shard"),
+        mixed_versions=mixed_versions(sessions_of(manifest), benchmarks_of(manifest)),
     )
 
 

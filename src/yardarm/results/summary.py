@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,8 @@ class RunResult:
     """What a run that may stop early has come to; it counts the episodes up to its decision only."""
     shard: str | None = None
     """Which part of an evaluation it is, "2/8", if it is not all of it."""
+    mixed_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What its sessions used in several versions, and in which: then it mixes different experiments."""
 
     @property
     def episodes(self) -> tuple[EpisodeRecord, ...]:

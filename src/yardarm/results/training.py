@@ -13,8 +13,13 @@ from typing import Any
 
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
+from yardarm.results.files import check_format
+from yardarm.results.holding import HeldFile
 
-__all__ = ["Curve", "CurveReader", "TrainingFolder", "read_curve"]
+__all__ = ["TRAINING_FORMAT", "Curve", "CurveReader", "TrainingFolder", "read_curve"]
+
+TRAINING_FORMAT = 1
+"""Of a training's manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class TrainingFolder:
             raise UsageError(f"{self.manifest} cannot be read: {error}") from error
         if not isinstance(content, dict):
             raise UsageError(f"{self.manifest} is damaged: it holds no JSON object")
+        check_format(content, self.manifest, TRAINING_FORMAT)
         return content
 
 
@@ -115,11 +121,21 @@ class Curve:
             write_atomically(path, lambda file: file.write(content))
             before, self._file = self._file, self._locked(path)
             before.close()
+        self._held = HeldFile(path, self._file)
 
     def append(self, point: Mapping[str, Any]) -> None:
         """Write a point."""
         self._file.write(_line(point).encode())
         self.points.append(dict(point))
+
+    def restore(self) -> str:
+        """Write all points again if the file was deleted, moved or replaced meanwhile; says so, or nothing."""
+        if self._held.in_place:
+            return ""
+        moved, path = self._held.moved_to(), self._held.path
+        write_atomically(path, lambda file: file.writelines(_line(point).encode() for point in self.points))
+        happened = f"moved to {moved}" if moved else "deleted or replaced"
+        return f"{path if self._held.has_folder else path.parent} was {happened}"
 
     def sync(self) -> None:
         """Have the disk know it all."""
@@ -127,6 +143,7 @@ class Curve:
 
     def close(self) -> None:
         """Let others have it."""
+        self._held.close()
         self._file.close()
 
     @staticmethod

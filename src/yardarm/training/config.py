@@ -99,6 +99,9 @@ class TrainOptions:
     output_dir: Path | None = option(None, "the training's folder [outputs/train/DATE/TIME_NAME]")
     job_name: str | None = option(None, "a name for the training [ENV_POLICY]")
     rename_map: dict[str, str] | None = option(None, 'with --policy.path: {"the dataset\'s name": "the policy\'s", …}')
+    allow_mixed_versions: bool = option(
+        False, "with --resume: also resume evaluations that other versions have begun; marks their results for good"
+    )
     resume: bool = option(False, "go on with the training of --config_path (its folder will do), or of --output_dir")
 
     def __post_init__(self) -> None:

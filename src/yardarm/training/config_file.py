@@ -76,6 +76,7 @@ def config_to_data(config: TrainConfig) -> dict[str, Any]:
         "wandb": draccus.encode(config.wandb),
         "peft": draccus.encode(config.peft) if config.peft else None,
     }
+    del data["allow_mixed_versions"]  # whoever resumes is asked again
     return {name: str(value) if isinstance(value, Path) else value for name, value in data.items()}
 
 

@@ -118,6 +118,8 @@ class Evaluations:
         # -P: modules of the folder that the command is given in must not come before others, as for `yardarm` itself.
         words = [sys.executable, "-P", "-m", "yardarm", "eval", f"--config_path={settings}", f"--output_dir={run}"]
         words += self._code_flags()
+        if self._config.options.allow_mixed_versions:
+            words.append("--allow_mixed_versions=true")
         with run.with_suffix(".log").open("wb") as output:
             return subprocess.Popen(
                 words,

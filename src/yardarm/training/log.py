@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from yardarm.errors import StorageFault
 from yardarm.files import write_json
-from yardarm.results import Curve, TrainingFolder, now, provenance
+from yardarm.results import TRAINING_FORMAT, Curve, TrainingFolder, now, provenance
 from yardarm.tracking import TrainingTracker
 from yardarm.training.trainer import Step
 
 __all__ = ["Meter", "TrainingLog"]
 
-FORMAT = 1
 WRITE_EVERY_S = 10.0
 # What earlier sessions were made with.
-SESSION = ("command", "versions", "machine", "git_commit", "updated")
+SESSION = ("command", "versions", "environment_variables", "machine", "git_commit", "updated")
 
 
 class TrainingLog:
@@ -32,7 +32,7 @@ class TrainingLog:
         if "policy" in known:  # where it began, and not where it goes on
             about = {**about, "policy": {**about["policy"], "path": known["policy"].get("path")}}
             known.setdefault("sessions", []).append({name: known.get(name) for name in SESSION})
-        self._content: dict[str, Any] = {**known, **provenance(), **about, "format": FORMAT, "step": step}
+        self._content: dict[str, Any] = {**known, **provenance(), **about, "format": TRAINING_FORMAT, "step": step}
         self._tracker = tracker
         self._content["wandb"] = tracker.begin(folder.path, about["config"], known.get("wandb", {}))
         self._write("running")
@@ -54,11 +54,17 @@ class TrainingLog:
             self._write("running")
 
     def close(self, finished: bool, checkpoint: Path | None) -> None:
-        """The training has ended, at its last step or before."""
+        """The training has ended, at its last step or before; what was deleted meanwhile is told of."""
+        lost = self.curve.restore()
         self._write("finished" if finished else "interrupted")
         self.curve.sync()
         self.curve.close()
         self._tracker.finish(finished, checkpoint)
+        if lost and finished:
+            raise StorageFault(
+                f"{lost} during the training; its learning curve was written again, and the newest weights are "
+                f"{checkpoint or 'not saved'}: earlier checkpoints and evaluations may be lost"
+            )
 
     def _write(self, status: str) -> None:
         self._written = time.monotonic()

@@ -52,6 +52,7 @@ def _of_yardarm(name: str, stored: StoredResult) -> dict[str, Any]:
         "benchmarks": sorted({task.task.benchmark for task in result.tasks}),
         "tasks": sorted({task.task.name for task in result.tasks}),
         "planned": result.planned,
+        "mixed": bool(result.mixed_versions),
         "started": stored.manifest.get("started"),
         "wall_s": result.wall_s,
         **Rate.over(result.by_task(), result.uncertainty).to_json(),

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from yardarm.errors import UsageError
 from yardarm.evaluation.merging.parts import Part
 from yardarm.evaluation.plan import describe_difference
-from yardarm.results import is_going_on, sessions_of, simulator_packages, versions_in
+from yardarm.results import cautions, is_going_on, sessions_of, software_of_sessions, version_changes
 
-__all__ = ["cautions", "check_belong"]
+__all__ = ["about_parts", "check_belong"]
 
 # They change results as a whole, not in the last bits.
 FIXED_INFERENCE = ("exact", "device")
 NAMES = ("method", "training_seed")
 
 
-def check_belong(parts: Sequence[Part]) -> None:
-    """Refuse runs that are not of one evaluation, with what differs."""
+def check_belong(parts: Sequence[Part], allow_mixed_versions: bool = False) -> None:
+    """Refuse runs that are not of one evaluation, with what differs; other versions can be allowed."""
     for part in parts:
         if part.manifest["plan"].get("stopping"):
             raise UsageError(
@@ -33,6 +32,25 @@ def check_belong(parts: Sequence[Part]) -> None:
     for part in parts[1:]:
         if why := "; ".join(_differences(first, part)):
             raise UsageError(f"{first.folder.path} and {part.folder.path} do not belong together: {why}")
+    if not allow_mixed_versions:
+        _refuse_other_versions(parts)
+
+
+def _refuse_other_versions(parts: Sequence[Part]) -> None:
+    """Refuse parts that were made with different versions, unless one of them is such a mix already."""
+    first = parts[0]
+    known = sessions_of(first.manifest)
+    for part in parts[1:]:
+        before, own = (
+            software_of_sessions(sessions, first.benchmarks) for sessions in (known, sessions_of(part.manifest))
+        )
+        changes = version_changes(before, own)
+        if changes and version_changes(own, before):
+            raise UsageError(
+                f"{first.folder.path} and {part.folder.path} do not belong together: {'; '.join(map(str, changes))}; "
+                "--allow_mixed_versions=true merges them, and marks the merged run for good"
+            )
+        known += sessions_of(part.manifest)
 
 
 def _differences(first: Part, part: Part) -> Iterator[str]:
@@ -40,10 +58,6 @@ def _differences(first: Part, part: Part) -> Iterator[str]:
     if first.manifest["plan"] != part.manifest["plan"]:
         yield describe_difference(first.manifest["plan"], part.manifest["plan"])
         return
-    for package in simulator_packages(first.benchmarks):
-        one, other = _versions(first, package), _versions(part, package)
-        if one and other and one != other:
-            yield f"{package} was {' and '.join(one)}, is now {' and '.join(other)}"
     for name in FIXED_INFERENCE:
         one, other = _inference(first, name), _inference(part, name)
         if one and other and one != other:
@@ -53,19 +67,9 @@ def _differences(first: Part, part: Part) -> Iterator[str]:
             yield f"{name} was {first.manifest.get(name)}, is now {part.manifest.get(name)}"
 
 
-def cautions(parts: Sequence[Part]) -> Iterator[str]:
+def about_parts(parts: Sequence[Part]) -> Iterator[str]:
     """What may let the same episode differ in its last bits from part to part; and who may be playing still."""
-    differing = {
-        "rows in a batch": [_inference(part, "rows") for part in parts],
-        "threads": [_inference(part, "threads") for part in parts],
-        "torch": [_versions(part, "torch") if _inference(part, "exact") else [] for part in parts],
-        "processors": [_of_sessions(part, lambda session: (session.get("machine") or {}).get("cpu")) for part in parts],
-        "renderers": [_of_sessions(part, lambda session: session.get("renderer")) for part in parts],
-    }
-    for what, values in differing.items():
-        several = list(dict.fromkeys(value for own in values for value in own))
-        if len(several) > 1:
-            yield f"the parts were made with different {what} ({', '.join(several)}): last bits may differ"
+    yield from cautions([session for part in parts for session in sessions_of(part.manifest)])
     for part in parts:
         if part.manifest.get("status") == "running" and is_going_on(part.folder):
             yield (
@@ -75,16 +79,5 @@ def cautions(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _inference(part: Part, name: str) -> list[str]:
-    return _of_sessions(part, lambda session: (session.get("inference") or {}).get(name))
-
-
-def _versions(part: Part, package: str) -> list[str]:
-    return _once(version for session in sessions_of(part.manifest) for version in versions_in(session, package))
-
-
-def _of_sessions(part: Part, value: Callable[[Mapping[str, Any]], Any]) -> list[str]:
-    return _once(str(found) for session in sessions_of(part.manifest) if (found := value(session)) is not None)
-
-
-def _once(values: Iterable[str]) -> list[str]:
-    return sorted(set(values))
+    found = [(session.get("inference") or {}).get(name) for session in sessions_of(part.manifest)]
+    return sorted({str(value) for value in found if value is not None})

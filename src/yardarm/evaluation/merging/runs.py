@@ -14,7 +14,7 @@ from typing import IO, Any
 from yardarm.errors import UsageError
 from yardarm.evaluation.config_file import read_config_file, write_config_file
 from yardarm.evaluation.folders import refuse_results_of_others
-from yardarm.evaluation.merging.belonging import cautions, check_belong
+from yardarm.evaluation.merging.belonging import about_parts, check_belong
 from yardarm.evaluation.merging.lists import MergedList
 from yardarm.evaluation.merging.parts import Part, find_runs, grouped, holds_shards
 from yardarm.evaluation.sharding import Shard, absent_of
@@ -28,9 +28,11 @@ from yardarm.results import (
     RunResult,
     eval_info,
     joined_sessions,
+    mixed_versions,
     now,
     planned_number,
     read_result,
+    sessions_of,
 )
 
 __all__ = ["MergedRun", "merge_runs"]
@@ -54,11 +56,14 @@ class MergedRun:
         return self.result.planned - len(self.result.episodes)
 
 
-def merge_runs(paths: Sequence[Path], output_dir: Path | None = None) -> list[MergedRun]:
+def merge_runs(
+    paths: Sequence[Path], output_dir: Path | None = None, allow_mixed_versions: bool = False
+) -> list[MergedRun]:
     """Merge runs into a folder; without one, the shards in the one folder that is given into that folder.
 
     There is one merged run, or one for each policy of an evaluation of several. What a folder that exists has of the
-    same evaluation is kept.
+    same evaluation is kept. Parts of different versions are merged with `allow_mixed_versions` only, which marks the
+    merged run for good.
     """
     runs = find_runs(paths)
     if output_dir is None:
@@ -68,7 +73,9 @@ def merge_runs(paths: Sequence[Path], output_dir: Path | None = None) -> list[Me
             )
         (output_dir,) = paths
     # All is read and checked before anything is written.
-    merges = [_Merge.of(RunFolder(path), parts) for path, parts in grouped(runs, output_dir).items()]
+    merges = [
+        _Merge.of(RunFolder(path), parts, allow_mixed_versions) for path, parts in grouped(runs, output_dir).items()
+    ]
     names = {merge.policy: merge.target.path.name for merge in merges}
     whole = MergedList.read(paths, output_dir, names)
     try:
@@ -99,7 +106,7 @@ class _Merge:
     """Episodes that went differently than those that were kept in their place."""
 
     @classmethod
-    def of(cls, target: RunFolder, folders: Sequence[RunFolder]) -> _Merge:
+    def of(cls, target: RunFolder, folders: Sequence[RunFolder], allow_mixed_versions: bool) -> _Merge:
         there = Part.read(target) if target.manifest.exists() else None
         if there is None:
             refuse_results_of_others(target)
@@ -107,7 +114,7 @@ class _Merge:
             raise UsageError(f"{target.path} holds shard {there.shard}; choose another --output_dir")
         others = [Part.read(folder) for folder in folders if folder.path.resolve() != target.path.resolve()]
         parts = [there, *others] if there else others
-        check_belong(parts)
+        check_belong(parts, allow_mixed_versions)
         merge = cls(target, there, others, max(part.manifest["n_episodes"] for part in parts))
         merge._choose()
         return merge
@@ -162,9 +169,11 @@ class _Merge:
         left_out = () if self.there else OF_A_PART
         merged_from = self._merged_from()
         own = self.there.own_wall_s if self.there else 0.0
+        joined = joined_sessions([part.manifest for part in self.others], self.there.manifest if self.there else None)
         return {
             **{name: value for name, value in manifests[0].items() if name not in left_out},
-            **joined_sessions([part.manifest for part in self.others], self.there.manifest if self.there else None),
+            **joined,
+            "mixed_versions": mixed_versions(sessions_of(joined), self.parts[0].benchmarks),
             "n_episodes": self.n_episodes,
             "started": min(str(manifest.get("started")) for manifest in manifests),
             "updated": now(),
@@ -196,7 +205,7 @@ class _Merge:
         for part in self.parts:
             of_part = "" if part is self.there else f"{self._name(part)}: "
             yield from (f"{of_part}{warning}" for warning in part.manifest.get("warnings", ()))
-        yield from cautions(self.parts)
+        yield from about_parts(self.parts)
         if self.unlike:
             part, record = self.unlike[0]
             yield (

@@ -30,7 +30,7 @@ const FAILURES_FIRST = "efs";
 export function runSections(run, links, verdict = null) {
   return {
     headline: {
-      shows: [run.overall, run.caution, run.sentences, run.warnings, verdict],
+      shows: [run.overall, run.caution, run.mixed, run.sentences, run.warnings, verdict],
       draw: () => headline(run, verdict),
     },
     forest: { shows: [run.tasks, run.groups], draw: (state) => forest(run, state) },
@@ -78,7 +78,7 @@ function headline(run, verdict) {
       ),
     ),
     factList(facts),
-    run.caution ? h("p.warning", {}, h("strong", {}, run.caution)) : null,
+    [run.caution, run.mixed].filter(Boolean).map((text) => h("p.warning", {}, h("strong", {}, text))),
     errorsNote(overall),
     verdict
       ? h("p", {}, h("strong", {}, "Compared: "), verdict, " ", h("a", { href: "#comparison" }, "More below."))
@@ -344,7 +344,33 @@ function madeWith(run) {
     h("p", {}, "To repeat it, episode by episode:"),
     command(made.repeat),
     folded("Configuration", h("pre", { tabindex: "0" }, made.config)),
-    folded("Versions", knownFacts(made.versions)),
+    folded("Versions", softwareTable(made.software, "versions")),
+    folded("Environment variables that can change results", softwareTable(made.software, "variables")),
     folded("Machine, policy and code", knownFacts({ ...made.machine, ...made.policy, ...about })),
+  );
+}
+
+/** Names and values as the sessions had them: a column for each kind of session, if they are not all of one. */
+function softwareTable(software, part) {
+  if (software.length === 1) return knownFacts(software[0][part]);
+  const names = [...new Set(software.flatMap((own) => Object.keys(own[part])))];
+  const known = names.filter((name) => software.some((own) => own[part][name] != null));
+  const rows = known.map((name) => {
+    const values = software.map((own) => own[part][name] ?? "–");
+    const kind = new Set(values).size > 1 ? "strong" : "span";
+    return h("tr", {}, h("th", { scope: "row" }, name), values.map((value) => h("td", {}, h(kind, {}, value))));
+  });
+  const heads = software.map(({ started }) =>
+    h("th", { scope: "col" }, date(started[0], true), started.length > 1 ? ` and ${started.length - 1} more` : ""),
+  );
+  return h(
+    "div.scroll",
+    {},
+    h(
+      "table.plain",
+      {},
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "session"), heads)),
+      h("tbody", {}, rows),
+    ),
   );
 }

@@ -102,7 +102,8 @@ function status(run) {
     run.status === "finished" || run.status === "LeRobot"
       ? null
       : h("span.small", {}, ` ${count(done)}/${count(run.planned)}`);
-  return [statusBadge(run.status), part, run.errors ? h("span.small", {}, ` ${run.errors} errors`) : null];
+  const more = [run.errors ? ` ${run.errors} errors` : null, run.mixed ? " mixed versions" : null];
+  return [statusBadge(run.status), part, more.filter(Boolean).map((text) => h("span.small", {}, text))];
 }
 
 function tasks(run) {
