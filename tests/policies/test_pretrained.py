@@ -175,6 +175,53 @@ def test_parameters_of_a_compiled_module_are_recognised(tmp_path: Path) -> None:
     assert np.array_equal(answers(load_policy(tmp_path)), answers(policy))
 
 
+@pytest.mark.parametrize(
+    ("make", "computed"),
+    [
+        (lambda: small_act(image=None), ["model.vae_encoder_pos_enc"]),
+        (small_diffusion, ["diffusion.rgb_encoder.0.pool.pos_grid"]),
+        (lambda: small_diffusion(use_group_norm=False), ["diffusion.rgb_encoder.0.backbone.1.num_batches_tracked"]),
+    ],
+)
+def test_a_file_may_omit_what_a_network_computes_itself(
+    make: Callable[[], LearnedPolicy], computed: list[str], tmp_path: Path
+) -> None:
+    policy = make()
+    policy.save_pretrained(tmp_path)
+    edit_weights(tmp_path, lambda weights: [weights.pop(name) for name in computed])
+    loaded = load_policy(tmp_path)
+    assert np.array_equal(answers(loaded), answers(policy))
+    assert loaded.id == policy.id
+
+
+@pytest.mark.parametrize("name", ["running_mean", "weight"])
+def test_a_batch_norms_statistics_are_learned_and_may_not_be_missing(name: str, tmp_path: Path) -> None:
+    small_act().save_pretrained(tmp_path)
+    edit_weights(tmp_path, lambda weights: weights.pop(f"model.backbone.bn1.{name}"))
+    with pytest.raises(UsageError, match=f"it lacks 'model.backbone.bn1.{name}'"):
+        load_policy(tmp_path)
+
+
+def test_a_frozen_batch_norm_skips_the_count_of_batches(tmp_path: Path) -> None:
+    policy = small_act()
+    policy.save_pretrained(tmp_path)
+    counted = {"model.backbone.bn1.num_batches_tracked": torch.tensor(7)}
+    edit_weights(tmp_path, lambda weights: weights.update(counted))
+    assert np.array_equal(answers(load_policy(tmp_path)), answers(policy))
+
+
+def test_computed_buffers_are_lerobots_to_the_last_bit() -> None:
+    """Written here as LeRobot writes them; the checkpoints that omit them were trained with these."""
+    count, size = 12, 32
+    angles = np.array([[place / 10000 ** (2 * (j // 2) / size) for j in range(size)] for place in range(count)])
+    angles[:, 0::2], angles[:, 1::2] = np.sin(angles[:, 0::2]), np.cos(angles[:, 1::2])
+    own = small_act(image=None).network.vae_encoder_pos_enc[0]
+    assert np.array_equal(own.numpy(), angles.astype(np.float32))
+    x, y = np.meshgrid(np.linspace(-1.0, 1.0, 7), np.linspace(-1.0, 1.0, 7))
+    grid = np.concatenate([x.reshape(-1, 1), y.reshape(-1, 1)], axis=1).astype(np.float32)
+    assert np.array_equal(small_diffusion(image=224).network.rgb_encoder[0].pool.pos_grid.numpy(), grid)
+
+
 def test_an_old_checkpoint_is_saved_as_a_new_one(tmp_path: Path) -> None:
     old = load_policy(write_checkpoint(VARIANTS / "old_act_underscore", tmp_path / "old"))
     old.save_pretrained(tmp_path / "new")

@@ -19,7 +19,7 @@ from yardarm.policies.checkpoint import (
     WEIGHTS,
     CheckpointFolder,
     SplitWeights,
-    check_fit,
+    fill,
     find_checkpoint,
     split_old_statistics,
 )
@@ -40,8 +40,6 @@ from yardarm.registry import import_object
 __all__ = ["load_policy"]
 
 FIXED = {"input_features", "output_features", "pretrained_path", "use_peft"}
-# What torch.compile puts into the names of a compiled module's parameters.
-COMPILED = "_orig_mod."
 
 
 def load_policy(
@@ -144,12 +142,7 @@ def _network(
     """Lay the network out as the settings say, and give it the tensors of the source."""
     with _Uninitialized(), torch.random.fork_rng(devices=[]):
         network = architecture.network_class(config)
-    found = {name.replace(COMPILED, ""): value for name, value in weights.items()}
-    expected = {architecture.prefix + name: value for name, value in network.state_dict().items()}
-    check_fit(found, expected, source, settings)
-    # Copied: where a tensor lies in a file decides how it lies in memory, and kernels round differently for that.
-    own = {name.removeprefix(architecture.prefix): found[name].clone() for name in expected}
-    network.load_state_dict(own, assign=True)
+    fill(network, architecture.prefix, weights, source, settings)
     return network
 
 
