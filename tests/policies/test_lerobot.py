@@ -13,10 +13,14 @@ from tests.checkpoints import VARIANTS, recorded, write_checkpoint
 from tests.helpers import GOLDEN
 from tests.policies.playing import play_together, rollouts_of
 from yardarm import load_policy
+from yardarm.errors import UsageError
 from yardarm.policies.diffusion.policy import NOISE
 
 TRAINING = ("act_training", "diff_training")
 NAMES = sorted(folder.name for folder in VARIANTS.iterdir() if folder.is_dir() and folder.name not in TRAINING)
+
+# LeRobot lets raw values pass; here that must be allowed.
+WITHOUT_STATISTICS = ("act_missing_stats", "act_missing_action_stats")
 
 
 def observations(policy: Any, data: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -29,12 +33,20 @@ def observations(policy: Any, data: dict[str, np.ndarray]) -> dict[str, np.ndarr
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_chunk_is_the_same(name: str, tmp_path: Path) -> None:
-    policy = load_policy(write_checkpoint(VARIANTS / name, tmp_path / name))
+    folder = write_checkpoint(VARIANTS / name, tmp_path / name)
+    policy = load_policy(folder, allow_missing_stats=name in WITHOUT_STATISTICS)
     data = recorded(VARIANTS / name)
     chunk = policy.predict(observations(policy, data))
     expected = data["action_chunk"]
     tolerance = 1e-3 if "noise" in data else 1e-4
     np.testing.assert_allclose(chunk[:, : expected.shape[1]], expected, atol=tolerance, rtol=0)
+
+
+@pytest.mark.parametrize("name", WITHOUT_STATISTICS)
+def test_missing_statistics_are_refused_by_default(name: str, tmp_path: Path) -> None:
+    folder = write_checkpoint(VARIANTS / name, tmp_path / name)
+    with pytest.raises(UsageError, match=f"{folder} has no normalisation statistics for '"):
+        load_policy(folder)
 
 
 def test_a_batch_of_raw_images_gives_acts_chunks(tmp_path: Path) -> None:

@@ -112,6 +112,98 @@ def test_inputs_that_a_network_does_not_read_are_not_asked_for(checkpoint: Path)
     assert set(load_policy(checkpoint).wants.inputs) == {"observation.state", "observation.environment_state"}
 
 
+PREPROCESSOR_STATISTICS = "policy_preprocessor_step_3_normalizer_processor.safetensors"
+POSTPROCESSOR_STATISTICS = "policy_postprocessor_step_0_unnormalizer_processor.safetensors"
+
+
+def forget(folder: Path, file: str, feature: str, *statistics: str) -> None:
+    """Take the statistics of a feature out of a file; all of them, unless some are named."""
+    known = load_file(folder / file)
+    gone = [f"{feature}.{name}" for name in statistics] or [name for name in known if name.startswith(f"{feature}.")]
+    assert gone
+    save_file({name: value for name, value in known.items() if name not in gone}, folder / file)
+
+
+def forget_file(folder: Path) -> None:
+    edit_json(folder / "policy_preprocessor.json", lambda data: data["steps"][3].pop("state_file"))
+
+
+def forget_feature(folder: Path) -> None:
+    config = "config", "features", "observation.state"
+    edit_json(folder / "policy_preprocessor.json", lambda data: data["steps"][3][config[0]][config[1]].pop(config[2]))
+
+
+def forget_normalizer(folder: Path) -> None:
+    edit_json(folder / "policy_preprocessor.json", lambda data: data["steps"].pop(3))
+
+
+LACKS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "an input's": (lambda f: forget(f, PREPROCESSOR_STATISTICS, "observation.state"), "observation.state"),
+    "the actions'": (lambda f: forget(f, POSTPROCESSOR_STATISTICS, "action"), "action"),
+    "a file's": (forget_file, "observation.state"),
+    "a feature that is not listed": (forget_feature, "observation.state"),
+    "a normaliser": (forget_normalizer, "observation.state"),
+}
+
+
+@pytest.mark.parametrize("lack", LACKS)
+def test_a_policy_without_statistics_is_refused_unless_it_is_allowed(
+    lack: str, checkpoint: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    do, feature = LACKS[lack]
+    do(checkpoint)
+    with pytest.raises(UsageError) as caught:
+        load_policy(checkpoint)
+    fact = f"{checkpoint} has no normalisation statistics for '{feature}'"
+    assert str(caught.value).startswith(fact)
+    assert str(caught.value).endswith("--policy.allow_missing_stats=true")
+    assert not caplog.text
+    policy = load_policy(checkpoint, allow_missing_stats=True)
+    assert f"{fact}: raw values pass" in caplog.text
+    assert np.isfinite(answers(policy)).all()
+
+
+def test_cameras_need_statistics_too(tmp_path: Path) -> None:
+    small_act().save_pretrained(tmp_path)
+    forget(tmp_path, PREPROCESSOR_STATISTICS, "observation.image")
+    with pytest.raises(UsageError, match=r"no normalisation statistics for 'observation.image'"):
+        load_policy(tmp_path)
+
+
+def test_a_mode_that_changes_nothing_needs_no_statistics(checkpoint: Path, caplog: pytest.LogCaptureFixture) -> None:
+    forget(checkpoint, PREPROCESSOR_STATISTICS, "observation.environment_state")  # ACT's mapping does not name its kind
+    forget(checkpoint, PREPROCESSOR_STATISTICS, "action")  # which only a training would read
+    load_policy(checkpoint)
+    forget(checkpoint, PREPROCESSOR_STATISTICS, "observation.state")
+    load_policy(checkpoint, normalization_mapping={"STATE": "IDENTITY", "ACTION": "MEAN_STD"})
+    assert not caplog.text
+
+
+def test_a_renamed_input_has_the_statistics_of_its_own_name(checkpoint: Path) -> None:
+    load_policy(checkpoint, rename_map={"robot": "observation.state"})
+    forget(checkpoint, PREPROCESSOR_STATISTICS, "observation.state")
+    with pytest.raises(UsageError, match=r"no normalisation statistics for 'observation.state'"):
+        load_policy(checkpoint, rename_map={"robot": "observation.state"})
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_statistics_of_another_mode_are_no_statistics(allowed: bool, checkpoint: Path) -> None:
+    forget(checkpoint, PREPROCESSOR_STATISTICS, "observation.state", "mean", "std")
+    with pytest.raises(UsageError, match=r"the statistics of 'observation.state' lack 'mean'; they have"):
+        load_policy(checkpoint, allow_missing_stats=allowed)
+
+
+def test_an_old_checkpoint_may_have_no_statistics_at_all(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = write_checkpoint(VARIANTS / "old_act", tmp_path / "old")
+    edit_weights(folder, lambda weights: [weights.pop(name) for name in list(weights) if "normalize" in name])
+    with pytest.raises(
+        UsageError, match=r"no normalisation statistics among its weights either; .* --policy.allow_missing"
+    ):
+        load_policy(folder)
+    load_policy(folder, allow_missing_stats=True)
+    assert "no normalisation statistics for 'observation.images.top', 'observation.state', 'action'" in caplog.text
+
+
 def test_loading_leaves_torchs_random_numbers_alone(original: Path) -> None:
     torch.manual_seed(3)
     expected = torch.rand(1)
@@ -173,6 +265,53 @@ def test_parameters_of_a_compiled_module_are_recognised(tmp_path: Path) -> None:
 
     edit_weights(tmp_path, compiled)
     assert np.array_equal(answers(load_policy(tmp_path)), answers(policy))
+
+
+@pytest.mark.parametrize(
+    ("make", "computed"),
+    [
+        (lambda: small_act(image=None), ["model.vae_encoder_pos_enc"]),
+        (small_diffusion, ["diffusion.rgb_encoder.0.pool.pos_grid"]),
+        (lambda: small_diffusion(use_group_norm=False), ["diffusion.rgb_encoder.0.backbone.1.num_batches_tracked"]),
+    ],
+)
+def test_a_file_may_omit_what_a_network_computes_itself(
+    make: Callable[[], LearnedPolicy], computed: list[str], tmp_path: Path
+) -> None:
+    policy = make()
+    policy.save_pretrained(tmp_path)
+    edit_weights(tmp_path, lambda weights: [weights.pop(name) for name in computed])
+    loaded = load_policy(tmp_path)
+    assert np.array_equal(answers(loaded), answers(policy))
+    assert loaded.id == policy.id
+
+
+@pytest.mark.parametrize("name", ["running_mean", "weight"])
+def test_a_batch_norms_statistics_are_learned_and_may_not_be_missing(name: str, tmp_path: Path) -> None:
+    small_act().save_pretrained(tmp_path)
+    edit_weights(tmp_path, lambda weights: weights.pop(f"model.backbone.bn1.{name}"))
+    with pytest.raises(UsageError, match=f"it lacks 'model.backbone.bn1.{name}'"):
+        load_policy(tmp_path)
+
+
+def test_a_frozen_batch_norm_skips_the_count_of_batches(tmp_path: Path) -> None:
+    policy = small_act()
+    policy.save_pretrained(tmp_path)
+    counted = {"model.backbone.bn1.num_batches_tracked": torch.tensor(7)}
+    edit_weights(tmp_path, lambda weights: weights.update(counted))
+    assert np.array_equal(answers(load_policy(tmp_path)), answers(policy))
+
+
+def test_computed_buffers_are_lerobots_to_the_last_bit() -> None:
+    """Written here as LeRobot writes them; the checkpoints that omit them were trained with these."""
+    count, size = 12, 32
+    angles = np.array([[place / 10000 ** (2 * (j // 2) / size) for j in range(size)] for place in range(count)])
+    angles[:, 0::2], angles[:, 1::2] = np.sin(angles[:, 0::2]), np.cos(angles[:, 1::2])
+    own = small_act(image=None).network.vae_encoder_pos_enc[0]
+    assert np.array_equal(own.numpy(), angles.astype(np.float32))
+    x, y = np.meshgrid(np.linspace(-1.0, 1.0, 7), np.linspace(-1.0, 1.0, 7))
+    grid = np.concatenate([x.reshape(-1, 1), y.reshape(-1, 1)], axis=1).astype(np.float32)
+    assert np.array_equal(small_diffusion(image=224).network.rgb_encoder[0].pool.pos_grid.numpy(), grid)
 
 
 def test_an_old_checkpoint_is_saved_as_a_new_one(tmp_path: Path) -> None:
@@ -250,9 +389,9 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "an unknown type": (
         lambda f: edit_json(f / "config.json", lambda d: d.update(type="smolvla")),
-        "is of a policy of type 'smolvla', which LeRobot itself must run: add --policy.python=PATH",
+        "is of a policy of type 'smolvla', which LeRobot itself must run: evaluate yardarm.policies.PolicySpec(",
     ),
-    "no type": (lambda f: edit_json(f / "config.json", lambda d: d.pop("type")), "is of a policy of type 'None'"),
+    "no type": (lambda f: edit_json(f / "config.json", lambda d: d.pop("type")), "names no 'type' of policy"),
     "a wrong value": (
         lambda f: edit_json(f / "config.json", lambda d: d.update(chunk_size="many")),
         "does not fit policies of type 'act': DecodingError: `chunk_size`: Couldn't parse 'many' into an int",
@@ -318,6 +457,7 @@ def test_a_damaged_checkpoint_gets_one_clear_line(damage: str, checkpoint: Path)
             "renames 'observation.state' to 'observation.environment_state', but the policy reads 'observation.state'",
         ),
         ({"output_features": {}}, "--policy.output_features cannot be changed: it is what the checkpoint was trained"),
+        ({"allow_missing_stats": 2}, "--policy.allow_missing_stats must be true or false, not 2"),
         ({"resize_images": "flase"}, "--policy.resize_images must be true or false, not flase"),
         ({"n_heads": 0}, "has a value that cannot work: ZeroDivisionError"),
         ({"chunk_size": 12}, "does not fit its config.json with --policy.chunk_size=12: 'model."),

@@ -22,7 +22,7 @@ from yardarm.policies import Look, Request
 from yardarm.policies.conditioning import TASK_VECTOR, KnownTask, TaskVector, conditioned_features, make_task_vector
 from yardarm.policies.config import ENVIRONMENT_STATE, STATE, FeatureType, NormalizationMode, PolicyFeature
 from yardarm.policies.learned import LearnedPolicy
-from yardarm.policies.processing import instructions, make_postprocessor, make_preprocessor, unconditioned_features
+from yardarm.policies.processing import Normalize, instructions, make_preprocessor, unconditioned_features
 from yardarm.policies.tuning import made_up
 from yardarm.tasks import EpisodeSpec, TaskSpec
 from yardarm.tasks.metaworld import MetaworldConfig
@@ -47,8 +47,9 @@ def told(kind: str, step: TaskVector, names: tuple[str, ...] = (ENVIRONMENT_STAT
     policy = MAKERS[kind](input_features=inputs, **options)
     policy.config.normalization_mapping["ENV"] = NormalizationMode.MEAN_STD
     config, scaled = policy.config, {"mean": torch.full((39,), 2.0), "std": torch.full((39,), 4.0)}
-    preprocessor = make_preprocessor(config, {ENVIRONMENT_STATE: scaled}, step)
-    return type(policy)(config, policy.network, preprocessor, make_postprocessor(config, {}))
+    known = policy.preprocessor.step(Normalize).statistics
+    preprocessor = make_preprocessor(config, {**known, ENVIRONMENT_STATE: scaled}, step)
+    return type(policy)(config, policy.network, preprocessor, policy.postprocessor)
 
 
 def first_actions(policy: LearnedPolicy, *names: str) -> list[np.ndarray]:

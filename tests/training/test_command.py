@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.helpers import (
@@ -23,7 +25,7 @@ from tests.helpers import (
     yardarm,
     yardarm_here,
 )
-from tests.training.made import META_WORLD_STATES, demonstrations
+from tests.training.made import IMAGES, META_WORLD_STATES, demonstrations
 from tests.training.test_resume import assert_same, weights
 from yardarm.training import Checkpoint
 
@@ -173,6 +175,54 @@ def test_a_mistake_has_one_line_and_code_2(words: tuple[str, ...], message: str)
     assert result.returncode == 2
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def video_of(data: Path) -> Path:
+    [video] = data.rglob("*.mp4")
+    return video
+
+
+@pytest.mark.parametrize("streaming", ["false", "true"])
+def test_a_missing_video_is_noticed_before_the_policy_is_made(streaming: str, tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", episodes=2, features=IMAGES)
+    video = video_of(data)
+    video.unlink()
+    # Weights that are not there would be complained of when the network is made.
+    words = (*TINY, "--policy.pretrained_backbone_weights=nothing", f"--dataset.streaming={streaming}", "--steps=2")
+    result = yardarm_here("train", *words, f"--dataset.root={data}", f"--output_dir={tmp_path / 'run'}")
+    assert result.returncode == 2
+    assert result.stderr == f"yardarm: {video} is missing; the dataset is incomplete\n"
+    assert not (tmp_path / "run").exists()
+
+
+def test_videos_of_episodes_that_are_not_trained_on_may_be_missing(tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", episodes=2, features=IMAGES)
+    rows = pq.read_table(data / "meta" / "episodes" / "chunk-000" / "file-000.parquet").to_pydict()
+    rows["videos/observation.image/file_index"] = [0, 1]
+    pq.write_table(pa.table(rows), data / "meta" / "episodes" / "chunk-000" / "file-000.parquet")
+    words = (
+        *TINY,
+        "--policy.pretrained_backbone_weights=null",
+        "--num_workers=0",
+        "--steps=1",
+        f"--dataset.root={data}",
+    )
+    whole = yardarm_here("train", *words, f"--output_dir={tmp_path / 'whole'}")
+    assert "file-001.mp4 is missing" in whole.stderr
+    part = yardarm_here("train", *words, "--dataset.episodes=[0]", f"--output_dir={tmp_path / 'part'}")
+    assert part.returncode == 0, part.stderr
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_training_that_fails_before_its_first_step_leaves_nothing_behind(workers: int, tmp_path: Path) -> None:
+    data = demonstrations(tmp_path / "data", episodes=2, features=IMAGES)
+    video_of(data).write_bytes(b"no video")
+    words = (*TINY, "--policy.pretrained_backbone_weights=null", f"--num_workers={workers}", "--steps=2")
+    result = yardarm("train", *words, f"--dataset.root={data}", f"--output_dir={tmp_path / 'run'}")
+    assert result.returncode == 2
+    assert str(video_of(data)) in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_help_explains_every_flag() -> None:

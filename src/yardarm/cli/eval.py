@@ -214,6 +214,11 @@ def _help(benchmark: str) -> str:
         ("--policy.dtype", "float32", "of a checkpoint: float32, bfloat16 or float16"),
         ("--policy.revision", "", "of a checkpoint on the Hub: a branch, a tag or a commit"),
         ("--policy.resize_images", "False", "of a checkpoint: resize images to the size it was trained with"),
+        (
+            "--policy.allow_missing_stats",
+            "False",
+            "of a checkpoint: let features pass unnormalised that it has no statistics for",
+        ),
         ("--policy.NAME", "", "of a checkpoint: any field of its config.json, e.g. --policy.n_action_steps=50"),
         (
             "--policy.type",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from yardarm.cli.flags import describe, listed, nested, read_flags
 from yardarm.errors import UsageError
 from yardarm.evaluation import check_policy_fits, decode, env_from_data, policy_from_data, select_tasks
-from yardarm.policies import open_policy
+from yardarm.policies import ForeignCheckpoint, open_policy
 from yardarm.serving import ServeOptions, serve_policy
 from yardarm.tasks import TaskSpec
 from yardarm_serve.batching import Served
@@ -18,6 +18,7 @@ from yardarm_serve.server import KEY_VARIABLE
 __all__ = ["run"]
 
 COMMAND = "serve"
+ELSEWHERE = "`yardarm-serve --backend=lerobot --policy.path=…` in LeRobot's own environment"
 
 
 def run(words: Sequence[str]) -> int:
@@ -35,14 +36,14 @@ def run(words: Sequence[str]) -> int:
     task: TaskSpec | None = select_tasks([env_from_data(env, COMMAND)])[0] if env is not None else None
     spec = policy_from_data(policy)
     if spec.type in ("lerobot", "remote"):
-        raise UsageError(
-            "a policy that LeRobot runs, or that is behind a socket, is served where it is: "
-            "`yardarm-serve --backend=lerobot --policy.path=…` in LeRobot's own environment"
-        )
-    with open_policy(spec, [task] if task else []) as loaded:
-        if task is not None:
-            check_policy_fits(loaded.policy, [task])
-        served = serve_policy(loaded, options, task, lambda port: _say_ready(loaded.id, options, port))
+        raise UsageError(f"a policy that LeRobot runs, or that is behind a socket, is served where it is: {ELSEWHERE}")
+    try:
+        with open_policy(spec, [task] if task else []) as loaded:
+            if task is not None:
+                check_policy_fits(loaded.policy, [task])
+            served = serve_policy(loaded, options, task, lambda port: _say_ready(loaded.id, options, port))
+    except ForeignCheckpoint as error:
+        raise error.advising(ELSEWHERE) from None
     _say_served(served)
     return 0
 

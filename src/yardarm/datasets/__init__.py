@@ -12,7 +12,7 @@ from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import rollouts_file
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.selection import select_episodes
-from yardarm.datasets.source import default_root, find_metadata
+from yardarm.datasets.source import check_files, default_root, find_metadata
 from yardarm.datasets.transforms import ImageTransformConfig, ImageTransformsConfig
 from yardarm.datasets.video import VideoEncoding
 from yardarm.datasets.writer import DatasetWriter
@@ -20,7 +20,7 @@ from yardarm.datasets.writer import DatasetWriter
 if TYPE_CHECKING:
     from yardarm.datasets.dataset import LeRobotDataset
     from yardarm.datasets.joined import MultiLeRobotDataset
-    from yardarm.datasets.loading import DatasetLoader
+    from yardarm.datasets.loading import DatasetLoader, from_workers
     from yardarm.datasets.streaming import StreamingLeRobotDataset
     from yardarm.datasets.transforms import ImageTransforms
 
@@ -41,8 +41,10 @@ __all__ = [
     "StreamingLeRobotDataset",
     "VideoEncoding",
     "VideoPlace",
+    "check_files",
     "default_root",
     "find_metadata",
+    "from_workers",
     "read_metadata",
     "rollouts_file",
     "select_episodes",
@@ -55,6 +57,7 @@ WITH_TORCH = {
     "LeRobotDataset": "dataset",
     "MultiLeRobotDataset": "joined",
     "StreamingLeRobotDataset": "streaming",
+    "from_workers": "loading",
 }
 
 

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, default_collate
 from yardarm.datasets.items import Item
 from yardarm.errors import UsageError, nearest
 
-__all__ = ["DatasetLoader", "frame_order"]
+__all__ = ["DatasetLoader", "frame_order", "from_workers"]
 
 SHUFFLES = ("frames", "episodes", "none")
 
@@ -102,7 +102,7 @@ class DatasetLoader:
         return len(self._batches)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for batch in self._loader:
+        for batch in from_workers(self._loader):
             self._batches.handed_out()
             yield batch
 
@@ -126,6 +126,17 @@ class DatasetLoader:
         if not 0 <= state["batch"] < len(self):
             raise UsageError(f"this place is batch {state['batch']} of an epoch, which has {len(self)} now")
         self._batches.epoch, self._batches.batch = int(state["epoch"]), int(state["batch"])
+
+
+def from_workers(loader: DataLoader[Item]) -> Iterator[dict[str, Any]]:
+    """The batches of a loader. What a worker finds wrong with the data is told without the traceback around it."""
+    try:
+        yield from loader
+    except UsageError as error:
+        lines = str(error).strip().splitlines()
+        if "DataLoader worker" not in lines[0]:
+            raise
+        raise type(error)(lines[-1].partition(": ")[2]) from error
 
 
 @dataclass

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.selection import select_episodes
-from yardarm.errors import UsageError
+from yardarm.errors import DatasetFault, UsageError
 from yardarm.hub import HUB_ID, HubFiles, download
 
-__all__ = ["default_root", "find_dataset", "find_metadata"]
+__all__ = ["check_files", "default_root", "find_dataset", "find_metadata"]
 
 # Datasets are tagged with the version of their format; the newest that this reads comes first.
 VERSIONS = ("v3.0", "v2.1", "v2.0")
@@ -48,7 +48,17 @@ def find_dataset(
     wanted = [path.relative_to(folder).as_posix() for path in _files(meta, chosen, videos)]
     if all((folder / path).exists() for path in wanted):
         return folder
-    return download(_on_the_hub(repo_id, revision, (*META, *wanted)))
+    folder = download(_on_the_hub(repo_id, revision, (*META, *wanted)))
+    check_files(meta, chosen, videos)
+    return folder
+
+
+def check_files(meta: DatasetMetadata, episodes: Sequence[int], videos: bool = True) -> None:
+    """Refuse a dataset on this machine that lacks a file of these episodes."""
+    missing = [path for path in _files(meta, episodes, videos) if not path.is_file()]
+    if missing:
+        more = f", and {len(missing) - 1} more are" if len(missing) > 1 else " is"
+        raise DatasetFault(f"{missing[0]}{more} missing; the dataset is incomplete")
 
 
 def find_metadata(repo_id: str, root: str | Path | None = None, revision: str | None = None) -> tuple[Path, str | None]:

@@ -18,13 +18,13 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 @contextlib.contextmanager
 def naming(which: str) -> Iterator[None]:
-    """Say which of several policies a mistake is about."""
+    """Say which of several policies a mistake is about, and name the flags that it has."""
     try:
         yield
-    except SetupError as error:
-        raise SetupError(f"{which}: {error}") from error
     except UsageError as error:
-        raise UsageError(f"{which}: {error}") from error
+        kind = SetupError if isinstance(error, SetupError) else UsageError
+        text = str(error).replace("--policy.", f"{which}.") if which.startswith("--") else str(error)
+        raise kind(f"{which}: {text}") from error
 
 
 def check_requirements(config: EvalConfig, tasks: Sequence[TaskSpec]) -> None:

@@ -6,6 +6,7 @@ from yardarm.policies.functions import as_policy
 from yardarm.policies.loading import (
     CHECKPOINT_TYPES,
     POLICIES,
+    ForeignCheckpoint,
     LoadedPolicy,
     PolicySpec,
     make_policy,
@@ -22,6 +23,7 @@ __all__ = [
     "ActionChunk",
     "BatchedPolicy",
     "Batching",
+    "ForeignCheckpoint",
     "LoadedPolicy",
     "Look",
     "ObservationSpec",

@@ -31,6 +31,7 @@ from yardarm.policies.processing import (
     Step,
     TaskVector,
     ToDevice,
+    modes_of,
     unconditioned_features,
 )
 from yardarm.policies.protocol import ObservationSpec, Request
@@ -231,6 +232,14 @@ class LearnedPolicy(BatchedPolicy):
         if self.told is not None:
             self.told = self.told.knowing(instructions)
             self.preprocessor = self.preprocessor.having(self.told)
+
+    def without_statistics(self) -> list[str]:
+        """The inputs and outputs that are not normalised, though they ought to be: nothing knows their scale."""
+        modes, answered = modes_of(self.config), {ACTION: self.config.output_features[ACTION]}
+        return [
+            *self.preprocessor.without_statistics(self.seen, modes),
+            *self.postprocessor.without_statistics(answered, modes),
+        ]
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write a checkpoint that Yardarm and LeRobot load."""

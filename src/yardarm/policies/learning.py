@@ -6,7 +6,7 @@ from yardarm.policies.conditioning import make_task_vector
 from yardarm.policies.config import ACTION, ACTION_PADDING, FeatureType, PolicyConfig, PolicyFeature
 from yardarm.policies.fresh import new_config, new_policy
 from yardarm.policies.learned import LearnedPolicy, choose_device
-from yardarm.policies.pretrained import load_policy
+from yardarm.policies.pretrained import load_policy, load_to_fine_tune
 from yardarm.policies.processing import TASK_VECTOR, Batch, Statistics, TaskVector, conditioned_features
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "choose_device",
     "conditioned_features",
     "load_policy",
+    "load_to_fine_tune",
     "make_task_vector",
     "new_config",
     "new_policy",

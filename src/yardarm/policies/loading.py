@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from yardarm.errors import UsageError, nearest, one_line
 from yardarm.policies.protocol import ObservationSpec, Policy
@@ -21,7 +21,16 @@ from yardarm.registry import Registry, import_object
 from yardarm.secrecy import without_secrets
 from yardarm.tasks import TaskSpec
 
-__all__ = ["CHECKPOINT_TYPES", "POLICIES", "LoadedPolicy", "PolicySpec", "make_policy", "open_policy", "policy_id"]
+__all__ = [
+    "CHECKPOINT_TYPES",
+    "POLICIES",
+    "ForeignCheckpoint",
+    "LoadedPolicy",
+    "PolicySpec",
+    "make_policy",
+    "open_policy",
+    "policy_id",
+]
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +58,27 @@ CHECKPOINT_TYPES = {
     "diffusion": "yardarm.policies.diffusion:DiffusionPolicy",
 }
 
+# What runs all other types.
+LEROBOTS_HOME = "an environment that has lerobot, msgpack and websockets"
+
 # The type of a policy that was given as an object: nobody else can make it.
 OBJECT = "object:"
+
+
+class ForeignCheckpoint(UsageError):
+    """A checkpoint of a type that only LeRobot runs. What to do instead depends on what was asked for."""
+
+    def __init__(self, source: str, kind: str, advice: str = "") -> None:
+        self.source, self.kind = source, kind
+        advice = advice or (
+            "evaluate yardarm.policies.PolicySpec('lerobot', {'path': …, 'python': PATH}) in its place, where PATH is "
+            f"the Python of {LEROBOTS_HOME}"
+        )
+        super().__init__(f"{source} is of a policy of type '{kind}', which LeRobot itself must run: {advice}")
+
+    def advising(self, advice: str) -> Self:
+        """The same with other advice."""
+        return type(self)(self.source, self.kind, advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +178,8 @@ def make_policy(spec: PolicySpec) -> Policy:
     _check_options(spec, factory)
     try:
         policy = factory(**spec.options)
+    except ForeignCheckpoint as error:
+        raise error.advising(f"add --policy.python=PATH, the Python of {LEROBOTS_HOME}") from None
     except UsageError:
         raise
     except Exception as error:

@@ -1,9 +1,10 @@
-"""From a checkpoint to a policy that can be evaluated."""
+"""From a checkpoint to a policy that can be evaluated, or trained further."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,13 @@ from yardarm.policies.checkpoint import (
     WEIGHTS,
     CheckpointFolder,
     SplitWeights,
-    check_fit,
+    fill,
     find_checkpoint,
     split_old_statistics,
 )
 from yardarm.policies.config import PolicyConfig
 from yardarm.policies.learned import LearnedPolicy, Placement, choose_device, choose_dtype
-from yardarm.policies.loading import CHECKPOINT_TYPES
+from yardarm.policies.loading import CHECKPOINT_TYPES, ForeignCheckpoint
 from yardarm.policies.processing import (
     POSTPROCESSOR,
     PREPROCESSOR,
@@ -37,11 +38,15 @@ from yardarm.policies.processing import (
 )
 from yardarm.registry import import_object
 
-__all__ = ["load_policy"]
+__all__ = ["load_policy", "load_to_fine_tune"]
 
+logger = logging.getLogger(__name__)
+
+WITHOUT_STATISTICS = (
+    "get a complete copy of the checkpoint, or, if it was trained without them, let raw values pass with "
+    "--policy.allow_missing_stats=true"
+)
 FIXED = {"input_features", "output_features", "pretrained_path", "use_peft"}
-# What torch.compile puts into the names of a compiled module's parameters.
-COMPILED = "_orig_mod."
 
 
 def load_policy(
@@ -53,43 +58,105 @@ def load_policy(
     dtype: str = "float32",
     rename_map: Mapping[str, str] | None = None,
     resize_images: bool = False,
+    allow_missing_stats: bool = False,
     merge_adapter: bool = True,
     **overrides: Any,
 ) -> LearnedPolicy:
     """Load a policy from a folder or from the Hugging Face Hub, as it was trained with LeRobot.
 
     `rename_map` maps the environment's input names to the policy's. `resize_images` lets images of another size than
-    the policy was trained with be resized. `merge_adapter=False` leaves an adapter beside the weights, so that it can
-    be trained further. Any field of the checkpoint's ``config.json`` can be overridden by its name.
+    the policy was trained with be resized. `allow_missing_stats` lets features pass unnormalised if the checkpoint has
+    no statistics for them, instead of refusing it. `merge_adapter=False` leaves an adapter beside the weights, so that
+    it can be trained further. Any field of the checkpoint's ``config.json`` can be overridden by its name.
     """
-    for name, value in (("resize_images", resize_images), ("merge_adapter", merge_adapter)):
+    switches = {"resize_images": resize_images, "allow_missing_stats": allow_missing_stats}
+    for name, value in {**switches, "merge_adapter": merge_adapter}.items():
         if not isinstance(value, bool):
             raise UsageError(f"--policy.{name} must be true or false, not {value}")
     placement = Placement(choose_device(device), choose_dtype(dtype), resize_images)
+    checkpoint = _open(path, revision, type, overrides, allow_missing_stats)
+    policy = _assembled(checkpoint, placement, rename_map, merge_adapter)
+    _check_statistics(policy, checkpoint)
+    return policy
+
+
+def load_to_fine_tune(
+    path: str,
+    *,
+    revision: str | None = None,
+    type: str | None = None,
+    device: str = "auto",
+    rename_map: Mapping[str, str] | None = None,
+    **overrides: Any,
+) -> LearnedPolicy:
+    """A policy that will take over the statistics of other data, whether it has any of its own or not."""
+    checkpoint = _open(path, revision, type, overrides, allow_missing_stats=True)
+    return _assembled(checkpoint, Placement(choose_device(device)), rename_map, merge_adapter=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkpoint:
+    """A folder whose configuration has been read."""
+
+    path: str
+    """What the user calls it."""
+    folder: CheckpointFolder
+    architecture: type[LearnedPolicy]
+    config: PolicyConfig
+    overrides: Mapping[str, Any]
+    allow_missing_stats: bool
+
+
+def _open(
+    path: str | Path, revision: str | None, kind: str | None, overrides: dict[str, Any], allow_missing_stats: bool
+) -> _Checkpoint:
     folder = find_checkpoint(str(path), revision or overrides.pop("pretrained_revision", None))
     stored = folder.read_json(CONFIG)
-    architecture = _architecture(stored, folder, type)
+    architecture = _architecture(stored, folder, kind)
     if fixed := FIXED & overrides.keys():
         raise UsageError(f"--policy.{min(fixed)} cannot be changed: it is what the checkpoint was trained with")
-    changed = "".join(f" with --policy.{name}={value}" for name, value in overrides.items())
-    config = architecture.config_class.from_json(stored, overrides, f"{folder.path / CONFIG}{changed}")
+    config = architecture.config_class.from_json(stored, overrides, f"{folder.path / CONFIG}{_changes(overrides)}")
+    return _Checkpoint(str(path), folder, architecture, config, overrides, allow_missing_stats)
+
+
+def _changes(overrides: Mapping[str, Any]) -> str:
+    """The user's part in a configuration, for messages."""
+    return "".join(f" with --policy.{name}={value}" for name, value in overrides.items())
+
+
+def _assembled(
+    checkpoint: _Checkpoint, placement: Placement, rename_map: Mapping[str, str] | None, merge_adapter: bool
+) -> LearnedPolicy:
+    folder, architecture, config = checkpoint.folder, checkpoint.architecture, checkpoint.config
     whole = find_base(folder) if config.use_peft else folder
     split = split_old_statistics(whole.read_tensors(WEIGHTS), config)
-    preprocessor, postprocessor = _pipelines(folder, config, split)
-    if "normalization_mapping" in overrides:
+    preprocessor, postprocessor = _pipelines(checkpoint, split)
+    if "normalization_mapping" in checkpoint.overrides:
         preprocessor, postprocessor = (part.normalizing(modes_of(config)) for part in (preprocessor, postprocessor))
     if rename_map is not None:
         preprocessor = preprocessor.having(_renaming(rename_map, config))
-    network = _network(architecture, config, split.weights, f"{whole.path / WEIGHTS}", f"{CONFIG}{changed}")
+    settings = f"{CONFIG}{_changes(checkpoint.overrides)}"
+    network = _network(architecture, config, split.weights, f"{whole.path / WEIGHTS}", settings)
     adapter = read_adapter(folder, network, architecture.prefix) if config.use_peft else None
     if adapter is not None and merge_adapter:
         adapter.merge()  # before the network's numbers become shorter
     policy = architecture(config, network, preprocessor, postprocessor, placement)
     policy.adapter = adapter
-    policy.source = replace(policy.source, path=str(path), commit=folder.commit)
+    policy.source = replace(policy.source, path=checkpoint.path, commit=folder.commit)
     if adapter is None:
         policy.held.reload = partial(_load_again, policy, folder)
     return policy
+
+
+def _check_statistics(policy: LearnedPolicy, checkpoint: _Checkpoint) -> None:
+    """Refuse a policy that would misread the world without a word, or warn of it."""
+    if not (missing := policy.without_statistics()):
+        return
+    listed = ", ".join(f"'{name}'" for name in missing)
+    fact = f"{checkpoint.folder.path} has no normalisation statistics for {listed}"
+    if not checkpoint.allow_missing_stats:
+        raise UsageError(f"{fact}; {WITHOUT_STATISTICS}")
+    logger.warning("%s: raw values pass, as --policy.allow_missing_stats=true says", fact)
 
 
 def _load_again(policy: LearnedPolicy, folder: CheckpointFolder) -> nn.Module:
@@ -101,20 +168,23 @@ def _load_again(policy: LearnedPolicy, folder: CheckpointFolder) -> nn.Module:
 
 def _architecture(stored: Mapping[str, Any], folder: CheckpointFolder, wanted: str | None) -> type[LearnedPolicy]:
     kind = stored.get("type")
+    if not isinstance(kind, str):
+        raise UsageError(f"{folder.path / CONFIG} names no 'type' of policy, so it is no policy's configuration")
     if kind not in CHECKPOINT_TYPES:
-        raise UsageError(
-            f"{folder.path / CONFIG} is of a policy of type '{kind}', which LeRobot itself must run: add "
-            "--policy.python=PATH, the Python of an environment that has lerobot, msgpack and websockets "
-            "(to serve it: `yardarm-serve --backend=lerobot` there)"
-        )
+        raise ForeignCheckpoint(str(folder.path / CONFIG), kind)
     if wanted is not None and wanted != kind:
-        raise UsageError(f"--policy.type={wanted}: {folder.path} is of type '{kind}'; leave --policy.type away")
+        raise UsageError(f"--policy.type={wanted}: {folder.path} is of type '{kind}'; omit --policy.type")
     return import_object(CHECKPOINT_TYPES[kind])
 
 
-def _pipelines(folder: CheckpointFolder, config: PolicyConfig, split: SplitWeights) -> tuple[Pipeline, Pipeline]:
+def _pipelines(checkpoint: _Checkpoint, split: SplitWeights) -> tuple[Pipeline, Pipeline]:
     """From their files, or from the statistics among an old checkpoint's weights."""
-    if split.statistics and not folder.has(f"{PREPROCESSOR}.json"):
+    folder, config = checkpoint.folder, checkpoint.config
+    has = [folder.has(f"{name}.json") for name in (PREPROCESSOR, POSTPROCESSOR)]
+    if not any(has) and not split.statistics and not checkpoint.allow_missing_stats:
+        fact = f"{folder.path} has no {PREPROCESSOR}.json, and no normalisation statistics among its weights either"
+        raise UsageError(f"{fact}; {WITHOUT_STATISTICS}")
+    if not any(has) or (split.statistics and not has[0]):
         return make_preprocessor(config, split.statistics), make_postprocessor(config, split.statistics)
     return _pipeline(folder, PREPROCESSOR), _pipeline(folder, POSTPROCESSOR)
 
@@ -144,12 +214,7 @@ def _network(
     """Lay the network out as the settings say, and give it the tensors of the source."""
     with _Uninitialized(), torch.random.fork_rng(devices=[]):
         network = architecture.network_class(config)
-    found = {name.replace(COMPILED, ""): value for name, value in weights.items()}
-    expected = {architecture.prefix + name: value for name, value in network.state_dict().items()}
-    check_fit(found, expected, source, settings)
-    # Copied: where a tensor lies in a file decides how it lies in memory, and kernels round differently for that.
-    own = {name.removeprefix(architecture.prefix): found[name].clone() for name in expected}
-    network.load_state_dict(own, assign=True)
+    fill(network, architecture.prefix, weights, source, settings)
     return network
 
 

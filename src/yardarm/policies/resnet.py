@@ -1,4 +1,4 @@
-"""ResNet-18, -34 and -50 without their classifier, with torchvision's names, so that checkpoints fit."""
+"""ResNets without their classifier, with torchvision's names, so that checkpoints fit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["RESNETS", "FrozenBatchNorm", "group_norm", "resnet_channels", "resnet_stages"]
+__all__ = ["DILATABLE", "RESNETS", "FrozenBatchNorm", "group_norm", "resnet_channels", "resnet_stages"]
 
 NormLayer = Callable[[int], nn.Module]
 
@@ -92,7 +92,11 @@ RESNETS = {
     "resnet18": _Depth(BasicBlock, (2, 2, 2, 2)),
     "resnet34": _Depth(BasicBlock, (3, 4, 6, 3)),
     "resnet50": _Depth(Bottleneck, (3, 4, 6, 3)),
+    "resnet101": _Depth(Bottleneck, (3, 4, 23, 3)),
+    "resnet152": _Depth(Bottleneck, (3, 8, 36, 3)),
 }
+# Only bottlenecks can be dilated, as in torchvision.
+DILATABLE = tuple(name for name, depth in RESNETS.items() if depth.block is Bottleneck)
 
 
 def resnet_channels(name: str) -> int:

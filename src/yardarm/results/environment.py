@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Mapping
 
+from yardarm.secrecy import is_secret
+
 __all__ = ["NO_MATTER", "influential_variables"]
 
 PREFIXES = (
@@ -26,7 +28,6 @@ NAMES = frozenset(
         "GLIBC_TUNABLES",
     )
 )
-SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE|AUTH|COOKIE|_KEY$")
 SECRET_VALUE = re.compile(r"\b(?:hf_|sk-|nvapi-|gh[pousr]_|github_pat_|glpat-|xox[a-z]-|AKIA)\w{8,}|://[^/\s]*@")
 NO_MATTER = frozenset(
     (
@@ -49,6 +50,6 @@ def influential_variables(environment: Mapping[str, str] = os.environ) -> dict[s
         name: value
         for name, value in sorted(environment.items())
         if (name in NAMES or name.startswith(PREFIXES))
-        and not SECRET_NAME.search(name.upper())
+        and not is_secret(name)
         and not SECRET_VALUE.search(value)
     }

@@ -21,7 +21,16 @@ from yardarm.training.checkpoints import Checkpoint, has_checkpoints
 from yardarm.training.config import TrainConfig
 from yardarm.training.state import threads_of
 
-__all__ = ["check_evaluation", "choose_threads", "eval_cores", "eval_device", "open_folder", "settled", "threads"]
+__all__ = [
+    "check_evaluation",
+    "choose_threads",
+    "eval_cores",
+    "eval_device",
+    "nothing_left_behind",
+    "open_folder",
+    "settled",
+    "threads",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +92,20 @@ def _made(path: Path) -> TrainingFolder:
     except OSError as error:
         raise UsageError(f"--output_dir={path} cannot be made: {error.strerror}") from error
     return TrainingFolder(path)
+
+
+@contextlib.contextmanager
+def nothing_left_behind(folder: TrainingFolder) -> Iterator[None]:
+    """Remove the folder of a new training that fails before its first step: there is nothing in it to go on with."""
+    try:
+        yield
+    except Exception:
+        if not folder.manifest.exists() or not folder.read_manifest().get("step"):
+            for file in (folder.manifest, folder.journal):
+                file.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # it holds files of others
+                folder.path.rmdir()
+        raise
 
 
 def eval_cores(config: TrainConfig) -> int:

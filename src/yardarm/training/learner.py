@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +13,12 @@ import torch
 
 from yardarm.datasets import DatasetMetadata
 from yardarm.errors import UsageError
-from yardarm.policies import OptimizerOptions, SchedulerOptions
+from yardarm.policies import CHECKPOINT_TYPES, ForeignCheckpoint, OptimizerOptions, SchedulerOptions
 from yardarm.policies.learning import (
     LearnedPolicy,
     add_adapter,
     conditioned_features,
-    load_policy,
+    load_to_fine_tune,
     make_task_vector,
     new_config,
     new_policy,
@@ -32,6 +33,12 @@ logger = logging.getLogger(__name__)
 
 # Of ``--policy.…``: what is for the trainer, and not for a policy's configuration.
 NOT_FIELDS = ("type", "path", "revision")
+FOR_EVALUATIONS = {
+    "dtype": "training has --mixed_precision=bf16",
+    "resize_images": "train on images of the size that the policy knows",
+    "allow_missing_stats": "training takes the statistics of the dataset",
+    "python": "training runs here, without LeRobot",
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,7 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     if config.dataset.image_transforms.enable and not policy.config.images:
         raise UsageError("--dataset.image_transforms.enable=true: the policy sees no images")
     _check_fits(policy, meta)
+    _check_statistics(policy, meta, checkpoint)
     plain = not config.options.use_policy_training_preset
     return Learner(
         policy,
@@ -67,7 +75,7 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
 
 def _policy(config: TrainConfig, meta: DatasetMetadata, checkpoint: Checkpoint | None) -> LearnedPolicy:
     if checkpoint is not None:
-        return load_policy(checkpoint.policy, device=_device(config), merge_adapter=False)
+        return load_to_fine_tune(str(checkpoint.policy), device=_device(config))
     if "path" in config.policy:
         return _fine_tuned(config, meta)
     return _new(config, meta)
@@ -92,9 +100,9 @@ def _new(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
 def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
     """A trained policy with the statistics of the new data, and with adapters if they are asked for."""
     renamed = config.options.rename_map
-    for name in ("dtype", "resize_images"):
+    for name, instead in FOR_EVALUATIONS.items():
         if name in config.policy:
-            raise UsageError(f"--policy.{name} is for evaluations; training has --mixed_precision=bf16")
+            raise UsageError(f"--policy.{name} is for evaluations: {instead}")
     options = {"device": _device(config), **_fields(config), "revision": config.policy.get("revision")}
     if kind := config.policy.get("type"):
         options["type"] = kind
@@ -102,7 +110,14 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
     if Path(path).expanduser().is_dir():
         # An adapter must find its base from anywhere, and the same one when `checkpoints/last` has moved on.
         path = str(Path(path).expanduser().resolve())
-    policy = load_policy(path, rename_map=renamed, merge_adapter=False, **options)
+    try:
+        policy = load_to_fine_tune(path, rename_map=renamed, **options)
+    except ForeignCheckpoint as error:
+        raise UsageError(
+            f"{error.source} is of a policy of type '{error.kind}', which cannot be trained here, but only "
+            f"{' and '.join(CHECKPOINT_TYPES)}: train it with LeRobot, and evaluate it with `yardarm eval "
+            "--policy.python=PATH`"
+        ) from None
     own = policy.config
     known = statistics(meta, {**own.input_features, **own.output_features}, renamed or {})
     policy.fit_to(known, meta.tasks)
@@ -120,6 +135,17 @@ def _fields(config: TrainConfig) -> dict[str, Any]:
 
 def _device(config: TrainConfig) -> str:
     return str(config.policy.get("device") or "auto")
+
+
+def _check_statistics(policy: LearnedPolicy, meta: DatasetMetadata, checkpoint: Checkpoint | None) -> None:
+    """What a policy normalises must have a scale: it would learn from raw values without a word."""
+    if not (missing := policy.without_statistics()):
+        return
+    listed = ", ".join(f"'{name}'" for name in missing)
+    if checkpoint is not None:
+        raise UsageError(f"{checkpoint.policy} has no normalisation statistics for {listed}; begin the training anew")
+    count = shlex.join(["yardarm", "dataset", "recompute-stats", str(meta.root), "--in_place=true"])
+    raise UsageError(f"{meta.root} has no statistics to normalise {listed} with; `{count}` adds them")
 
 
 def _check_fits(policy: LearnedPolicy, meta: DatasetMetadata) -> None:

@@ -19,7 +19,9 @@ from yardarm.datasets import (
     ImageTransforms,
     LeRobotDataset,
     StreamingLeRobotDataset,
+    check_files,
     find_metadata,
+    from_workers,
     read_metadata,
     select_episodes,
 )
@@ -47,8 +49,11 @@ class Split:
 
 
 def read_meta(options: DatasetOptions) -> DatasetMetadata:
-    """What is known of the dataset before anything of it is loaded."""
-    meta = read_metadata(find_metadata(options.repo_id, options.root, options.revision)[0])
+    """What is known of the dataset before anything of it is loaded; if it is here, its files must be, too."""
+    folder, on_the_hub = find_metadata(options.repo_id, options.root, options.revision)
+    meta = read_metadata(folder)
+    if not on_the_hub:
+        check_files(meta, select_episodes(options.episodes, meta.total_episodes))
     if options.use_imagenet_stats:
         meta.use_imagenet_stats()
     return meta
@@ -198,7 +203,7 @@ class Stream:
             self._dataset.set_epoch(self._pass)
             self._pass += 1
             empty = True
-            for batch in self._loader:
+            for batch in from_workers(self._loader):
                 empty = False
                 yield batch
             if empty:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from yardarm.training.choices import (
     choose_threads,
     eval_cores,
     eval_device,
+    nothing_left_behind,
     open_folder,
     settled,
     threads,
@@ -66,7 +68,8 @@ def train(
     if accelerator.num_processes > 1 and config.evaluates and not config.eval.background:
         raise UsageError("--eval.background=false is for one process: the others would wait too long for the first")
     folder = open_folder(config, checkpoint, accelerator.is_main_process)
-    with threads(choose_threads(config, checkpoint)):
+    is_new = checkpoint is None and accelerator.is_main_process
+    with nothing_left_behind(folder) if is_new else nullcontext(), threads(choose_threads(config, checkpoint)):
         seed_generators(config.options.seed + accelerator.process_index)
         listener.preparing("loading the data")
         trainer = make_trainer(config, learner, accelerator)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from yardarm.policies.config import NormalizationMode, PolicyConfig, one_of, require
 from yardarm.policies.optimization import OptimizerOptions
-from yardarm.policies.resnet import RESNETS
+from yardarm.policies.resnet import DILATABLE, RESNETS
 
 __all__ = ["ActConfig"]
 
@@ -85,8 +85,8 @@ class ActConfig(PolicyConfig):
         one_of("vision_backbone", self.vision_backbone, RESNETS)
         one_of("feedforward_activation", self.feedforward_activation, ACTIVATIONS)
         require(
-            not self.replace_final_stride_with_dilation or self.vision_backbone == "resnet50",
-            f"replace_final_stride_with_dilation works with resnet50 only, not with {self.vision_backbone}",
+            not self.replace_final_stride_with_dilation or self.vision_backbone in DILATABLE,
+            f"replace_final_stride_with_dilation works with {', '.join(DILATABLE)}, not with {self.vision_backbone}",
         )
         require(
             self.dim_model % self.n_heads == 0,

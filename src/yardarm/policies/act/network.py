@@ -35,6 +35,8 @@ class Latent:
 class ActNetwork(nn.Module):
     """Reads and answers in normalised values; its parameters have LeRobot's names."""
 
+    computed_buffers = ("vae_encoder_pos_enc",)
+
     def __init__(self, config: ActConfig) -> None:
         super().__init__()
         self.config = config

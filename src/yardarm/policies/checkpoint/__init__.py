@@ -2,7 +2,7 @@
 
 from yardarm.policies.checkpoint.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CONFIG, WEIGHTS, CheckpointFolder
 from yardarm.policies.checkpoint.finding import find_checkpoint
-from yardarm.policies.checkpoint.fitting import check_fit
+from yardarm.policies.checkpoint.fitting import check_fit, fill
 from yardarm.policies.checkpoint.migration import SplitWeights, split_old_statistics
 from yardarm.policies.checkpoint.writing import check_hub, push_checkpoint, save_checkpoint
 
@@ -15,6 +15,7 @@ __all__ = [
     "SplitWeights",
     "check_fit",
     "check_hub",
+    "fill",
     "find_checkpoint",
     "push_checkpoint",
     "save_checkpoint",

@@ -5,11 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from yardarm.errors import UsageError
 
-__all__ = ["check_fit"]
+__all__ = ["check_fit", "fill"]
+
+# What torch.compile puts into the names of a compiled module's parameters.
+COMPILED = "_orig_mod."
+# A batch norm counts its batches, and nothing here reads the count. A frozen one counts none, and skips the entry in
+# files of others, as torchvision does.
+BATCH_COUNT = "num_batches_tracked"
+
+
+def fill(network: nn.Module, prefix: str, weights: Mapping[str, Tensor], source: str, settings: str) -> None:
+    """Give a network the tensors of a file, in which names have a prefix; those it computes itself may be absent."""
+    own = {prefix + name: value for name, value in network.state_dict().items()}
+    found = {name.replace(COMPILED, ""): value for name, value in weights.items()}
+    found = {name: value for name, value in found.items() if name in own or not name.endswith(f".{BATCH_COUNT}")}
+    computed = {prefix + name: own[prefix + name] for name in _computed_buffers(network)}
+    check_fit({**computed, **found}, own, source, settings)
+    # Copied: where a tensor lies in a file decides how it lies in memory, and kernels round differently for that.
+    filled = {name: found[name].clone() if name in found else computed[name] for name in own}
+    network.load_state_dict({name.removeprefix(prefix): value for name, value in filled.items()}, assign=True)
+
+
+def _computed_buffers(network: nn.Module) -> list[str]:
+    """Those that follow from the settings alone. Statistics of batch norms are buffers, too, and learned."""
+    return [
+        f"{path}.{name}".removeprefix(".")
+        for path, module in network.named_modules()
+        for name in (*getattr(module, "computed_buffers", ()), BATCH_COUNT)
+        if name in module._buffers
+    ]
 
 
 def check_fit(found: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str, settings: str) -> None:

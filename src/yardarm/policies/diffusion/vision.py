@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -16,12 +17,15 @@ class SpatialSoftmax(nn.Module):
     """Keypoints of a feature map: for each channel, the mean place under a softmax over all cells."""
 
     pos_grid: Tensor
+    computed_buffers = ("pos_grid",)
 
     def __init__(self, channels: int, height: int, width: int, keypoints: int) -> None:
         super().__init__()
         self.nets = nn.Conv2d(channels, keypoints, 1)
-        rows, columns = torch.meshgrid(torch.linspace(-1, 1, height), torch.linspace(-1, 1, width), indexing="ij")
-        self.register_buffer("pos_grid", torch.stack((columns.flatten(), rows.flatten()), dim=1))
+        # By numpy, like LeRobot: torch's linspace has other last bits.
+        columns, rows = np.meshgrid(np.linspace(-1, 1, width), np.linspace(-1, 1, height))
+        grid = np.stack((columns.ravel(), rows.ravel()), axis=1)
+        self.register_buffer("pos_grid", torch.from_numpy(grid).float())
 
     def forward(self, features: Tensor) -> Tensor:
         """From (batch, channel, height, width) to (batch, keypoint, 2) in -1…1, x before y."""

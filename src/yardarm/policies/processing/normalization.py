@@ -46,7 +46,7 @@ class _Scale:
 
 @dataclass(frozen=True)
 class _Normalization:
-    """Both directions' settings; a feature without statistics passes as it is."""
+    """Both directions' settings. A feature without statistics passes as it is; `lacks` tells of it."""
 
     name: ClassVar[str]
 
@@ -60,10 +60,18 @@ class _Normalization:
 
     def __post_init__(self) -> None:
         for name, feature in self._treated().items():
-            mode = self.modes.get(feature.type, NormalizationMode.IDENTITY)
-            treated = self.only is None or name in self.only or feature.type is FeatureType.ACTION
-            if treated and mode is not NormalizationMode.IDENTITY and name in self.statistics:
+            mode = self._mode(name, feature)
+            if mode is not NormalizationMode.IDENTITY and name in self.statistics:
                 self.scales[name] = self._scale(name, feature, mode)
+
+    def lacks(self, name: str, feature: PolicyFeature) -> bool:
+        """Whether a feature passes as it is, though its mode asks for more than that."""
+        own = self.features.get(name, feature)
+        return self._mode(name, own) is not NormalizationMode.IDENTITY and name not in self.scales
+
+    def _mode(self, name: str, feature: PolicyFeature) -> NormalizationMode:
+        treated = self.only is None or name in self.only or feature.type is FeatureType.ACTION
+        return self.modes.get(feature.type, NormalizationMode.IDENTITY) if treated else NormalizationMode.IDENTITY
 
     def _treated(self) -> dict[str, PolicyFeature]:
         """The features by name; actions always, even where a file forgets to list them, as in LeRobot."""

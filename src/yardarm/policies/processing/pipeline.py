@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from yardarm.errors import UsageError, one_line
-from yardarm.policies.config import FeatureType, NormalizationMode
+from yardarm.policies.config import FeatureType, NormalizationMode, PolicyFeature
 from yardarm.policies.processing.normalization import Normalize, Statistics, Unnormalize
 from yardarm.policies.processing.steps import Batch, Rename, Step, ToBatch, ToDevice
 from yardarm.policies.processing.task_vector import TaskVector
@@ -65,6 +65,24 @@ class Pipeline:
             for step in self.steps
         ]
         return type(self)(self.name, steps)
+
+    def without_statistics(
+        self, features: Mapping[str, PolicyFeature], modes: Mapping[FeatureType, NormalizationMode]
+    ) -> list[str]:
+        """Those of a network's features that pass as they are for want of statistics.
+
+        `modes` are what a pipeline that does not normalise at all is held against.
+        """
+        normalizes = any(isinstance(step, Normalize | Unnormalize) for step in self.steps)
+        steps = self.steps if normalizes else (*self.steps, Normalize({}, modes, {}))
+        names = {name: name for name in features}  # what a step calls them, from the last step to the first
+        lacking: set[str] = set()
+        for step in reversed(steps):
+            if isinstance(step, Rename):
+                names = {own: step.before(name) for own, name in names.items()}
+            elif isinstance(step, Normalize | Unnormalize):
+                lacking |= {own for own, name in names.items() if step.lacks(name, features[own])}
+        return [name for name in features if name in lacking]
 
     def to(self, device: torch.device) -> Self:
         """With everything that its steps hold on a device."""
