@@ -25,7 +25,7 @@ DOORS = {
     "stats": set(),
     "tasks": {"errors", "hub", "registry"},
     "policies": {"errors", "hub", "machine", "registry", "tasks"},
-    "envs": {"errors", "machine", "registry", "tasks", "policies"},
+    "envs": {"errors", "files", "machine", "registry", "tasks", "policies"},
     "datasets": {"errors", "files", "hub", "machine"},
     "simulators": {"errors", "envs", "hub", "tasks"},
     "cluster": {"errors", "envs", "machine", "policies", "tasks"},
@@ -43,7 +43,7 @@ DOORS = {
     },
     "viewer": {"comparison", "datasets", "envs", "errors", "evaluation", "machine", "pages", "results", "stats"},
     "training": {
-        *("files", "datasets", "errors", "evaluation", "machine"),
+        *("files", "datasets", "envs", "errors", "evaluation", "machine"),
         *("policies", "results", "tasks", "tracking"),
     },
     "report": {"files", "comparison", "errors", "results", "stats"},

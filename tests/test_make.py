@@ -14,7 +14,9 @@ def make(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_slow_tests_run_in_parts() -> None:
     assert "pytest -m slow -n 0 tests/cluster ||" in make("--dry-run", "test-slow", "PART=cluster").stdout
-    assert "pytest -m slow -n 0 tests/stats/test_power.py ||" in make("-n", "test-slow", "PART=stats/test_power.py").stdout
+    assert (
+        "pytest -m slow -n 0 tests/stats/test_power.py ||" in make("-n", "test-slow", "PART=stats/test_power.py").stdout
+    )
     assert "pytest -m slow -n 0 tests ||" in make("--dry-run", "test-slow").stdout
 
 
