@@ -6,6 +6,7 @@ what it has downloaded.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -16,6 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from yardarm.envs.launching import Launchers
+from yardarm.tasks import Home
 
 ROOT = Path(__file__).parent.parent
 WORLDS = ("metaworld", "libero", "pusht", "aloha", "gym")
@@ -71,13 +75,16 @@ class Layer:
         assert run(sys.executable, "-m", "venv", "--without-pip", folder).returncode == 0
         (site_packages(folder) / "core.pth").write_text(f"{site_packages(core)}\n")
 
+    def pip(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return run(self._pip, "--python", self.python, *words)
+
     def install(self, extra: str) -> None:
-        answer = run(self._pip, "--python", self.python, "install", f"yardarm[{extra}]")
+        answer = self.pip("install", f"yardarm[{extra}]")
         assert answer.returncode == 0, answer.stderr
         assert "incompatible" not in answer.stderr, answer.stderr
 
     def check_versions(self) -> None:
-        answer = run(self._pip, "--python", self.python, "check")
+        answer = self.pip("check")
         assert answer.returncode == 0, answer.stdout
 
     def check_worlds(self, *worlds: str) -> None:
@@ -113,6 +120,15 @@ def test_all_worlds_work_together(layer: Layer) -> None:
     layer.install("worlds")
     layer.check_versions()
     layer.check_worlds(*WORLDS)
+
+
+@pytest.mark.parametrize("version", ["3.3.0", "3.4.0", "3.8.1", "4.0.0"])
+def test_workers_render_with_any_mujoco(version: str, layer: Layer) -> None:
+    answer = layer.pip("install", f"mujoco=={version}")
+    assert answer.returncode == 0, answer.stderr
+    with contextlib.closing(Launchers()) as launchers:
+        _, renderer = launchers.find_renderer(Home(("mujoco",), str(layer.python)))
+    assert renderer
 
 
 @pytest.mark.parametrize("extra", IMPORTS)

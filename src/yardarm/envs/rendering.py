@@ -57,8 +57,9 @@ def use_backend(name: str) -> None:
     os.environ["MUJOCO_GL"] = name
     os.environ["PYOPENGL_PLATFORM"] = name
     if "mujoco" in sys.modules:
-        # MuJoCo was imported before the fork with rendering off. Whoever renders is told what cannot be loaded.
-        with contextlib.suppress(ImportError):
+        # MuJoCo was imported before the fork with rendering off. Whoever renders is told what cannot be loaded: a
+        # missing library is an ImportError, or PyOpenGL looks for its functions in None.
+        with contextlib.suppress(ImportError, AttributeError):
             importlib.reload(importlib.import_module(_deciding_module()))
 
 

