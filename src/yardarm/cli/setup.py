@@ -56,7 +56,7 @@ def _set_up(world: str) -> None:
         renderer = set_up_world(benchmark, say)
         whose = f"--env.type={world} uses {WorldVenv.of(benchmark).python}"
     else:
-        say("this interpreter has all packages; drawing a frame")
+        say("this interpreter has all packages; trying it out")
         with open_trial(benchmark, "") as trial:
             renderer = trial.draw()
         whose = "there is nothing to set up"

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 from yardarm.envs.trial import open_trial
@@ -31,7 +32,7 @@ def set_up_world(benchmark: Benchmark, say: Say) -> str | None:
     with _locked(own) as lock:
         if own.fault():
             _make(own, benchmark, lock, say)
-    say("drawing a frame")
+    say("trying it out")
     with open_trial(benchmark, str(own.python)) as trial:
         return trial.draw()
 
@@ -109,7 +110,7 @@ def _run(words: Sequence[str], own: WorldVenv, lock: int, say: Say | None = None
                 log.write(line)
                 said.append(line.strip())
                 if say and line.strip().startswith(TELLING):
-                    say(f"  {line.strip()[:LINE_WIDTH]}")
+                    say(f"  {textwrap.shorten(line, LINE_WIDTH, placeholder=' …')}")
         except BaseException:
             process.kill()
             raise
