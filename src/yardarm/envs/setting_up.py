@@ -27,8 +27,6 @@ LINE_WIDTH = 100
 def set_up_world(benchmark: Benchmark, say: Say) -> str | None:
     """Make the environment unless it is there, and try it; return what renders. What is half made is made again."""
     own = WorldVenv.of(benchmark)
-    if not benchmark.requirements:
-        raise UsageError(f"'{benchmark.name}' names no packages that it needs: there is nothing to set up")
     with _locked(own) as lock:
         if own.fault():
             _make(own, benchmark, lock, say)
