@@ -5,7 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_DIR ?= outputs/demo
 
-.PHONY: demo test test-all lint system browser clean
+# What `make test-slow PART=…` runs: folders or files below tests/, or a test of a file (stats/test_power.py::test_…).
+PARTS := $(or $(addprefix tests/,$(PART)),tests)
+WRONG_PARTS := $(strip $(foreach part,$(PARTS),$(if $(wildcard $(firstword $(subst ::, ,$(part)))),,$(part))))
+ifneq ($(WRONG_PARTS),)
+  $(error PART=$(PART): there is no $(WRONG_PARTS); give a folder or a file below tests/, like PART=cluster)
+endif
+
+.PHONY: demo test test-all test-slow lint system browser clean
 
 demo: system $(VENV)/.installed
 	$(BIN)/yardarm eval --policy.type=mt10-act --against=expert --env.type=metaworld \
@@ -19,6 +26,11 @@ test: lint system browser
 
 test-all: lint system browser
 	$(BIN)/python -m pytest -m "" -n 0
+
+# pytest answers with 5 where it finds nothing to run.
+test-slow: system browser $(VENV)/.installed-dev
+	@$(BIN)/python -m pytest -m slow -n 0 $(PARTS) || { status=$$?; \
+	  [ $$status -ne 5 ] || echo "$(PARTS): no slow tests there" >&2; exit $$status; }
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -38,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # else pytest-xdist started this process, and it is installed
         config.stash[FOLDER] = folder = Path(tempfile.mkdtemp(prefix="yardarm-tests-"))
         os.environ[SITE] = str(_install_plugin(folder))
+        os.environ["YARDARM_HOME"] = str(folder / "home")  # what the user has set up is not what is tested
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ[SITE], os.environ.get("PYTHONPATH")]))
     sys.path.append(os.environ[SITE])
 

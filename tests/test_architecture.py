@@ -27,7 +27,7 @@ DOORS = {
     "stats": set(),
     "tasks": {"errors", "hub", "registry"},
     "policies": {"errors", "hub", "machine", "registry", "secrecy", "tasks"},
-    "envs": {"errors", "machine", "own_modules", "registry", "tasks", "policies"},
+    "envs": {"errors", "files", "machine", "own_modules", "registry", "tasks", "policies"},
     "datasets": {"errors", "files", "hub", "machine"},
     "simulators": {"errors", "envs", "hub", "tasks"},
     "cluster": {"errors", "envs", "machine", "own_modules", "policies", "tasks"},
@@ -45,7 +45,7 @@ DOORS = {
     },
     "viewer": {"comparison", "datasets", "envs", "errors", "evaluation", "machine", "pages", "results", "stats"},
     "training": {
-        *("files", "datasets", "errors", "evaluation", "machine"),
+        *("files", "datasets", "envs", "errors", "evaluation", "machine"),
         *("policies", "results", "tasks", "tracking"),
     },
     "report": {"files", "comparison", "errors", "results", "stats"},

@@ -175,7 +175,12 @@ def make_env(
     env = _benchmark(config) if isinstance(config, str) else config
     if env.python:
         raise UsageError(f"make_env builds simulators in this interpreter; python={env.python} is for `evaluate`")
-    env.check_requirements()
+    try:
+        env.check_requirements()
+    except SetupError as missing:
+        raise SetupError(
+            f"{missing}; only pip helps make_env, which builds simulators in this interpreter"
+        ) from missing
     tasks = select_tasks([env], trust_remote_code)
     try:
         from yardarm.envs.vector import vector_envs

@@ -143,8 +143,21 @@ def test_experts_of_another_benchmark_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("package", "version", "message"),
     [
-        ("metaworld", "2.0", "needs metaworld==3.1.1, but metaworld 2.0 is installed; run: pip install"),
-        ("gymnasium", "0.29", "needs gymnasium>=1.1,<2, but gymnasium 0.29 is installed; run: pip install"),
+        (
+            "metaworld",
+            "2.0",
+            "needs metaworld==3.1.1, but metaworld 2.0 is installed; run: yardarm setup metaworld (or: pip",
+        ),
+        (
+            "mujoco",
+            "3.8.1",
+            "needs mujoco==3.3.0, but mujoco 3.8.1 is installed; run: yardarm setup metaworld (or: pip",
+        ),
+        (
+            "gymnasium",
+            "0.29",
+            "needs gymnasium>=1.1,<2, but gymnasium 0.29 is installed; run: yardarm setup metaworld (or: pip",
+        ),
     ],
 )
 def test_versions_that_do_not_fit_are_named(package: str, version: str, message: str, tmp_path: Path) -> None:

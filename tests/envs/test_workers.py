@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.helpers import assert_all_gone, launchers, workers
-from yardarm.envs import ProcessPool
+from yardarm.envs import ProcessPool, Worker
 from yardarm.envs.launching import Launchers
-from yardarm.envs.messages import Ask, Begin, Finished, Run, Seen
+from yardarm.envs.messages import Alive, Ask, Begin, Finished, Run, Seen
 from yardarm.envs.shared_memory import MemoryLayout, SharedMemory
 from yardarm.errors import EnvironmentFault, SetupError
 from yardarm.machine import shared_kernels
@@ -48,14 +48,21 @@ def mapped_files(pid: int) -> str:
     return Path(f"/proc/{pid}/maps").read_text()
 
 
+def run_episode(pool: ProcessPool, worker: Worker, episode: EpisodeSpec) -> Finished:
+    """Have the worker run a whole episode; one that takes long says that it is alive meanwhile."""
+    worker.order(Run(episode, PolicySpec("zero")))
+    reports = [report for _, report in pool.wait()]
+    while all(isinstance(report, Alive) for report in reports):
+        reports = [report for _, report in pool.wait()]
+    (finished,) = [report for report in reports if not isinstance(report, Alive)]
+    assert isinstance(finished, Finished)
+    return finished
+
+
 def test_a_worker_builds_its_simulator_on_first_use_and_loads_no_gl(pool: ProcessPool, reach: TaskSpec) -> None:
     worker = pool.hire(reach, MemoryLayout({}))
-    worker.order(Run(EpisodeSpec(reach, 0, 1000), PolicySpec("zero")))
-    ((_, first),) = pool.wait()
-    worker.order(Run(EpisodeSpec(reach, 1, 1001), PolicySpec("zero")))
-    ((_, second),) = pool.wait()
-    assert isinstance(first, Finished)
-    assert isinstance(second, Finished)
+    first = run_episode(pool, worker, EpisodeSpec(reach, 0, 1000))
+    second = run_episode(pool, worker, EpisodeSpec(reach, 1, 1001))
     assert first.rollout.timing.build_s > 0
     assert second.rollout.timing.build_s == 0, "the simulator is kept for the next episode"
     maps = mapped_files(worker.pid)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yardarm.envs import ProcessPool
+from yardarm.envs import check_installed, interpreter_for, open_trial
 from yardarm.errors import UsageError
 from yardarm.machine import cpu_model, total_memory_gb, usable_cores, versions
 from yardarm.policies import CHECKPOINT_TYPES, POLICIES
@@ -35,19 +35,15 @@ def run(words: Sequence[str]) -> int:
 
 def _benchmark(name: str) -> tuple[bool, str]:
     """Whether a benchmark can run here, tried in a worker; and what renders, or what is missing."""
-    pool = ProcessPool(1, time_limit_s=60)
     try:
         benchmark = BENCHMARKS.load(name)
-        if not benchmark.is_installed():
-            return True, f"not installed: {benchmark.install_hint}"
-        benchmark.check_requirements()
-        tasks = benchmark.catalogue()[:1]
-        pool.prepare(tasks)
-        renderer = pool.choose_renderer(tasks)
-        if not tasks:
-            return True, "installed"
-        return True, f"ready, renders with {renderer}" if renderer else "ready"
+        python = interpreter_for(benchmark)
+        if not python and not benchmark.is_installed():
+            return True, f"not installed; run: {benchmark.how_to_install()}"
+        check_installed(benchmark)
+        with open_trial(benchmark, python) as trial:
+            renderer = trial.draw()
     except UsageError as error:
         return False, f"not ready: {error}"
-    finally:
-        pool.close()
+    state = "ready" if trial.task else "installed"
+    return True, ", ".join(filter(None, (state, renderer and f"renders with {renderer}", python and f"by {python}")))

@@ -32,6 +32,7 @@ COMMANDS = {
     "record": "write demonstrations as a dataset",
     "train": "make a policy from demonstrations",
     "replay": "render the video of a finished episode",
+    "setup": "give a world an interpreter of its own",
     "info": "show versions, cores, renderer, and what is missing",
 }
 

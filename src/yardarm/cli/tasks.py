@@ -12,7 +12,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from yardarm.cli.flags import read_flags, refuse_unknown
-from yardarm.envs import ProcessPool
+from yardarm.envs import ProcessPool, check_installed, for_workers_of, interpreter_for
 from yardarm.errors import UsageError
 from yardarm.evaluation import first_pictures
 from yardarm.machine import usable_cores
@@ -86,7 +86,9 @@ def _draw_tasks(name: str, folder: Path) -> None:
     catalogue = _catalogue(name)
     if not all(task.env.cameras for task in catalogue):
         raise UsageError(f"'{name}' has tasks without a camera, which cannot be drawn")
-    BENCHMARKS.load(name).check_requirements()
+    benchmark = BENCHMARKS.load(name)
+    check_installed(benchmark)
+    catalogue = for_workers_of(interpreter_for(benchmark), catalogue)
     first: dict[str, TaskSpec] = {}
     for task in catalogue:
         first.setdefault(task.name, task)

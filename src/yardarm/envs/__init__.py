@@ -5,11 +5,14 @@
 
 from yardarm.envs.names import environment_names, policy_names
 from yardarm.envs.pool import LocalPool, Pool, Worker
-from yardarm.envs.probing import find_tasks, installed_for
+from yardarm.envs.probing import check_installed, find_tasks, for_workers_of, installed_for
 from yardarm.envs.processes import ProcessPool
 from yardarm.envs.rendering import rendering_off
+from yardarm.envs.setting_up import remove_world, set_up_world
 from yardarm.envs.shared_memory import MemoryLayout
 from yardarm.envs.simulator import Observation, Simulator, Step, fingerprint
+from yardarm.envs.trial import open_trial
+from yardarm.envs.world_venvs import WorldVenv, interpreter_for
 
 __all__ = [
     "LocalPool",
@@ -20,10 +23,17 @@ __all__ = [
     "Simulator",
     "Step",
     "Worker",
+    "WorldVenv",
+    "check_installed",
     "environment_names",
     "find_tasks",
     "fingerprint",
+    "for_workers_of",
     "installed_for",
+    "interpreter_for",
+    "open_trial",
     "policy_names",
+    "remove_world",
     "rendering_off",
+    "set_up_world",
 ]

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from yardarm.envs.world_venvs import data_folder
 from yardarm.errors import SetupError, UsageError
 
 __all__ = ["check_interpreter", "paths_for"]
@@ -22,18 +23,25 @@ def check_interpreter(python: str) -> None:
     try:
         answer = subprocess.run([python, "-c", CHECK], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"--env.python={python} cannot be run: {getattr(error, 'strerror', None) or error}") from error
+        raise UsageError(f"{_called(python)} cannot be run: {getattr(error, 'strerror', None) or error}") from error
     if answer.returncode:
         reason = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise SetupError(f"--env.python={python} cannot run workers: {reason}; it needs numpy and the simulator")
+        raise SetupError(f"{_called(python)} cannot run workers: {reason}; it needs numpy and the simulator")
     try:
         version = tuple(map(int, answer.stdout.split()))
     except ValueError:
         version = ()
     if len(version) != 2:
-        raise UsageError(f"--env.python={python} is no Python interpreter")
+        raise UsageError(f"{_called(python)} is no Python interpreter")
     if version < OLDEST:
-        raise SetupError(f"--env.python={python} is Python {version[0]}.{version[1]}; workers need 3.11 or newer")
+        raise SetupError(f"{_called(python)} is Python {version[0]}.{version[1]}; workers need 3.11 or newer")
+
+
+def _called(python: str) -> str:
+    """An interpreter as the user knows it: named by a flag, or set up before."""
+    if Path(python).is_relative_to(data_folder()):
+        return f"{python} (made by `yardarm setup`)"
+    return f"--env.python={python}"
 
 
 def paths_for(python: str) -> list[str]:

@@ -11,18 +11,29 @@ from typing import Any
 
 from yardarm.envs.launching import Launchers
 from yardarm.envs.messages import Ask
+from yardarm.envs.world_venvs import Benchmark, interpreter_for
 from yardarm.errors import EnvironmentFault, SetupError
 from yardarm.tasks import BenchmarkConfig, Home, ProbedBenchmark, TaskSpec
 
-__all__ = ["find_tasks", "installed_for"]
+__all__ = ["check_installed", "find_tasks", "for_workers_of", "installed_for"]
 
 
 def find_tasks(config: BenchmarkConfig) -> tuple[TaskSpec, ...]:
-    """The selected tasks, in order, for workers of the interpreter that the benchmark names."""
-    tasks = config.tasks_from(_probe(config)) if isinstance(config, ProbedBenchmark) else config.tasks()
-    if not config.python:
-        return tasks
-    return tuple(replace(task, env=replace(task.env, python=config.python)) for task in tasks)
+    """The selected tasks, in order, for workers of the benchmark's interpreter."""
+    python = interpreter_for(config)
+    tasks = config.tasks_from(_probe(config, python)) if isinstance(config, ProbedBenchmark) else config.tasks()
+    return for_workers_of(python, tasks)
+
+
+def for_workers_of(python: str, tasks: Iterable[TaskSpec]) -> tuple[TaskSpec, ...]:
+    """The tasks, for workers of an interpreter; "" is this one."""
+    return tuple(replace(task, env=replace(task.env, python=python)) for task in tasks)
+
+
+def check_installed(benchmark: Benchmark) -> None:
+    """Raise `SetupError` if packages are missing here, and no other interpreter has them; imports nothing."""
+    if not interpreter_for(benchmark):  # what another interpreter has is tried when its workers are started
+        benchmark.check_requirements()
 
 
 def installed_for(python: str, modules: Iterable[str] = ()) -> dict[str, str | None]:
@@ -31,10 +42,9 @@ def installed_for(python: str, modules: Iterable[str] = ()) -> dict[str, str | N
         return launchers.ask(Home(python=python), Ask("yardarm.machine:versions", {"modules": sorted(modules)}))
 
 
-def _probe(config: ProbedBenchmark) -> Any:
-    if not config.python:
-        config.check_requirements()
-    home = Home(python=config.python)
+def _probe(config: ProbedBenchmark, python: str) -> Any:
+    check_installed(config)
+    home = Home(python=python)
     question = Ask(config.probe, config.probe_arguments())
     with tempfile.NamedTemporaryFile() as log, contextlib.closing(Launchers(Path(log.name))) as launchers:
         environment = {}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Iterator
+from ctypes.util import find_library
 from pathlib import Path
+from typing import Any
 
 from yardarm.errors import SetupError
 
@@ -15,6 +18,10 @@ __all__ = ["backends", "gpu_ids", "missing_renderer_hint", "renderer_name", "ren
 
 HEADLESS = ("egl", "osmesa")
 KNOWN = ("egl", "osmesa", "glfw", "glx", "cgl")
+# Where MuJoCo decides, at import, what it renders with; newer versions have moved it.
+DECIDING_MODULES = ("mujoco.rendering.classic.gl_context", "mujoco.gl_context")
+# What implements EGL behind the library that everybody links to.
+EGL_DRIVERS = ("EGL_mesa", "EGL_nvidia")
 
 
 def backends() -> tuple[str, ...]:
@@ -31,7 +38,18 @@ def missing_renderer_hint() -> str:
     """What to do where nothing renders."""
     if os.environ.get("MUJOCO_GL"):
         return f"MUJOCO_GL is set to '{os.environ['MUJOCO_GL']}': unset it, or set it to egl or osmesa"
-    return "on Debian or Ubuntu: sudo apt-get install libegl1 libgl1 libosmesa6"
+    if sys.platform == "linux" and not _has_opengl():
+        return "on Debian or Ubuntu: sudo apt-get install libegl1 libgl1 libosmesa6"
+    return (
+        "the system has OpenGL, so the versions of mujoco and PyOpenGL may not fit each other; "
+        "`yardarm setup WORLD` installs a world with versions that do"
+    )
+
+
+def _has_opengl() -> bool:
+    """Whether the system has a library that renders without a display: EGL with a driver, or OSMesa."""
+    egl = find_library("EGL") and any(map(find_library, EGL_DRIVERS))
+    return bool(egl or find_library("OSMesa"))
 
 
 def use_backend(name: str) -> None:
@@ -39,10 +57,28 @@ def use_backend(name: str) -> None:
     os.environ["MUJOCO_GL"] = name
     os.environ["PYOPENGL_PLATFORM"] = name
     if "mujoco" in sys.modules:
-        # MuJoCo was imported before the fork with rendering off, and decides at import.
-        import mujoco.gl_context
+        # MuJoCo was imported before the fork with rendering off. Whoever renders is told what cannot be loaded: a
+        # missing library is an ImportError, or PyOpenGL looks for its functions in None.
+        with contextlib.suppress(ImportError, AttributeError):
+            importlib.reload(importlib.import_module(_deciding_module()))
 
-        importlib.reload(mujoco.gl_context)
+
+def _deciding_module() -> str:
+    import mujoco
+
+    for name in DECIDING_MODULES:
+        with contextlib.suppress(ModuleNotFoundError):  # a parent of the name is missing
+            if importlib.util.find_spec(name):
+                return name
+    raise ImportError(f"mujoco {mujoco.__version__} has none of {', '.join(DECIDING_MODULES)}")
+
+
+def _context_class() -> Any:
+    """MuJoCo's OpenGL context for the backend in use; raises where its library cannot be loaded."""
+    module = importlib.import_module(_deciding_module())
+    if not hasattr(module, "GLContext"):  # imported while rendering was off
+        module = importlib.reload(module)
+    return module.GLContext
 
 
 @contextlib.contextmanager
@@ -61,9 +97,7 @@ def rendering_off() -> Iterator[None]:
 
 def renderer_name() -> str:
     """Open a context and ask OpenGL who renders; raises if it cannot be opened."""
-    import mujoco.gl_context
-
-    context = mujoco.gl_context.GLContext(64, 64)
+    context = _context_class()(64, 64)
     context.make_current()
     from OpenGL import GL
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from yardarm.envs import check_installed, interpreter_for
 from yardarm.errors import SetupError, UsageError
 from yardarm.evaluation.config import RAY, EvalConfig
 from yardarm.policies import Policy
@@ -38,8 +39,12 @@ def check_requirements(config: EvalConfig, tasks: Sequence[TaskSpec]) -> None:
             "which --runner=ray does not do; leave one of the two away"
         )
     for env in config.envs:
-        if not env.python:  # another interpreter's packages are tried when its workers are started
-            env.check_requirements()
+        check_installed(env)
+        if not config.eval.use_async_envs and interpreter_for(env):
+            raise UsageError(
+                f"--eval.use_async_envs=false keeps the simulator in this process, but '{env.name}' is set up in an "
+                f"interpreter of its own; omit the flag, or run: {env.install_hint}"
+            )
 
 
 def check_policy_fits(policy: Policy, tasks: Sequence[TaskSpec]) -> None:

@@ -49,7 +49,5 @@ def influential_variables(environment: Mapping[str, str] = os.environ) -> dict[s
     return {
         name: value
         for name, value in sorted(environment.items())
-        if (name in NAMES or name.startswith(PREFIXES))
-        and not is_secret(name)
-        and not SECRET_VALUE.search(value)
+        if (name in NAMES or name.startswith(PREFIXES)) and not is_secret(name) and not SECRET_VALUE.search(value)
     }

@@ -27,8 +27,13 @@ class AlohaConfig(BenchmarkConfig):
     """Flags of ``--env.type=aloha``."""
 
     name: ClassVar[str] = "aloha"
-    requirements: ClassVar[tuple[str, ...]] = ("gym-aloha>=0.1.5", "gymnasium>=1.1,<2")
-    install_hint: ClassVar[str] = "pip install 'yardarm[aloha]' (or: pip install 'gym-aloha>=0.1.5')"
+    requirements: ClassVar[tuple[str, ...]] = (
+        "gym-aloha>=0.1.5",
+        "dm-control==1.0.28",  # the last for MuJoCo 3.3.0; it fails with 3.3.7, which it does not exclude
+        "mujoco==3.3.0",  # the one that Meta-World needs, so that worlds share an environment, and have one physics
+        "gymnasium>=1.1,<2",
+    )
+    install_hint: ClassVar[str] = "pip install 'yardarm[aloha]'"
 
     about: ClassVar[str] = "two arms over a table, simulated"
 

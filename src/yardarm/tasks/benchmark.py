@@ -70,6 +70,7 @@ class BenchmarkConfig:
     requirements: ClassVar[tuple[str, ...]] = ()
     """Packages, with versions, that the simulator needs."""
     install_hint: ClassVar[str] = ""
+    """How to install them for this interpreter."""
     about: ClassVar[str] = ""
     """What it is, in a line for ``yardarm tasks``."""
 
@@ -125,6 +126,11 @@ class BenchmarkConfig:
             return False
 
     @classmethod
+    def how_to_install(cls) -> str:
+        """The command that installs the packages for the workers; or, second, for this interpreter."""
+        return f"yardarm setup {cls.name}" + (f" (or: {cls.install_hint})" if cls.install_hint else "")
+
+    @classmethod
     def check_requirements(cls) -> None:
         """Raise `SetupError` if a package is missing or its version does not fit; imports nothing."""
         # Here, not at the top: workers import this module too, and need nothing but numpy.
@@ -136,12 +142,13 @@ class BenchmarkConfig:
                 found = version(requirement.name)
             except PackageNotFoundError:
                 raise SetupError(
-                    f"benchmark '{cls.name}' needs {requirement.name}, which is not installed; run: {cls.install_hint}"
+                    f"benchmark '{cls.name}' needs {requirement.name}, which is not installed; "
+                    f"run: {cls.how_to_install()}"
                 ) from None
             if not requirement.specifier.contains(found, prereleases=True):
                 raise SetupError(
                     f"benchmark '{cls.name}' needs {text}, but {requirement.name} {found} is installed; "
-                    f"run: {cls.install_hint}"
+                    f"run: {cls.how_to_install()}"
                 )
 
 

@@ -23,7 +23,7 @@ class GymLikeConfig(ProbedBenchmark):
     """Flags of every environment that follows Gymnasium's interface."""
 
     requirements: ClassVar[tuple[str, ...]] = ("gymnasium>=1.1,<2",)
-    install_hint: ClassVar[str] = "pip install 'yardarm[gym]' (or: pip install 'gymnasium>=1.1,<2')"
+    install_hint: ClassVar[str] = "pip install 'yardarm[gym]'"
     simulator: ClassVar[str]
 
     episode_length: int | None = option(None, "step limit of an episode; none: the environment's own")

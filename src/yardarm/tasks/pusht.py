@@ -26,7 +26,7 @@ class PushtConfig(BenchmarkConfig):
 
     name: ClassVar[str] = "pusht"
     requirements: ClassVar[tuple[str, ...]] = ("gym-pusht>=0.1.8", "pymunk<7", "gymnasium>=1.1,<2")
-    install_hint: ClassVar[str] = "pip install 'yardarm[pusht]' (or: pip install 'gym-pusht>=0.1.8' 'pymunk<7')"
+    install_hint: ClassVar[str] = "pip install 'yardarm[pusht]'"
 
     about: ClassVar[str] = "a T-shaped block to push onto its outline, in the plane"
 

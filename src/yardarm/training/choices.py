@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 
+from yardarm.envs import check_installed
 from yardarm.errors import UsageError
 from yardarm.evaluation import check_policy_fits, select_tasks
 from yardarm.files import sweep
@@ -49,7 +50,7 @@ def check_evaluation(config: TrainConfig, policy: LearnedPolicy) -> None:
     """What would fail at the first evaluation, after hours, fails now."""
     if config.evaluates:
         assert config.env is not None
-        config.env.check_requirements()
+        check_installed(config.env)
         tasks = select_tasks((config.env,), config.trust_remote_code)
         policy.prepare(tasks)
         policy.resize_hint = "train on images of the environment's size"  # what an evaluation could do does not help
