@@ -21,12 +21,13 @@ from processes import in_fresh_process
 from puppets import Costs, PuppetPool, played_rollout
 from scipy.optimize import nnls
 
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener, evaluate, runners
+from yardarm.engine import runner as runners
+from yardarm.evaluation import EvalConfig, EvalOptions, Listener, evaluate
 from yardarm.policies import ActionChunk, ObservationSpec, Request
-from yardarm.results import EpisodeRecord, EpisodeTiming, Journal, KeptEpisode, PlayedEpisode, RunFolder
+from yardarm.results import EpisodeRecord, Journal, KeptEpisode, PlayedEpisode, RunFolder
 from yardarm.results.keeping import FLUSHES_AT_ONCE, write_group
 from yardarm.results.record import EpisodeKey
-from yardarm.tasks import EpisodeSpec
+from yardarm.tasks import EpisodeSpec, EpisodeTiming
 from yardarm.tasks.metaworld import MetaworldConfig
 
 INPUTS = ("observation.image", "observation.state")

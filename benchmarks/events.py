@@ -11,7 +11,7 @@ from typing import Literal
 
 from stations import Station, Timeline
 
-from yardarm.evaluation.queue import EpisodeQueue, Job
+from yardarm.engine.queue import EpisodeQueue, Job
 from yardarm.results.keeping import GROUP_EVERY_S
 from yardarm.tasks import EpisodeSpec, TaskSpec
 

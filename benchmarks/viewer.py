@@ -30,7 +30,8 @@ from report import Figure, Section
 from yardarm.evaluation import EvalOptions
 from yardarm.files import write_json
 from yardarm.pages import write_report
-from yardarm.results import EpisodeKey, EpisodeRecord, EpisodeTiming, PlayedEpisode, RunFolder
+from yardarm.results import EpisodeKey, EpisodeRecord, PlayedEpisode, RunFolder
+from yardarm.tasks import EpisodeTiming
 from yardarm.tasks.metaworld import MetaworldConfig
 
 METHOD = """

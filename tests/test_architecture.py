@@ -6,6 +6,7 @@ import ast
 import importlib
 import json
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,51 +16,28 @@ import pytest
 import yardarm
 
 SOURCE = Path(yardarm.__file__).parent
-# Each room, and the rooms that it may look into.
-DOORS = {
-    "errors": set(),
-    "files": {"errors"},
-    "hub": {"errors"},
-    "machine": set(),
-    "own_modules": set(),
-    "registry": {"errors"},
-    "secrecy": set(),
-    "stats": set(),
-    "tasks": {"errors", "hub", "registry"},
-    "policies": {"errors", "hub", "machine", "registry", "secrecy", "tasks"},
-    "envs": {"errors", "files", "machine", "own_modules", "registry", "tasks", "policies"},
-    "datasets": {"errors", "files", "hub", "machine"},
-    "simulators": {"errors", "envs", "hub", "tasks"},
-    "cluster": {"errors", "envs", "machine", "own_modules", "policies", "tasks"},
-    "results": {"files", "errors", "machine", "secrecy", "stats", "tasks"},
-    "comparison": {"errors", "results", "stats", "tasks"},
-    "pages": {"files", "comparison", "datasets", "errors", "report", "results", "stats"},
-    "tracking": {"errors", "results", "stats", "tasks"},
-    "evaluation": {
-        *("files", "cluster", "comparison", "errors", "machine", "own_modules", "envs", "pages"),
-        *("policies", "results", "secrecy", "stats", "tasks", "tracking"),
-    },
-    "recording": {
-        *("files", "errors", "hub", "machine", "envs"),
-        *("datasets", "evaluation", "policies", "results", "tasks"),
-    },
-    "viewer": {"comparison", "datasets", "envs", "errors", "evaluation", "machine", "pages", "results", "stats"},
-    "training": {
-        *("files", "datasets", "envs", "errors", "evaluation", "machine"),
-        *("policies", "results", "tasks", "tracking"),
-    },
-    "report": {"files", "comparison", "errors", "results", "stats"},
-    "api": {
-        *("cluster", "comparison", "stats", "errors", "envs", "evaluation"),
-        *("policies", "recording", "results", "tasks", "tracking"),
-    },
-    "serving": {"errors", "machine", "policies", "tasks"},
-    "cli": {
-        *("cluster", "comparison", "datasets", "errors", "machine", "envs", "evaluation"),
-        *("pages", "policies", "recording", "report", "results", "secrecy", "serving", "stats", "tasks", "tracking"),
-        *("training", "viewer"),
-    },
-}
+# The rooms, lowest first. A room looks only into rooms of the rows above its own; docs/architecture.md shows the same.
+LAYERS = (
+    ("errors", "machine", "own_modules", "secrecy", "stats"),
+    ("files", "hub", "registry"),
+    ("config",),
+    ("tasks", "datasets"),
+    ("policies",),
+    ("envs",),
+    ("simulators", "engine"),
+    ("cluster", "serving"),
+    ("results",),
+    ("replay", "comparison", "tracking"),
+    ("report",),
+    ("pages",),
+    ("viewer", "evaluation"),
+    ("recording", "training"),
+    ("api", "cli"),
+)
+ROOMS = [room for row in LAYERS for room in row]
+# A run is read from its folder alone: whoever shows or compares results needs nobody who could play.
+READERS = ("results", "comparison", "report", "pages")
+PLAYERS = {"policies", "envs", "simulators", "engine", "cluster"}
 # Doors of their own: what lies behind them is for few, and takes time to import.
 PUBLIC_MODULES = {
     *("yardarm.datasets.browsing", "yardarm.datasets.editing", "yardarm.datasets.rerun_export"),
@@ -81,9 +59,26 @@ def rooms_imported_by(room: str) -> set[str]:
     return imported - {room}
 
 
-@pytest.mark.parametrize("room", DOORS)
-def test_imports_flow_downward_only(room: str) -> None:
-    assert rooms_imported_by(room) <= DOORS[room]
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_looks_into_lower_rooms_only(room: str) -> None:
+    row = next(number for number, row in enumerate(LAYERS) if room in row)
+    assert rooms_imported_by(room) <= {lower for below in LAYERS[:row] for lower in below}
+
+
+@pytest.mark.parametrize("room", READERS)
+def test_results_are_read_without_those_who_play(room: str) -> None:
+    assert not rooms_imported_by(room) & PLAYERS
+
+
+def test_the_engine_knows_nothing_of_evaluations() -> None:
+    words = (SOURCE / "engine").rglob("*.py")
+    assert not [path for path in words if "EvalConfig" in path.read_text() or "EvalOptions" in path.read_text()]
+
+
+def test_the_guide_shows_the_layers() -> None:
+    guide = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text()
+    shown = [tuple(re.split(r",? +", line.strip())) for line in guide.split("<!-- layers -->")[1].split("```")[1].split("\n")]
+    assert [row for row in shown if row != ("",)] == [*LAYERS]
 
 
 def private_modules_imported_by(room: str) -> set[str]:
@@ -95,14 +90,14 @@ def private_modules_imported_by(room: str) -> set[str]:
     return {module for module in inner if module.split(".")[1] != room} - PUBLIC_MODULES
 
 
-@pytest.mark.parametrize("room", DOORS)
+@pytest.mark.parametrize("room", ROOMS)
 def test_rooms_are_entered_by_their_doors(room: str) -> None:
     assert not private_modules_imported_by(room)
 
 
 def test_every_room_is_known() -> None:
     rooms = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert rooms - {"__init__", "__main__", "__pycache__", "py"} <= set(DOORS) | {"py.typed"}
+    assert rooms - {"__init__", "__main__", "__pycache__", "py"} <= set(ROOMS) | {"py.typed"}
 
 
 def modules_after(code: str) -> set[str]:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.helpers import courses, path_with, yardarm
-from yardarm.evaluation import policy_from_data
+from yardarm.policies import policy_from_data
 from yardarm.policies.remote.mapping import ActionMapping, ObservationMapping
 from yardarm.tasks.metaworld import MetaworldConfig
 

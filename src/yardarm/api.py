@@ -10,11 +10,12 @@ from typing import Any
 from yardarm.cluster import RayOptions
 from yardarm.comparison import Comparison, read_runs
 from yardarm.comparison import compare as compare_runs
+from yardarm.envs import select_tasks
 from yardarm.errors import SetupError, UsageError, nearest
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener, SeveralResults, against_from_data, select_tasks
+from yardarm.evaluation import EvalConfig, EvalOptions, Listener, SeveralResults
 from yardarm.evaluation import evaluate as run_evaluation
 from yardarm.evaluation import evaluate_several as run_several
-from yardarm.policies import Policy, PolicySpec, as_policy
+from yardarm.policies import Policy, PolicySpec, against_from_data, as_policy
 from yardarm.results import RunResult
 from yardarm.stats import CONFIDENCE
 from yardarm.tasks import BENCHMARKS, FIRST_SEED, BenchmarkConfig

@@ -15,8 +15,8 @@ from tests.checkpoints import small_act, small_diffusion
 from tests.helpers import assert_all_gone, courses, descendants, journal_lines, start_yardarm, wait_until, yardarm
 from yardarm import load_policy
 from yardarm.api import evaluate
+from yardarm.engine.exactness import fix_batching
 from yardarm.errors import PolicyFault, UsageError
-from yardarm.evaluation.exactness import fix_batching
 from yardarm.policies import BatchedPolicy, Batching, Observations, ObservationSpec, as_policy
 from yardarm.policies.learned import LearnedPolicy
 from yardarm.tasks.metaworld import MetaworldConfig

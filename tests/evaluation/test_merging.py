@@ -16,7 +16,7 @@ from tests.helpers import courses, yardarm, yardarm_here
 from yardarm.comparison import compare, read_runs
 from yardarm.errors import UsageError
 from yardarm.evaluation import merge_runs
-from yardarm.evaluation.merging import runs as merging
+from yardarm.evaluation.sharding import merging
 from yardarm.pages.run_data import run_data
 from yardarm.results import Journal, RunFolder, read_journal, read_result
 

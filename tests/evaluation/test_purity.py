@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import courses
 from yardarm.api import evaluate
-from yardarm.evaluation.queue import EpisodeQueue, Job, PlannedOrderQueue
+from yardarm.engine.queue import EpisodeQueue, Job, PlannedOrderQueue
 from yardarm.policies import PolicySpec
 from yardarm.tasks import EpisodeSpec
 from yardarm.tasks.metaworld import MetaworldConfig

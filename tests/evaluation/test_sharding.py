@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import courses, journal_lines, yardarm, yardarm_here
 from yardarm.errors import UsageError
-from yardarm.evaluation.sharding import Shard
+from yardarm.evaluation.sharding.shard import Shard
 from yardarm.pages.run_data import run_data
 from yardarm.results import RunFolder, read_result
 from yardarm.viewer.run_line import run_line

@@ -16,11 +16,11 @@ from toy_world import ToyConfig
 from tests.helpers import courses, journal_lines, start_yardarm, wait_until, yardarm
 from yardarm.api import evaluate
 from yardarm.comparison import EpisodeOutcome
+from yardarm.engine.queue import Job, PlannedOrderQueue
 from yardarm.errors import UsageError
-from yardarm.evaluation.order import planned_order
 from yardarm.evaluation.plan import Plan
-from yardarm.evaluation.queue import Job, PlannedOrderQueue
-from yardarm.evaluation.stopping import Declaration, make_referee
+from yardarm.evaluation.stopping.order import planned_order
+from yardarm.evaluation.stopping.rules import Declaration, make_referee
 from yardarm.policies import ActionChunk, ObservationSpec, Request
 from yardarm.report.stopping import stopping_lines
 from yardarm.results import RunResult, read_journal

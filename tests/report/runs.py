@@ -14,15 +14,8 @@ import yaml
 
 from yardarm.comparison import Comparison, compare, read_runs
 from yardarm.files import write_json
-from yardarm.results import (
-    EpisodeKey,
-    EpisodeRecord,
-    EpisodeTiming,
-    PlayedEpisode,
-    RunFolder,
-    StoredResult,
-    read_result,
-)
+from yardarm.results import EpisodeKey, EpisodeRecord, PlayedEpisode, RunFolder, StoredResult, read_result
+from yardarm.tasks import EpisodeTiming
 
 SEED = 1000
 STATUSES = {"s": "success", "f": "failure", "e": "error"}

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yardarm.errors import UsageError
-from yardarm.results import EpisodeKey, EpisodeRecord, EpisodeTiming, Journal, read_journal
+from yardarm.results import EpisodeKey, EpisodeRecord, Journal, read_journal
+from yardarm.tasks import EpisodeTiming
 
 
 def record(index: int, status: str = "success", error: str | None = None) -> EpisodeRecord:

@@ -9,7 +9,7 @@ from toy_world import ToyConfig
 import yardarm
 from tests.helpers import launchers, wait_until
 from tests.pages.runs import SLOWLY, toy_run
-from yardarm.evaluation import Replay, StoredRun
+from yardarm.replay import Replay, StoredRun
 from yardarm.results import RunFolder
 from yardarm.viewer.rendering import Rendering
 

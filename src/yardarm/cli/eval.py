@@ -17,16 +17,9 @@ from yardarm.cli.progress import open_display
 from yardarm.cli.several_results import show_several
 from yardarm.cluster import RayOptions
 from yardarm.comparison import LerobotAssumptions, compare, read_runs
+from yardarm.config import read_config_file
 from yardarm.errors import PolicyFault, StorageFault, UsageError
-from yardarm.evaluation import (
-    EvalConfig,
-    EvalOptions,
-    Listener,
-    config_from_data,
-    evaluate,
-    evaluate_several,
-    read_config_file,
-)
+from yardarm.evaluation import EvalConfig, EvalOptions, Listener, config_from_data, evaluate, evaluate_several
 from yardarm.report import print_comparison, print_results
 from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import BENCHMARKS

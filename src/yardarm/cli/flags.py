@@ -9,8 +9,8 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from yardarm.config import FlagText
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluation import FlagText
 from yardarm.secrecy import is_secret
 
 __all__ = ["Flags", "describe", "listed", "nested", "number", "read_flags", "refuse_unknown", "shown_command", "switch"]

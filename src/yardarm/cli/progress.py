@@ -23,7 +23,8 @@ from rich.progress import (
 
 from yardarm.cli.flags import read_flags, shown_command
 from yardarm.errors import PolicyFault
-from yardarm.evaluation import Listener, Plan, Replay, ReplayResult
+from yardarm.evaluation import Listener, Plan
+from yardarm.replay import Replay, ReplayResult
 from yardarm.report import judged_text
 from yardarm.results import EpisodeRecord
 

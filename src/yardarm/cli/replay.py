@@ -11,17 +11,10 @@ from rich.progress import Progress
 
 from yardarm.cli.flags import read_flags, refuse_unknown, switch
 from yardarm.cli.progress import divergence_warning
+from yardarm.engine import VIDEO_FPS, VIDEO_HEIGHT, EngineOptions
 from yardarm.envs import ProcessPool
 from yardarm.errors import EnvironmentFault, UsageError
-from yardarm.evaluation import (
-    VIDEO_FPS,
-    VIDEO_HEIGHT,
-    EvalOptions,
-    Replay,
-    ReplayResult,
-    StoredRun,
-    replay_all,
-)
+from yardarm.replay import Replay, ReplayResult, StoredRun, replay_all
 from yardarm.results import RunFolder
 
 __all__ = ["run"]
@@ -75,7 +68,7 @@ def _prepare(stored: StoredRun, flags: dict[str, str]) -> Replay:
 
 
 def _render(replay: Replay) -> ReplayResult:
-    pool = ProcessPool(1, time_limit_s=EvalOptions().timeout_s)
+    pool = ProcessPool(1, time_limit_s=EngineOptions().timeout_s)
     try:
         pool.choose_renderer([replay.episode.task])
         console = Console(stderr=True)

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Sequence
 
 from yardarm.cli.flags import describe, listed, nested, read_flags
+from yardarm.config import decode
+from yardarm.envs import select_tasks
 from yardarm.errors import UsageError
-from yardarm.evaluation import check_policy_fits, decode, env_from_data, policy_from_data, select_tasks
-from yardarm.policies import ForeignCheckpoint, open_policy
+from yardarm.evaluation import check_policy_fits
+from yardarm.policies import ForeignCheckpoint, open_policy, policy_from_data
 from yardarm.serving import ServeOptions, serve_policy
-from yardarm.tasks import TaskSpec
+from yardarm.tasks import TaskSpec, env_from_data
 from yardarm_serve.batching import Served
 from yardarm_serve.server import KEY_VARIABLE
 

@@ -14,8 +14,8 @@ from rich.table import Table
 from yardarm.cli.flags import read_flags, refuse_unknown
 from yardarm.envs import ProcessPool, check_installed, for_workers_of, interpreter_for
 from yardarm.errors import UsageError
-from yardarm.evaluation import first_pictures
 from yardarm.machine import usable_cores
+from yardarm.replay import first_pictures
 from yardarm.report import contact_sheet
 from yardarm.tasks import BENCHMARKS, TaskSpec
 

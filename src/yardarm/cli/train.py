@@ -15,8 +15,8 @@ from rich.console import Console
 from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch
 from yardarm.cli.live_view import LiveView
 from yardarm.cli.training_display import open_training_display, stopping_politely
+from yardarm.config import read_config_file
 from yardarm.errors import UsageError
-from yardarm.evaluation import read_config_file
 from yardarm.policies import CHECKPOINT_TYPES, OptimizerOptions, PeftOptions, SchedulerOptions
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 from yardarm.tracking import WandbOptions

@@ -8,6 +8,7 @@ from yardarm.cluster.messages import Charge, Question
 from yardarm.cluster.options import RayOptions
 from yardarm.cluster.pool import ClusterPool
 from yardarm.cluster.replicas import Replicas
+from yardarm.cluster.runner import RayRunner
 from yardarm.cluster.setup import Setup
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "ClusterPool",
     "Question",
     "RayOptions",
+    "RayRunner",
     "Replicas",
     "Setup",
     "check_address",

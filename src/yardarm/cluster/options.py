@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from yardarm.config import option
 from yardarm.errors import UsageError
-from yardarm.tasks import option
 
 __all__ = ["LOCAL", "RayOptions"]
 

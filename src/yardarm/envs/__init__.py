@@ -8,6 +8,7 @@ from yardarm.envs.pool import LocalPool, Pool, Worker
 from yardarm.envs.probing import check_installed, find_tasks, for_workers_of, installed_for
 from yardarm.envs.processes import ProcessPool
 from yardarm.envs.rendering import rendering_off
+from yardarm.envs.selection import select_tasks
 from yardarm.envs.setting_up import remove_world, set_up_world
 from yardarm.envs.shared_memory import MemoryLayout
 from yardarm.envs.simulator import Observation, Simulator, Step, fingerprint
@@ -35,5 +36,6 @@ __all__ = [
     "policy_names",
     "remove_world",
     "rendering_off",
+    "select_tasks",
     "set_up_world",
 ]

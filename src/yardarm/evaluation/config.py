@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from yardarm.cluster import RayOptions
 from yardarm.comparison import run_folder
-from yardarm.errors import UsageError, nearest
-from yardarm.evaluation.sharding import Shard
-from yardarm.evaluation.stopping import DECIDED, PRECISION, RULES
+from yardarm.config import one_of, option, positive
+from yardarm.engine import EngineOptions
+from yardarm.errors import UsageError
+from yardarm.evaluation.sharding.shard import Shard
+from yardarm.evaluation.stopping.rules import DECIDED, PRECISION, RULES
 from yardarm.policies import Policy, PolicySpec
 from yardarm.results import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.stats import CONFIDENCE
-from yardarm.tasks import FIRST_SEED, BenchmarkConfig, option, positive
+from yardarm.tasks import FIRST_SEED, BenchmarkConfig
 from yardarm.tracking import WandbOptions
 
-__all__ = ["LOCAL", "MOST_WORKERS", "RAY", "EvalConfig", "EvalOptions"]
+__all__ = ["LOCAL", "RAY", "EvalConfig", "EvalOptions"]
 
-MOST_WORKERS = 64
 MOST_EPISODES = 100_000
 LOCAL, RAY = "local", "ray"
 LONGEST_NAME = 100
@@ -58,9 +59,9 @@ class EvalOptions:
             setattr(self, name, int(getattr(self, name)))  # numpy's integers are welcome, but no YAML
             if getattr(self, name) < 0:
                 raise UsageError(f"--eval.{name} must not be negative, got {getattr(self, name)}")
-        _one_of("--eval.stop", self.stop, ("", *RULES))
-        _one_of("--eval.interval", self.interval, ("", *PER_TASK))
-        _one_of("--eval.over_tasks", self.over_tasks, OVER_TASKS)
+        one_of("--eval.stop", self.stop, ("", *RULES))
+        one_of("--eval.interval", self.interval, ("", *PER_TASK))
+        one_of("--eval.over_tasks", self.over_tasks, OVER_TASKS)
         if not 0.5 <= self.confidence < 1:
             raise UsageError(f"--eval.confidence must lie between 0.5 and 1, got {self.confidence}")
         if self.stop and (self.interval not in ("", "anytime") or self.over_tasks != "pooled"):
@@ -83,15 +84,21 @@ class EvalOptions:
             raise UsageError(f"--eval.n_episodes must be at most {MOST_EPISODES:,} a task, got {self.n_episodes}")
 
     @property
+    def engine(self) -> EngineOptions:
+        """What the engine needs to know."""
+        return EngineOptions(
+            batch_size=self.batch_size,
+            use_async_envs=self.use_async_envs,
+            timeout_s=self.timeout_s,
+            max_retries=self.max_retries,
+            films=bool(self.videos),
+            policies_at_once=self.policies_at_once,
+        )
+
+    @property
     def uncertainty(self) -> Uncertainty:
         """How intervals are computed."""
         return Uncertainty.chosen(self.confidence, self.interval, self.over_tasks, self.stop)
-
-
-def _one_of(flag: str, value: str, known: Collection[str]) -> None:
-    if value not in known:
-        listed = ", ".join(name for name in known if name)
-        raise UsageError(f"{flag} must be one of {listed}, got '{value}'{nearest(value, known).rstrip(';')}")
 
 
 @dataclass
@@ -190,7 +197,7 @@ class EvalConfig:
                 raise UsageError(f"{flag} is not for a list of policies: {reason}")
 
     def _check_runner(self) -> None:
-        _one_of("--runner", self.runner, (LOCAL, RAY))
+        one_of("--runner", self.runner, (LOCAL, RAY))
         if self.runner != RAY and self.ray != RayOptions():
             raise UsageError("--ray.… is for --runner=ray: add that, or leave the other away")
         if self.runner == RAY and not self.eval.use_async_envs:

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.comparison import EpisodeOutcome, outcome_of
+from yardarm.config import write_config_file
+from yardarm.engine import EpisodeResult, Runner
 from yardarm.errors import PolicyFault, StorageFault, UsageError, one_line
 from yardarm.evaluation.config import EvalConfig
-from yardarm.evaluation.config_file import config_to_data, write_config_file
-from yardarm.evaluation.filming import Filming
+from yardarm.evaluation.config_file import config_to_data
+from yardarm.evaluation.filming import RunFilming
 from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
-from yardarm.evaluation.runners import Runner
-from yardarm.evaluation.scheduler import EpisodeResult
 from yardarm.evaluation.software import refuse_other_versions
-from yardarm.evaluation.stopping import Declaration
+from yardarm.evaluation.stopping.rules import Declaration
 from yardarm.files import write_json
 from yardarm.pages import write_report
 from yardarm.policies import LoadedPolicy
@@ -54,7 +54,7 @@ class Entrant:
     plan: Plan
     journal: Journal
     manifest: Manifest
-    filming: Filming
+    filming: RunFilming
     crashed: bool = False
     """Whether the session before this one ended without a word."""
 
@@ -207,7 +207,7 @@ def open_entrant(
     plan = replace(plan, policy_id=policy.id, stopping=declared.to_json() if declared else None)
     folder = open_folder(config, plan)
     content = {**plan.to_json(), **_names(config, folder)}
-    filming = Filming(folder, plan, config.eval.videos)
+    filming = RunFilming(folder, plan, config.eval.videos)
     with Journal(folder.journal) as journal, contextlib.closing(filming):
         # Nobody else plays in this folder, as the journal is ours: whoever is said to be running there is dead.
         crashed = folder.manifest.exists() and folder.read_manifest().get("status") == "running"

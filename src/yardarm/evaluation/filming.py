@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
+from yardarm.engine import film_of, video_size
 from yardarm.envs import Worker
 from yardarm.envs.messages import Film
 from yardarm.evaluation.plan import Plan
 from yardarm.results import RunFolder, VideoWriter
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["Filming", "film_of"]
-
-# Real time at a rate that the eye accepts; a frame costs 0.2 s without a GPU.
-VIDEO_FPS = 20
-VIDEO_HEIGHT = 480
+__all__ = ["RunFilming"]
 
 
-def video_size(task: TaskSpec) -> tuple[int, int]:
-    """The size that a task is drawn in, or a usual one with the proportions of what policies see."""
-    if task.env.frame_size:
-        return task.env.frame_size
-    height, width = next((feature.shape[:2] for feature in task.env.features.values() if feature.is_image), (1, 1))
-    return VIDEO_HEIGHT, 2 * round(VIDEO_HEIGHT * width / height / 2)
-
-
-def film_of(
-    task: TaskSpec, camera: str = "", size: tuple[int, int] | None = None, fps: int = VIDEO_FPS
-) -> tuple[Film, Fraction]:
-    """What to film, and the video's exact rate: frames are whole steps apart and play in real time."""
-    every = max(1, round(task.fps / fps))
-    height, width = size or video_size(task)
-    return Film(camera or task.env.cameras[0], height, width, every), Fraction(task.fps, every)
-
-
-class Filming:
-    """Decides which episodes are filmed as they run, and keeps their videos."""
+class RunFilming:
+    """Decides which episodes of a run are filmed as they run, and keeps their videos."""
 
     def __init__(self, folder: RunFolder, plan: Plan, videos: int) -> None:
         self._folder = folder

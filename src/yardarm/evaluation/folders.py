@@ -12,7 +12,7 @@ from yardarm.errors import UsageError
 from yardarm.evaluation.config import LONGEST_NAME, EvalConfig
 from yardarm.evaluation.plan import Plan, describe_difference
 from yardarm.evaluation.policy_names import free_name, numbered, policy_name
-from yardarm.evaluation.sharding import Shard
+from yardarm.evaluation.sharding.shard import Shard
 from yardarm.files import sweep
 from yardarm.policies import LoadedPolicy, PolicySpec
 from yardarm.results import ListedPolicy, RunFolder, SeveralFolder, read_journal

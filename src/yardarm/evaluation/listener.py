@@ -11,7 +11,7 @@ from yardarm.results import EpisodeRecord
 
 if TYPE_CHECKING:
     from yardarm.evaluation.plan import Plan
-    from yardarm.evaluation.replay import Replay, ReplayResult
+    from yardarm.replay import Replay, ReplayResult
 
 __all__ = ["Listener"]
 

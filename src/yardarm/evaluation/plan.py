@@ -8,7 +8,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from yardarm.evaluation.sharding import Shard
+from yardarm.evaluation.sharding.shard import Shard
 from yardarm.results import EpisodeKey
 from yardarm.tasks import EpisodeSpec, TaskSpec
 

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from yardarm.envs import select_tasks
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.entrant import Entrant, close_entrants, finish_entrants, open_entrants
-from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
-from yardarm.evaluation.opponent import StoredOpponent
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.preflight import check_policy_fits, check_requirements, naming
 from yardarm.evaluation.runners import check_runner, open_policy_for
-from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.session import Session
-from yardarm.evaluation.stopping import PRECISION, Declaration
+from yardarm.evaluation.stopping.judgement import Judgement
+from yardarm.evaluation.stopping.opponent import StoredOpponent
+from yardarm.evaluation.stopping.rules import PRECISION, Declaration
 from yardarm.policies import LoadedPolicy
 from yardarm.results import RunResult
 from yardarm.tasks import TaskSpec

@@ -9,22 +9,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from yardarm.engine import (
+    EpisodeQueue,
+    EpisodeResult,
+    Inference,
+    Job,
+    LineupQueue,
+    Patience,
+    PlannedOrderQueue,
+    Player,
+    Queue,
+    Runner,
+    Scheduler,
+    Supervisor,
+    Tuner,
+    TuningChoice,
+    Turn,
+    batching_text,
+    tuner_for,
+)
 from yardarm.envs import Pool
 from yardarm.errors import PolicyFault
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.entrant import Entrant
-from yardarm.evaluation.exactness import batching_text
-from yardarm.evaluation.inference import Inference
-from yardarm.evaluation.judgement import Judgement
 from yardarm.evaluation.listener import Listener
-from yardarm.evaluation.player import Player
-from yardarm.evaluation.policy_thread import Patience, Turn
-from yardarm.evaluation.queue import EpisodeQueue, Job, LineupQueue, PlannedOrderQueue, Queue
-from yardarm.evaluation.runners import Runner, open_runner
-from yardarm.evaluation.scheduler import EpisodeResult, Scheduler, Supervisor
+from yardarm.evaluation.runners import open_runner
 from yardarm.evaluation.software import software_for
-from yardarm.evaluation.tuning import Tuner, TuningChoice, tuner_for
+from yardarm.evaluation.stopping.judgement import Judgement
 from yardarm.evaluation.videos import film_finished_episodes
 from yardarm.results import EpisodeRecord, Keeper, RunFolder, RunResult
 from yardarm.tracking import Tracker
@@ -73,7 +85,7 @@ class Session:
         with open_runner(self.config, [entrant.policy for entrant in playing], tasks, software) as runner:
             inference = [entrant.fix_batching(runner) for entrant in playing]
             self.listener.preparing("starting simulators")
-            with runner.open_pool(self.folder, len(jobs)) as (pool, setting):
+            with runner.open_pool(self.folder.worker_log, len(jobs)) as (pool, setting):
                 tuning = {"pinned": bool(self.config.eval.batch_size), "began_with": pool.size, "choices": []}
                 for entrant, own in zip(playing, inference, strict=True):
                     started = {"batch_size": pool.size, **setting, "tuning": tuning, "inference": own}

@@ -8,16 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from yardarm.config import write_config_file
+from yardarm.envs import select_tasks
 from yardarm.errors import one_line
 from yardarm.evaluation.config import EvalConfig
-from yardarm.evaluation.config_file import config_to_data, write_config_file
+from yardarm.evaluation.config_file import config_to_data
 from yardarm.evaluation.entrant import Entrant, close_entrants, finish_entrants, open_entrant
 from yardarm.evaluation.folders import open_several_folder
 from yardarm.evaluation.lineup import Lineup, open_lineup
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.preflight import check_requirements
 from yardarm.evaluation.runners import check_runner
-from yardarm.evaluation.selection import select_tasks
 from yardarm.evaluation.session import Session
 from yardarm.pages import write_several_report
 from yardarm.policies import PolicySpec

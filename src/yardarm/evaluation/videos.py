@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from yardarm.engine import film_of, open_process_pool
 from yardarm.evaluation.config import EvalOptions
-from yardarm.evaluation.filming import film_of
 from yardarm.evaluation.listener import Listener
 from yardarm.evaluation.plan import Plan
-from yardarm.evaluation.replay import Replay, replay_all
-from yardarm.evaluation.workers import open_process_pool
 from yardarm.machine import usable_cores
+from yardarm.replay import Replay, replay_all
 from yardarm.results import Journal, RunFolder
 
 __all__ = ["film_finished_episodes"]
@@ -21,7 +20,7 @@ def film_finished_episodes(
     replays = [replay for replay in _replays(folder, plan, journal, options.videos) if not replay.path.exists()]
     if not replays:
         return
-    with open_process_pool(folder, min(usable_cores(), len(replays)), options.timeout_s) as pool:
+    with open_process_pool(folder.worker_log, min(usable_cores(), len(replays)), options.timeout_s) as pool:
         pool.choose_renderer([replay.episode.task for replay in replays])
         listener.filming(replays)
         for result in replay_all(replays, pool, listener.filmed_frame):

@@ -1,5 +1,9 @@
 """Policies: the protocol they follow, the built-in ones, and how they are loaded and named."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.chunks import PlayableChunk, playable
 from yardarm.policies.functions import as_policy
@@ -16,6 +20,9 @@ from yardarm.policies.loading import (
 from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
 from yardarm.policies.peft_options import PeftOptions
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Releasable, Request
+
+if TYPE_CHECKING:
+    from yardarm.policies.from_data import against_from_data, policies_from_data, policy_from_data, policy_to_data
 
 __all__ = [
     "CHECKPOINT_TYPES",
@@ -37,9 +44,23 @@ __all__ = [
     "Releasable",
     "Request",
     "SchedulerOptions",
+    "against_from_data",
     "as_policy",
     "make_policy",
     "open_policy",
     "playable",
+    "policies_from_data",
+    "policy_from_data",
     "policy_id",
+    "policy_to_data",
 ]
+
+FROM_DATA = ("against_from_data", "policies_from_data", "policy_from_data", "policy_to_data")
+
+
+def __getattr__(name: str) -> Any:
+    if name in FROM_DATA:  # workers have no YAML
+        from yardarm.policies import from_data
+
+        return getattr(from_data, name)
+    raise AttributeError(f"module 'yardarm.policies' has no attribute '{name}'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -14,7 +14,7 @@ import draccus
 from yardarm.errors import UsageError, nearest, one_line
 from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
 
-__all__ = ["FeatureType", "NormalizationMode", "PolicyConfig", "PolicyFeature", "one_of", "require"]
+__all__ = ["FeatureType", "NormalizationMode", "PolicyConfig", "PolicyFeature", "require"]
 
 logger = logging.getLogger(__name__)
 
@@ -185,12 +185,6 @@ class PolicyConfig:
                 require(len(feature.shape) == 1, f"'{name}' must be a flat vector, not of shape {feature.shape}")
             else:
                 logger.debug("input '%s' is not read by policies of type '%s'", name, self.type)
-
-
-def one_of(name: str, value: str, known: Iterable[str]) -> None:
-    """Raise a `UsageError` unless an option has one of its values."""
-    known = list(known)
-    require(value in known, f"{name} '{value}' is unknown{nearest(value, known)} one of {', '.join(known)}")
 
 
 def require(condition: bool, message: str) -> None:

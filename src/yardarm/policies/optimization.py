@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from yardarm.config import option
 from yardarm.errors import UsageError, nearest
-from yardarm.tasks import option
 
 __all__ = ["OptimizerOptions", "SchedulerOptions"]
 

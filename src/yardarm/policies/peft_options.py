@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from yardarm.config import option
 from yardarm.errors import UsageError, nearest
-from yardarm.tasks import option
 
 __all__ = ["METHODS", "Method", "PeftOptions"]
 

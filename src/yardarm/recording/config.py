@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from yardarm.config import decode, option, positive
 from yardarm.datasets import VideoEncoding, default_root
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluation import EvalConfig, config_from_data, decode
+from yardarm.evaluation import EvalConfig, config_from_data
 from yardarm.hub import HUB_ID
-from yardarm.tasks import option, positive
 
 __all__ = ["ALL", "PASSED_ON", "STATES", "DatasetOptions", "RecordConfig", "RecordOptions", "Target"]
 

@@ -17,7 +17,8 @@ from yardarm.files import write_atomically
 from yardarm.recording.config import RecordConfig
 from yardarm.recording.recipe import Recipe
 from yardarm.recording.takes import Take
-from yardarm.results import EpisodeRecord, EpisodeTiming, Journal, read_journal
+from yardarm.results import EpisodeRecord, Journal, read_journal
+from yardarm.tasks import EpisodeTiming
 
 __all__ = ["begun", "check_policy", "check_root", "ledger_line", "missing", "open_dataset", "open_ledger"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from yardarm.datasets import INDEX_FEATURES, DatasetInfo, DatasetWriter, Feature, VideoEncoding
+from yardarm.envs import select_tasks
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluation import select_tasks
 from yardarm.recording.config import ALL, STATES, DatasetOptions
 from yardarm.tasks import BenchmarkConfig, TaskSpec
 from yardarm.tasks import Feature as Input

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yardarm.datasets import DatasetWriter
-from yardarm.evaluation import Ending, EvalOptions, Playback, open_process_pool
+from yardarm.engine import EngineOptions, open_process_pool
 from yardarm.machine import usable_cores
 from yardarm.recording.ledger import ledger_line, missing, open_dataset, open_ledger
 from yardarm.recording.listener import RecordingListener
 from yardarm.recording.recipe import Recipe
 from yardarm.recording.scribe import Scribe
 from yardarm.recording.takes import Take
+from yardarm.replay import Ending, Playback
 from yardarm.results import EpisodeKey, Journal
 
 __all__ = ["Recording", "record"]
@@ -93,7 +94,7 @@ def _played_again(takes: Sequence[Take], desk: _Desk, workers: int) -> Generator
     if not takes:
         return
     size = min(workers, len(takes))
-    with open_process_pool(takes[0].folder, size, EvalOptions().timeout_s) as pool:
+    with open_process_pool(takes[0].folder.worker_log, size, EngineOptions().timeout_s) as pool:
         if desk.recipe.renders:
             pool.choose_renderer([take.episode.task for take in takes])
         playback = Playback(takes, desk.watch, pool, ahead=size + EARLY)

@@ -14,7 +14,7 @@ from yardarm.results.mixing import (
     software_of_sessions,
     version_changes,
 )
-from yardarm.results.record import EpisodeKey, EpisodeRecord, EpisodeTiming
+from yardarm.results.record import EpisodeKey, EpisodeRecord
 from yardarm.results.rescue import rescue
 from yardarm.results.several import ListedPolicy, SeveralFolder
 from yardarm.results.stored import StoredResult, is_going_on, planned_number, planned_records, read_result
@@ -34,7 +34,6 @@ __all__ = [
     "CurveReader",
     "EpisodeKey",
     "EpisodeRecord",
-    "EpisodeTiming",
     "Journal",
     "Keeper",
     "KeptEpisode",

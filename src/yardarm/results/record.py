@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from typing import Any, Literal
 
-__all__ = ["EpisodeKey", "EpisodeRecord", "EpisodeTiming"]
+from yardarm.tasks import EpisodeTiming
+
+__all__ = ["EpisodeKey", "EpisodeRecord"]
 
 STATUSES = ("success", "failure", "error")
 
@@ -22,19 +24,6 @@ class EpisodeKey:
     task: str
     index: int
     seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeTiming:
-    """Where an episode's seconds went; what is left of `wall_s` was spent waiting."""
-
-    build_s: float = 0.0
-    reset_s: float = 0.0
-    step_s: float = 0.0
-    look_s: float = 0.0
-    infer_s: float = 0.0
-    """The episode's share of the batches that it was in."""
-    wall_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

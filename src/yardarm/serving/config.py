@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from yardarm.config import option
 from yardarm.errors import UsageError
-from yardarm.tasks import option
 from yardarm_serve import BackendError
 from yardarm_serve.batching import Limits
 from yardarm_serve.server import ServerConfig

@@ -1,7 +1,18 @@
-"""What can be evaluated: benchmarks, their tasks, and how a selector becomes a list of tasks."""
+"""What can be evaluated: benchmarks, their tasks, and how a selector becomes a list of tasks.
 
-from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig, NamedCode, ProbedBenchmark, one_of, option, positive
-from yardarm.tasks.spec import FIRST_SEED, ActionSpec, EnvSpec, EpisodeSpec, Feature, Home, TaskSpec
+`option`, `one_of` and `positive` are here, too, so that a benchmark's author needs no other room.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from yardarm.config import one_of, option, positive
+from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig, ProbedBenchmark
+from yardarm.tasks.spec import FIRST_SEED, ActionSpec, EnvSpec, EpisodeSpec, EpisodeTiming, Feature, Home, TaskSpec
+
+if TYPE_CHECKING:
+    from yardarm.tasks.from_data import env_from_data, envs_from_data
 
 __all__ = [
     "BENCHMARKS",
@@ -10,12 +21,22 @@ __all__ = [
     "BenchmarkConfig",
     "EnvSpec",
     "EpisodeSpec",
+    "EpisodeTiming",
     "Feature",
     "Home",
-    "NamedCode",
     "ProbedBenchmark",
     "TaskSpec",
+    "env_from_data",
+    "envs_from_data",
     "one_of",
     "option",
     "positive",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("env_from_data", "envs_from_data"):  # workers have no draccus
+        from yardarm.tasks import from_data
+
+        return getattr(from_data, name)
+    raise AttributeError(f"module 'yardarm.tasks' has no attribute '{name}'")

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
+from yardarm.config import NamedCode, option
 from yardarm.errors import SetupError, UsageError, nearest
 from yardarm.registry import Registry
 from yardarm.tasks.spec import TaskSpec
 
-__all__ = ["BENCHMARKS", "BenchmarkConfig", "NamedCode", "ProbedBenchmark", "one_of", "option", "positive"]
+__all__ = ["BENCHMARKS", "BenchmarkConfig", "ProbedBenchmark"]
 
 BENCHMARKS = Registry(
     "benchmark",
@@ -33,33 +34,6 @@ BENCHMARKS = Registry(
 
 # So many names fit into a message.
 FEW = 5
-
-
-def option(default: Any, help: str) -> Any:
-    """A configuration field with a line for ``--help``."""
-    return field(default=default, metadata={"help": help})
-
-
-def positive(name: str, value: float) -> None:
-    """Refuse a flag's value that is not above zero."""
-    if value <= 0:
-        raise UsageError(f"{name} must be positive, got {value}")
-
-
-def one_of(name: str, value: str, known: Collection[str]) -> None:
-    """Refuse a flag's value that is not among those known."""
-    if value not in known:
-        raise UsageError(f"{name} '{value}' is unknown{nearest(value, known)} one of {', '.join(known)}")
-
-
-@dataclass(frozen=True, slots=True)
-class NamedCode:
-    """Code that an option names, and that would run on this machine."""
-
-    option: str
-    what: str
-    module: str = ""
-    """The module, if it is one: what the user types may lie in the current folder."""
 
 
 @dataclass

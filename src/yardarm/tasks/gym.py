@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from yardarm.config import NamedCode, option, positive
 from yardarm.errors import UsageError
-from yardarm.tasks.benchmark import NamedCode, ProbedBenchmark, option, positive
+from yardarm.tasks.benchmark import ProbedBenchmark
 from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 
 __all__ = ["GymConfig", "GymLikeConfig"]

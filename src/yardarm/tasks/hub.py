@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from yardarm.config import option
 from yardarm.errors import UsageError
 from yardarm.hub import HUB_ID, HubFiles, download, hash_of_files
-from yardarm.tasks.benchmark import option
 from yardarm.tasks.gym import GymLikeConfig
 from yardarm.tasks.spec import TaskSpec
 

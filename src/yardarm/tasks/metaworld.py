@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from yardarm.config import one_of, option, positive
 from yardarm.errors import UsageError, nearest
-from yardarm.tasks.benchmark import BenchmarkConfig, one_of, option, positive
+from yardarm.tasks.benchmark import BenchmarkConfig
 from yardarm.tasks.metaworld_catalogue import GROUPS, INSTRUCTIONS
 from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from yardarm.tasks.benchmark import BenchmarkConfig, one_of, option, positive
+from yardarm.config import one_of, option, positive
+from yardarm.tasks.benchmark import BenchmarkConfig
 from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 
 __all__ = ["PushtConfig"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FIRST_SEED", "ActionSpec", "EnvSpec", "EpisodeSpec", "Feature", "Home", "TaskSpec"]
+__all__ = ["FIRST_SEED", "ActionSpec", "EnvSpec", "EpisodeSpec", "EpisodeTiming", "Feature", "Home", "TaskSpec"]
 
 # The seed of a task's episode 0, unless told otherwise; episode k has this plus k.
 FIRST_SEED = 1000
@@ -134,3 +134,16 @@ class EpisodeSpec:
     def key(self) -> tuple[str, str, str, int, int]:
         """What it takes to be the same episode."""
         return (*self.task.key(), self.index, self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeTiming:
+    """Where an episode's seconds went; what is left of `wall_s` was spent waiting."""
+
+    build_s: float = 0.0
+    reset_s: float = 0.0
+    step_s: float = 0.0
+    look_s: float = 0.0
+    infer_s: float = 0.0
+    """The episode's share of the batches that it was in."""
+    wall_s: float = 0.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from yardarm.config import one_of, option
 from yardarm.errors import UsageError
-from yardarm.tasks import one_of, option
 
 __all__ = ["DISABLED", "OFFLINE", "ONLINE", "WandbOptions"]
 

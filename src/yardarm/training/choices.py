@@ -11,9 +11,9 @@ from pathlib import Path
 
 import torch
 
-from yardarm.envs import check_installed
+from yardarm.envs import check_installed, select_tasks
 from yardarm.errors import UsageError
-from yardarm.evaluation import check_policy_fits, select_tasks
+from yardarm.evaluation import check_policy_fits
 from yardarm.files import sweep
 from yardarm.machine import usable_cores
 from yardarm.policies.learning import LearnedPolicy, choose_device

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from yardarm.config import one_of, option, positive
 from yardarm.datasets import ImageTransformsConfig
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation import EvalOptions
 from yardarm.policies import CHECKPOINT_TYPES, PeftOptions
-from yardarm.tasks import FIRST_SEED, BenchmarkConfig, option, positive
+from yardarm.tasks import FIRST_SEED, BenchmarkConfig
 from yardarm.tracking import WandbOptions
 
 __all__ = ["DatasetOptions", "TrainConfig", "TrainEvalOptions", "TrainOptions"]
@@ -125,8 +126,8 @@ class TrainOptions:
             self.save_freq = min(SAVE_FREQ, max(1, self.steps // 5))
         if not 0 <= self.ema_decay < 1:
             raise UsageError(f"--ema_decay must be at least 0 and below 1, got {self.ema_decay}")
-        _one_of("--mixed_precision", self.mixed_precision, PRECISIONS)
-        _one_of("--task_vector", self.task_vector, TASK_VECTORS)
+        one_of("--mixed_precision", self.mixed_precision, PRECISIONS)
+        one_of("--task_vector", self.task_vector, TASK_VECTORS)
         if self.job_name and ("/" in self.job_name or len(self.job_name) > LONGEST_NAME):
             raise UsageError(f"--job_name must be short and without '/', got '{self.job_name[:LONGEST_NAME]}'")
 
@@ -194,9 +195,3 @@ class TrainConfig:
         """What the training is called."""
         kind = self.policy.get("type") or "policy"
         return self.options.job_name or (f"{self.env.name}_{kind}" if self.env else str(kind))
-
-
-def _one_of(flag: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        listed = ", ".join(name for name in known if name)
-        raise UsageError(f"{flag} must be one of {listed}, got '{value}'{nearest(value, known).rstrip(';')}")

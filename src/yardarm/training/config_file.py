@@ -9,9 +9,10 @@ from typing import Any
 
 import draccus
 
+from yardarm.config import decode, plain_value
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluation import decode, env_from_data, plain_value
 from yardarm.policies import OptimizerOptions, PeftOptions, SchedulerOptions
+from yardarm.tasks import env_from_data
 from yardarm.tracking import WandbOptions
 from yardarm.training.config import DatasetOptions, TrainConfig, TrainEvalOptions, TrainOptions
 

@@ -16,8 +16,8 @@ from starlette.routing import Route
 
 from yardarm.comparison import compare, read_runs
 from yardarm.errors import UsageError
-from yardarm.evaluation import Replay
 from yardarm.pages import comparison_data, opponent_data, run_data
+from yardarm.replay import Replay
 from yardarm.viewer.answers import application, page, stream, telling, wanted, whole_number
 from yardarm.viewer.catalogue import Catalogue
 from yardarm.viewer.changes import Changes

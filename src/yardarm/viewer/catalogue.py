@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from yardarm.errors import UsageError
-from yardarm.evaluation import StoredRun
+from yardarm.replay import StoredRun
 from yardarm.results import RunFolder, StoredResult, read_result
 from yardarm.viewer.listing import Line, Listing
 from yardarm.viewer.memory import Memory, Stamp, stamp_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from yardarm.errors import ConsentNeeded, UsageError
-from yardarm.evaluation import StoredRun
+from yardarm.replay import StoredRun
 from yardarm.results import EpisodeRecord, RunFolder
 
 __all__ = ["episode_data"]

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from yardarm.engine import EngineOptions
 from yardarm.envs import ProcessPool
 from yardarm.errors import YardarmError, one_line
-from yardarm.evaluation import EvalOptions, Replay, replay_all
 from yardarm.machine import usable_cores
+from yardarm.replay import Replay, replay_all
 
 __all__ = ["Rendering", "RenderingJob"]
 
@@ -58,7 +59,7 @@ class Rendering:
 
         job.started = True
         try:
-            pool = ProcessPool(1, time_limit_s=EvalOptions().timeout_s)
+            pool = ProcessPool(1, time_limit_s=EngineOptions().timeout_s)
             try:
                 pool.choose_renderer([replay.episode.task])
                 results = list(replay_all([replay], pool, count, self._closed))

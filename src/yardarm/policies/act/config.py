@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from yardarm.policies.config import NormalizationMode, PolicyConfig, one_of, require
+from yardarm.config import one_of
+from yardarm.policies.config import NormalizationMode, PolicyConfig, require
 from yardarm.policies.optimization import OptimizerOptions
 from yardarm.policies.resnet import DILATABLE, RESNETS
 

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from yardarm.config import one_of
 from yardarm.errors import UsageError
-from yardarm.policies.config import ENVIRONMENT_STATE, STATE, FeatureType, PolicyFeature, one_of
+from yardarm.policies.config import ENVIRONMENT_STATE, STATE, FeatureType, PolicyFeature
 from yardarm.policies.processing.instructions import ENCODER, encode_instructions
 from yardarm.policies.processing.steps import Batch
 from yardarm.tasks import TaskSpec

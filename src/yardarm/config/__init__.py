@@ -1,0 +1,49 @@
+"""Configurations of all commands: options and their checks, the text of flags, decoding, files, and consent.
+
+What needs YAML or draccus is imported when it is asked for: workers have neither.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from yardarm.config.options import NamedCode, one_of, option, positive
+
+if TYPE_CHECKING:
+    from yardarm.config.consent import admit
+    from yardarm.config.decoding import check_names, decode, decode_value
+    from yardarm.config.files import read_config_file, write_config_file
+    from yardarm.config.flag_text import FlagText, plain_value
+
+__all__ = [
+    "FlagText",
+    "NamedCode",
+    "admit",
+    "check_names",
+    "decode",
+    "decode_value",
+    "one_of",
+    "option",
+    "plain_value",
+    "positive",
+    "read_config_file",
+    "write_config_file",
+]
+
+LATE = {
+    "FlagText": "flag_text",
+    "admit": "consent",
+    "check_names": "decoding",
+    "decode": "decoding",
+    "decode_value": "decoding",
+    "plain_value": "flag_text",
+    "read_config_file": "files",
+    "write_config_file": "files",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in LATE:
+        return getattr(importlib.import_module(f"yardarm.config.{LATE[name]}"), name)
+    raise AttributeError(f"module 'yardarm.config' has no attribute '{name}'")

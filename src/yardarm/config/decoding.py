@@ -1,0 +1,67 @@
+"""From plain data to configuration classes: names and types are checked, a flag's text is read as what is wanted."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import draccus
+
+from yardarm.config.flag_text import FlagText, plain_value
+from yardarm.errors import UsageError, nearest
+
+__all__ = ["check_names", "decode", "decode_value"]
+
+EVAL = "eval"
+
+
+def decode(kind: type, section: str, data: Mapping[str, Any], command: str = EVAL) -> Any:
+    """A configuration class from what stands below its section; `command` is whose help lists the flags."""
+    hints = typing.get_type_hints(kind)
+    check_names(section, data, {field.name for field in dataclasses.fields(kind)}, command)
+    try:
+        return draccus.decode(kind, {name: _fitting(hints[name], value) for name, value in data.items()})
+    except draccus.utils.DecodingError as error:
+        raise _misfit(section, error, hints) from error
+
+
+def decode_value(name: str, hint: Any, value: Any) -> Any:
+    """The value of one option that stands outside of all sections."""
+    try:
+        return draccus.decode(hint, _fitting(hint, value))
+    except draccus.utils.DecodingError as error:
+        raise UsageError(f"--{name}={value} does not fit: {' '.join(str(error).split())}") from error
+
+
+def check_names(section: str, data: Mapping[str, Any], known: Iterable[str], command: str = EVAL) -> None:
+    """Stop at an option that a section does not have."""
+    for name in map(str, data):
+        if name not in known:
+            prefix = f"{section}." if section else ""
+            raise UsageError(
+                f"unknown option '--{prefix}{name}'{nearest(name, known)} `yardarm {command} --help` lists all"
+            )
+
+
+def _fitting(hint: Any, value: Any) -> Any:
+    """Leave a flag's text as it is where text is wanted, "null" aside; read it as data elsewhere."""
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    kinds = typing.get_args(hint) if is_union else (hint,)
+    if isinstance(value, FlagText) and (str in kinds or Path in kinds):
+        return None if value == "null" and type(None) in kinds else str(value)
+    return plain_value(value)
+
+
+def _misfit(section: str, error: Exception, hints: Mapping[str, Any]) -> UsageError:
+    name, _, reason = str(error).replace("`", "").partition(": ")
+    flag = ".".join(part for part in (section, name) if part)
+    first = reason.splitlines()[0]
+    if first.endswith(":") and name in hints:  # it goes on with one line for each type that it could have been
+        kinds = [kind for kind in typing.get_args(hints[name]) if kind is not type(None)]
+        named = " or ".join(str(kind) if typing.get_args(kind) else kind.__name__ for kind in kinds)
+        return UsageError(f"--{flag}: this is no {named}")
+    return UsageError(f"--{flag}: {first}")

@@ -1,0 +1,1 @@
+"""Evaluations in parts: which episodes a shard has, and how shards are merged."""
