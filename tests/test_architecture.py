@@ -17,6 +17,7 @@ import yardarm
 SOURCE = Path(yardarm.__file__).parent
 # Each room, and the rooms that it may look into.
 DOORS = {
+    "contents": set(),
     "errors": set(),
     "files": {"errors"},
     "hub": {"errors"},
@@ -26,11 +27,11 @@ DOORS = {
     "tasks": {"errors", "hub", "registry"},
     "policies": {"errors", "hub", "machine", "registry", "tasks"},
     "envs": {"errors", "machine", "registry", "tasks", "policies"},
-    "datasets": {"errors", "files", "hub", "machine"},
+    "datasets": {"contents", "errors", "files", "hub", "machine"},
     "simulators": {"errors", "envs", "hub", "tasks"},
     "cluster": {"errors", "envs", "machine", "policies", "tasks"},
-    "results": {"files", "errors", "machine", "stats", "tasks"},
-    "comparison": {"errors", "results", "stats", "tasks"},
+    "results": {"contents", "files", "errors", "machine", "stats", "tasks"},
+    "comparison": {"contents", "errors", "results", "stats", "tasks"},
     "pages": {"files", "comparison", "datasets", "errors", "report", "results", "stats"},
     "tracking": {"errors", "results", "stats", "tasks"},
     "evaluation": {

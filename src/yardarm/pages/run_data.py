@@ -13,7 +13,7 @@ from yardarm.errors import UsageError, one_line
 from yardarm.report import about_unfinished, below_results
 from yardarm.results import EpisodeKey, EpisodeRecord, Rate, RunFolder, StoredResult, TaskResult, Uncertainty
 
-__all__ = ["downsampled", "rounded", "run_data"]
+__all__ = ["downsampled", "rounded", "run_data", "shown"]
 
 # Enough to see how a task goes, few enough for a page that opens at once.
 MOST_CURVES = 240
@@ -184,15 +184,24 @@ def _made_with(stored: StoredResult) -> dict[str, Any]:
     # A repetition goes to a folder of its own: with the same one, it would have nothing left to do.
     again = ["yardarm", "eval", f"--config_path={stored.folder.config}", "--output_dir=NEW_FOLDER"]
     return {
-        "command": shlex.join(manifest.get("command", [])),
+        "command": shlex.join(manifest.get("command") or []),
         "repeat": shlex.join(again),
         "config": stored.config,
-        "versions": manifest.get("versions", {}),
-        "machine": {**manifest.get("machine", {}), "renderer": manifest.get("renderer")},
+        "versions": manifest.get("versions") or {},
+        "machine": shown({**(manifest.get("machine") or {}), "renderer": manifest.get("renderer")}),
         "git_commit": manifest.get("git_commit"),
         "sessions": 1 + len(manifest.get("sessions", ())),
-        "policy": manifest.get("policy", {}),
+        "policy": shown(manifest.get("policy") or {}),
     }
+
+
+def shown(value: Any) -> Any:
+    """Plain values as a page can have them: JSON knows no infinities, which may be among a policy's options."""
+    if isinstance(value, dict):
+        return {name: shown(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [shown(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _means(records: Sequence[EpisodeRecord]) -> dict[str, float | None]:

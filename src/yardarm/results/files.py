@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import json
 import math
 import re
 import zipfile
@@ -16,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from yardarm.contents import read_json
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.results.record import EpisodeKey
+from yardarm.results.shapes import MANIFEST
 
 __all__ = ["PlayedEpisode", "ReplayTrace", "RunFolder"]
 
@@ -170,15 +171,14 @@ class RunFolder:
     def read_manifest(self) -> dict[str, Any]:
         """Read the manifest, or say that this is not a run."""
         try:
-            content = json.loads(self.manifest.read_text(encoding="utf-8"))
+            content: dict[str, Any] = read_json(self.manifest)
+            MANIFEST(content, "")
         except (FileNotFoundError, NotADirectoryError):
             if not self.path.exists():
                 raise UsageError(f"there is no run {self.path}") from None
             raise UsageError(f"{self.path} is not a run of Yardarm: it has no manifest.json") from None
         except (ValueError, OSError) as error:
             raise UsageError(f"{self.manifest} is damaged: {error}") from error
-        if not isinstance(content, dict) or not isinstance(content.get("plan"), dict):
-            raise UsageError(f"{self.manifest} is damaged: it says nothing of the plan")
         return content
 
 
