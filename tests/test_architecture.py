@@ -17,6 +17,7 @@ import yardarm
 SOURCE = Path(yardarm.__file__).parent
 # Each room, and the rooms that it may look into.
 DOORS = {
+    "contents": set(),
     "errors": set(),
     "files": {"errors"},
     "hub": {"errors"},
@@ -28,11 +29,11 @@ DOORS = {
     "tasks": {"errors", "hub", "registry"},
     "policies": {"errors", "hub", "machine", "registry", "secrecy", "tasks"},
     "envs": {"errors", "files", "machine", "own_modules", "registry", "tasks", "policies"},
-    "datasets": {"errors", "files", "hub", "machine"},
+    "datasets": {"contents", "errors", "files", "hub", "machine"},
     "simulators": {"errors", "envs", "hub", "tasks"},
     "cluster": {"errors", "envs", "machine", "own_modules", "policies", "tasks"},
-    "results": {"files", "errors", "machine", "secrecy", "stats", "tasks"},
-    "comparison": {"errors", "results", "stats", "tasks"},
+    "results": {"contents", "files", "errors", "machine", "secrecy", "stats", "tasks"},
+    "comparison": {"contents", "errors", "results", "stats", "tasks"},
     "pages": {"files", "comparison", "datasets", "errors", "report", "results", "stats"},
     "tracking": {"errors", "results", "stats", "tasks"},
     "evaluation": {
