@@ -108,7 +108,7 @@ def test_a_world_alone_works(world: str, layer: Layer) -> None:
     layer.check_worlds(world)
 
 
-@pytest.mark.parametrize(("first", "second"), itertools.permutations(WORLDS, 2))
+@pytest.mark.parametrize(("first", "second"), list(itertools.permutations(WORLDS, 2)))
 def test_two_worlds_work_together_in_either_order(first: str, second: str, layer: Layer) -> None:
     layer.install(first)
     layer.install(second)

@@ -14,7 +14,7 @@ from tests.helpers import yardarm, yardarm_here
 from tests.training.made import META_WORLD_STATES, demonstrations
 from yardarm.policies.config import FeatureType, PolicyFeature
 
-REACH = ("--env.type=metaworld", "--env.task=reach-v3", "--env.episode_length=10")
+REACH = ("--env.type=metaworld", "--env.task=reach-v3")
 ONE = "--eval.n_episodes=1"
 
 

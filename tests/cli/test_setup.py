@@ -129,6 +129,7 @@ def test_an_environment_is_used_only_if_it_is_complete_current_and_ones_own(
     assert own.fault() == f"{own.folder} belongs to another user"
 
 
+@pytest.mark.slow
 def test_packages_that_cannot_be_had_leave_nothing_behind(nowhere: dict[str, str], tmp_path: Path) -> None:
     answer = yardarm("setup", "tiny", **{**nowhere, "PIP_FIND_LINKS": str(tmp_path)})
     assert answer.returncode == 2

@@ -38,6 +38,7 @@ def written(folder: Path, outcomes: Sequence[bool | None], shift: float = 0.0, *
         lines.append(EpisodeRecord(key, status, steps=1, fingerprints=fingerprints).to_json())  # type: ignore[arg-type]
     run.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     task = {"benchmark": "metaworld", "env": env, "group": "easy", "index": 0, "name": "reach-v3"}
+    task |= {"instruction": "Reach", "max_steps": 500, "fps": 80}
     plan = {"policy": folder.name, "env": [{"benchmark": "metaworld", "height": 480}]}
     content = {"plan": plan, "tasks": [task], "n_episodes": len(outcomes), "status": "finished", **manifest}
     write_json(run.manifest, content)

@@ -78,6 +78,25 @@ def test_odd_successes_are_refused(successes: object, tmp_path: Path) -> None:
         read_runs([path, lerobots(tmp_path / "b" / "eval_info.json", "easy", [True])])
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "complaint"),
+    [
+        ("task_id", float("inf"), r"per_task\[0\]\.task_id must be a whole number, got inf"),
+        ("task_id", "0", r"per_task\[0\]\.task_id must be a whole number, got '0'"),
+        ("task_group", ["easy"], r"per_task\[0\]\.task_group must be text"),
+        ("metrics", {"successes": [True], "seeds": [float("inf")]}, r"metrics\.seeds\[0\] must be a whole number"),
+        ("metrics", {"successes": [True], "seeds": []}, r"metrics\.seeds has 0 entries for 1 episodes"),
+    ],
+)
+def test_a_wrong_value_is_told_by_its_place(place: str, value: object, complaint: str, tmp_path: Path) -> None:
+    path = lerobots(tmp_path / "a" / "eval_info.json", "easy", [True])
+    content = json.loads(path.read_text())
+    content["per_task"][0][place] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(UsageError, match=rf"is not an eval_info\.json .*{complaint}"):
+        read_runs([path, lerobots(tmp_path / "b" / "eval_info.json", "easy", [True])])
+
+
 def test_a_copy_of_a_run_that_stopped_early_or_is_unfinished_says_so(tmp_path: Path) -> None:
     run = evaluate("expert", MetaworldConfig(task="reach-v3"), n_episodes=2, output_dir=tmp_path / "run")
     content = json.loads((run.path / "eval_info.json").read_text())

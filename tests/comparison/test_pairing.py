@@ -69,7 +69,9 @@ def test_of_a_run_that_stopped_early_only_what_was_judged_counts(tmp_path: Path)
     folder = RunFolder(path)
     records = [dataclasses.replace(record, place=5 - record.key.index) for record in read_journal(folder.journal)]
     folder.journal.write_text("".join(json.dumps(record.to_json()) + "\n" for record in records))
-    stopping = {"rule": "decided", "released": 4, "decision": "a"}
+    stopping = {"rule": "decided", "confidence": 0.95, "players": 2, "maximum": 6, "released": 4, "decision": "a"}
+    stopping |= {"dropped": {}, "a": "a", "b": "b", "pairs": 4, "both": 0, "only_a": 4, "only_b": 0}
+    stopping |= {"difference": 1.0, "difference_interval": [0.1, 1.0]}
     write_json(folder.manifest, {**folder.read_manifest(), "stopping": stopping})
     (run, _) = read_runs([path, written(tmp_path / "b", B)])
     assert sorted(name.index for name in run.outcomes) == [2, 3, 4, 5]
@@ -88,7 +90,7 @@ def test_of_a_run_that_stopped_early_only_what_was_judged_counts(tmp_path: Path)
 )
 def test_a_manifest_that_makes_no_sense_is_named(change: dict, tmp_path: Path) -> None:
     paths = [written(tmp_path / "a", A), written(tmp_path / "b", B, **change)]
-    with pytest.raises(UsageError, match=r"b.manifest\.json cannot be understood"):
+    with pytest.raises(UsageError, match=r"b.manifest\.json is damaged"):
         read_runs(paths)
 
 

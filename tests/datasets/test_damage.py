@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.datasets.made import WITH_ALL, make_dataset
+from tests.datasets.made import PLAIN, WITH_ALL, WITH_VIDEO, make_dataset
 from yardarm.datasets import LeRobotDataset
 from yardarm.errors import DatasetFault, UsageError
 
 DATA = "data/chunk-000/file-000.parquet"
 VIDEO = "videos/observation.images.top/chunk-000/file-000.mp4"
 ROWS = "meta/episodes/chunk-000/file-000.parquet"
+
+
+READ_FRAMES = """
+import sys
+from pathlib import Path
+from yardarm.datasets.frames import read_frames
+from yardarm.datasets.metadata import read_metadata
+meta = read_metadata(Path(sys.argv[1]))
+read_frames(meta, meta.episodes)
+"""
 
 
 def read_all(root: Path) -> None:
@@ -46,6 +58,17 @@ def test_a_damaged_file_is_named(tmp_path: Path, file: str, damage: Callable[[Pa
         read_all(root)
     assert str(root / file) in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_schema_that_does_not_fit_its_statistics_does_not_end_the_process(tmp_path: Path) -> None:
+    root = make_dataset(tmp_path / "made", [6, 5], PLAIN)
+    content = (root / DATA).read_bytes()
+    # In the footer's schema: the type of `index` (INT64 is 2, twice that as a signed number), before its repetition.
+    place = content.rindex(b"\x15\x04\x25\x02\x18\x05index")
+    (root / DATA).write_bytes(content[: place + 1] + b"\x06" + content[place + 2 :])
+    # Elsewhere, because pyarrow may end the process.
+    done = subprocess.run([sys.executable, "-c", READ_FRAMES, root], capture_output=True, text=True)
+    assert f"DatasetFault: {root / DATA} is damaged" in done.stderr.splitlines()[-1], (done.returncode, done.stderr)
 
 
 @pytest.mark.parametrize("file", [DATA, VIDEO, "meta/tasks.parquet"])
@@ -119,6 +142,39 @@ def test_a_bad_info_file_is_named(tmp_path: Path, content: str, complaint: str) 
     (tmp_path / "made/meta/info.json").write_text(content)
     with pytest.raises(UsageError, match=complaint):
         LeRobotDataset(root=tmp_path / "made")
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"fps": "10"}, "fps must be a number, got '10'"),
+        ({"fps": float("inf")}, "fps must be a finite number, got inf"),
+        ({"total_frames": "11"}, "total_frames must be a whole number, got '11'"),
+        ({"total_episodes": float("nan")}, "total_episodes must be a whole number, got nan"),
+        ({"total_tasks": -1}, "total_tasks must be 0 or more, got -1"),
+        ({"codebase_version": 3}, "codebase_version must be text, got 3"),
+        (
+            {"features": {"action": {"dtype": "float32", "shape": ["2"]}}},
+            r"features\.action\.shape\[0\] must be a whole",
+        ),
+        ({"features": {"action": {"dtype": "float32", "shape": [10**9]}}}, "has more than 1000000 numbers"),
+        ({"video_path": None}, r"video_path is missing, although 'observation\.images\.top' lies in videos"),
+    ],
+)
+def test_a_wrong_value_in_info_is_told_by_its_name(tmp_path: Path, change: dict, complaint: str) -> None:
+    root = make_dataset(tmp_path / "made", [2], WITH_VIDEO)
+    info = json.loads((root / "meta/info.json").read_text())
+    (root / "meta/info.json").write_text(json.dumps({**info, **change}))
+    with pytest.raises(DatasetFault, match=rf"info\.json is damaged: .*{complaint}"):
+        read_all(root)
+
+
+def test_episodes_that_nobody_could_count_are_not_counted(tmp_path: Path) -> None:
+    root = make_dataset(tmp_path / "made", [2], PLAIN)
+    info = json.loads((root / "meta/info.json").read_text())
+    (root / "meta/info.json").write_text(json.dumps({**info, "total_episodes": 10**15}))
+    with pytest.raises(DatasetFault, match=f"lacks {10**15 - 1} of {10**15} episodes: 1, 2, 3"):
+        read_all(root)
 
 
 def test_what_is_no_dataset_is_told(tmp_path: Path) -> None:

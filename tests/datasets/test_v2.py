@@ -112,7 +112,7 @@ def test_a_damaged_line_is_named(name: str) -> None:
     with pytest.raises(DatasetFault, match=f"{path} is damaged in line 2"):
         read_metadata(Path("old"))
     path.write_text('{"other": 1}\n')
-    with pytest.raises(DatasetFault, match=f"{path} has no '.*_index' in line 1"):
+    with pytest.raises(DatasetFault, match=f"{path} is damaged in line 1: .*_index is missing"):
         read_metadata(Path("old"))
 
 

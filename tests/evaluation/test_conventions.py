@@ -77,6 +77,22 @@ def test_what_is_odd_is_told(task: str, axes: dict[str, Any], warning: str, tmp_
     assert told in json.loads((tmp_path / "run" / "manifest.json").read_text())["warnings"]
 
 
+def test_an_axis_that_never_changes_within_a_task_is_told_of(tmp_path: Path) -> None:
+    """As if the order of axes were another: what should move the gripper moves the arm."""
+
+    class GripperFirst(Playing):
+        def start(self, episode: Any) -> Any:
+            return np.random.default_rng(episode.seed), (len(episode.task.name) - 10) / 20
+
+        def _actions(self, state: Any) -> np.ndarray:
+            actions = super()._actions(state[0])
+            actions[:, 0] = state[1]
+            return actions
+
+    warnings = play(tmp_path, PICKING, GripperFirst()).warnings
+    assert warnings == ("axis 0 never changed in 3 of 3 tasks: are the units and the order of axes right?",)
+
+
 @pytest.mark.parametrize(
     ("task", "axes"),
     [

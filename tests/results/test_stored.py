@@ -80,6 +80,30 @@ def test_what_is_damaged_is_named(tmp_path: Path, damage: object) -> None:
         read_result(RunFolder(run))
 
 
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"wall_s": float("nan")}, "wall_s must be a finite number, got nan"),
+        ({"n_episodes": float("inf")}, "n_episodes must be a whole number, got inf"),
+        ({"wall_s": "12"}, "wall_s must be a number, got '12'"),
+        ({"n_episodes": 10**40}, "it has a number of 41 digits"),
+        ({"command": "yardarm eval"}, "command must be a list, got 'yardarm eval'"),
+    ],
+)
+def test_a_wrong_value_in_a_manifest_is_told_by_its_name(tmp_path: Path, change: dict, complaint: str) -> None:
+    run = written(tmp_path / "run", tasks_of({"reach-v3": "ss"}), **change)
+    with pytest.raises(UsageError, match=rf"manifest\.json is damaged: {complaint}"):
+        read_result(RunFolder(run))
+
+
+def test_a_reward_that_is_no_number_loses_no_result(tmp_path: Path) -> None:
+    run = written(tmp_path / "run", tasks_of({"reach-v3": "ss"}))
+    lines = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
+    lines[0]["sum_reward"] = float("nan")
+    (run / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert read_result(RunFolder(run)).result.counts.successes == 2
+
+
 def test_a_torn_last_line_is_passed_over(tmp_path: Path) -> None:
     run = written(tmp_path / "run", tasks_of({"reach-v3": "ssf"}))
     text = (run / "episodes.jsonl").read_text()

@@ -47,7 +47,7 @@ def test_a_damaged_training_shows_as_damaged_and_breaks_nothing(tmp_path: Path) 
     (tmp_path / "odd/training.json").write_text("{}")
     lines = {line["name"]: line for line in trainings(tmp_path).lines()}
     assert {name for name, line in lines.items() if line["status"] == "damaged"} == {"torn", "bent", "odd"}
-    assert "training.json cannot be read" in lines["torn"]["problem"]
+    assert "training.json is damaged" in lines["torn"]["problem"]
     assert "metrics.jsonl is damaged at line 1" in lines["bent"]["problem"]
     assert lines["good"]["status"] == "finished"
 

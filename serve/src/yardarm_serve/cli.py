@@ -18,7 +18,7 @@ from typing import Any
 import yardarm_serve
 from yardarm_serve.backend import Backend, BackendError, Contract
 from yardarm_serve.batching import Limits
-from yardarm_serve.server import KEY_VARIABLE, ServerConfig, serve
+from yardarm_serve.server import KEY_VARIABLE, ServerConfig, names_of, serve
 
 __all__ = ["main"]
 
@@ -63,6 +63,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (default: this machine only)")
     parser.add_argument("--port", type=int, default=8000, help="0: any that is free (default: 8000)")
     parser.add_argument("--api_key", help="what clients must know; YARDARM_API_KEY in the environment does it, too")
+    parser.add_argument(
+        "--allowed_hosts", default="", help="further names under which /config answers, separated by commas"
+    )
     parser.add_argument("--max_message_mb", type=float, default=64.0, help="of one message (default: 64)")
     parser.add_argument("--max_connections", type=int, default=256, help="at the same time (default: 256)")
     parser.add_argument("--max_batch_size", type=int, default=64, help="requests in one batch (default: 64)")
@@ -83,6 +86,7 @@ def _server_config(arguments: argparse.Namespace) -> ServerConfig:
         host=arguments.host,
         port=arguments.port,
         api_key=arguments.api_key or os.environ.get(KEY_VARIABLE) or None,
+        allowed_hosts=names_of(arguments.allowed_hosts),
         max_message_mb=arguments.max_message_mb,
         max_connections=arguments.max_connections,
         rename_map=renaming,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ ALIASES = {
     "observation.images.image": ("observation/image", "images/agentview"),
     "observation.images.image2": ("observation/wrist_image", "images/wrist"),
 }
+SHOWN_NAMES = 20
 INSTRUCTIONS = ("prompt", "task_description", "instruction", "task")
 
 
@@ -46,10 +47,11 @@ class Reader:
         """Name, check and unstack what a client of openpi's or vla-eval's sent."""
         sent = dict(_flat(observation))
         instruction = next((sent[name] for name in INSTRUCTIONS if isinstance(sent.get(name), str)), None)
-        arrays = {name: np.asarray(value) for name, value in sent.items() if not isinstance(value, str)}
+        values = {name: value for name, value in sent.items() if not isinstance(value, str)}
         if not self.contract.inputs:  # a backend that does not say what it reads gets everything
-            return Seen([{self.rename_map.get(name, name): value for name, value in arrays.items()}], instruction)
-        found = {name: self._find(name, arrays) for name in self.contract.inputs}
+            arrays = {self.rename_map.get(name, name): _array(name, value) for name, value in values.items()}
+            return Seen([arrays], instruction)
+        found = {name: self._find(name, values) for name in self.contract.inputs}
         return Seen(self._unstacked(found), instruction)
 
     def check(self, values: Mapping[str, np.ndarray]) -> None:
@@ -77,18 +79,19 @@ class Reader:
         if first and missing:
             raise Misfit(f"'{missing[0]}' is missing; the policy reads {', '.join(self.contract.inputs)}")
 
-    def _find(self, name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _find(self, name: str, values: Mapping[str, Any]) -> np.ndarray:
         renamed = [theirs for theirs, ours in self.rename_map.items() if ours == name]
         last = name.rpartition(".")[2]
         for candidate in (*renamed, name, name.replace(".", "/"), *ALIASES.get(name, ()), f"images/{last}"):
-            if candidate in arrays:
-                return arrays[candidate]
-        cameras = [value for value in arrays.values() if value.dtype == np.uint8 and value.ndim >= 3]
+            if candidate in values:
+                return _array(candidate, values[candidate])
+        arrays = [value for value in values.values() if isinstance(value, np.ndarray)]
+        cameras = [value for value in arrays if value.dtype == np.uint8 and value.ndim >= 3]
         if self.contract.images == (name,) and len(cameras) == 1:
             return cameras[0]
         raise Misfit(
             f"nothing that was sent is the policy's '{name}': it reads {', '.join(self.contract.inputs)}, and got "
-            f"{', '.join(arrays) or 'nothing'}; name it so, or give the server "
+            f"{_some(values) or 'nothing'}; name it so, or give the server "
             f'--rename_map=\'{{"your name": "{name}"}}\''
         )
 
@@ -119,3 +122,26 @@ def _flat(observation: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
             yield from _flat(value, f"{path}/")
         elif isinstance(value, (str, int, float, list, np.ndarray, np.generic)):
             yield path, value
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    """A list must hold numbers: in an array of text, each takes as much memory as the longest."""
+    if isinstance(value, list) and not _has_numbers_only(value):
+        raise Misfit(f"'{name}' is a list, but not of numbers")
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise Misfit(f"'{name}' is no array: {error}") from error
+
+
+def _has_numbers_only(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(_has_numbers_only(item) for item in value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype.kind in "biuf"
+    return isinstance(value, (int, float))
+
+
+def _some(names: Collection[str]) -> str:
+    shown = ", ".join(list(names)[:SHOWN_NAMES])
+    return shown if len(names) <= SHOWN_NAMES else f"{shown} and {len(names) - SHOWN_NAMES} more"

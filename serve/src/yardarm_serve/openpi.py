@@ -23,6 +23,7 @@ __all__ = ["RESET", "YARDARM", "serve_openpi"]
 YARDARM = "yardarm"
 # A key of an observation that says: a new episode begins with this one.
 RESET = "yardarm/reset"
+MOST_ACTION_SIZE = 10_000
 # The protocol's code for an error of the server's.
 INTERNAL_ERROR = 1011
 
@@ -68,12 +69,19 @@ async def _answer_yardarm(session: Session, message: Any) -> Answer:
         episode = None if begin is None else Episode(**begin)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Malformed(f"not a look of Yardarm's: {type(error).__name__}: {error}") from error
+    if episode is not None and not _is_size(episode.action_size):
+        raise Malformed(f"an action of {episode.action_size!r} numbers")
     session.host.reader.check_looks(looks, first=episode is not None)
     if episode is not None:
         await session.begin(episode)
     elif session.episode is None:
         raise Misfit("no episode has begun on this connection")
     return await session.ask(looks)
+
+
+def _is_size(value: Any) -> bool:
+    """Policies make arrays of this size."""
+    return value is None or (isinstance(value, int) and 0 < value <= MOST_ACTION_SIZE)
 
 
 def _explained(error: Exception) -> str:

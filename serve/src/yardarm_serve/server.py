@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import http
 import json
 import os
 import signal
 import socket as sockets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from socket import SO_KEEPALIVE, SOL_SOCKET
 from typing import Any
@@ -24,12 +23,13 @@ from websockets.http11 import Response
 
 from yardarm_serve.backend import Backend, BackendError
 from yardarm_serve.batching import Batcher, Limits
+from yardarm_serve.guard import Guard
 from yardarm_serve.names import Reader
 from yardarm_serve.openpi import YARDARM, serve_openpi
 from yardarm_serve.session import Host, Session
-from yardarm_serve.vla_eval import hello_of, is_hello, serve_vla_eval
+from yardarm_serve.vla_eval import hello_of, serve_vla_eval
 
-__all__ = ["CLIENT_HEADER", "KEY_VARIABLE", "LOOPBACK", "ServerConfig", "serve"]
+__all__ = ["CLIENT_HEADER", "KEY_VARIABLE", "LOOPBACK", "ServerConfig", "names_of", "serve"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # Where both sides look for a key that is not given as a flag.
@@ -39,6 +39,8 @@ MOST = 1_000_000
 CLIENT_HEADER = "Yardarm-Client"
 # An address with one of these paths says what its client speaks.
 OPENPI_PATH, VLA_EVAL_PATH = "/openpi", "/vla-eval"
+# Most clients answer pings in the background, even while they play a long chunk.
+PING_EVERY_S = 60.0
 # Of a client whose machine vanished nothing is heard; the kernel asks after it.
 KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
@@ -52,10 +54,16 @@ class ServerConfig:
     """0 is any that is free."""
     api_key: str | None = None
     """What clients must send as ``Authorization: Api-Key …``."""
+    allowed_hosts: Collection[str] = ()
+    """Further names under which the settings are told, e.g. that of a proxy."""
     max_message_mb: float = 64.0
     max_connections: int = 256
     hello_wait_s: float = 0.5
     """A client of vla-eval's says hello at once; one that is silent for so long is openpi's, and waits for metadata."""
+    open_wait_s: float = 5.0
+    """A request that takes longer to arrive is cut off."""
+    pong_wait_s: float = 300.0
+    """A client that takes longer to answer a ping is disconnected; one with a single thread may be busy for a while."""
     rename_map: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 
@@ -86,6 +94,7 @@ class PolicyServer:
 
     def __init__(self, backend: Backend, config: ServerConfig, version: str) -> None:
         self._config = config
+        self._guard = Guard(config.api_key, (config.host, *config.allowed_hosts))
         self.batcher = Batcher(backend, config.limits)
         contract = backend.contract
         for theirs, ours in config.rename_map.items():
@@ -128,12 +137,9 @@ class PolicyServer:
             return None
         wait_s = None if path == VLA_EVAL_PATH else self._config.hello_wait_s
         try:
-            first = await asyncio.wait_for(socket.recv(), wait_s)
+            return await asyncio.wait_for(socket.recv(), wait_s)
         except (TimeoutError, asyncio.TimeoutError):  # two classes before Python 3.11
             return None
-        if not is_hello(first):
-            await socket.close(1002, "the first frame must be a hello of vla-eval's, or wait for openpi's metadata")
-        return first
 
     def answer_http(self, socket: ServerConnection, request: HttpRequest) -> Response | None:
         """Health and settings over plain HTTP; and who may not come in. None lets the client in."""
@@ -142,20 +148,17 @@ class PolicyServer:
             return socket.respond(http.HTTPStatus.OK, "OK\n")
         if path == "/health":
             return _json(socket, {"status": "ok"})
-        if not self._has_key(request):
+        if not self._guard.has_key(request):
             return socket.respond(http.HTTPStatus.UNAUTHORIZED, "Authorization: Api-Key … is missing or wrong\n")
-        if path == "/config" and "Origin" not in request.headers:
-            return _json(socket, self._configure(dict(parse_qsl(query))))
+        if path == "/config":
+            wanted = dict(parse_qsl(query))
+            if objection := self._guard.objection_to_settings(request, changes=bool(wanted)):
+                return socket.respond(http.HTTPStatus.FORBIDDEN, f"{objection}\n")
+            return _json(socket, self._configure(wanted))
         if self.batcher.clients >= self._config.max_connections:
             text = f"all {self._config.max_connections} connections are taken\n"
             return socket.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, text)
         return None
-
-    def _has_key(self, request: HttpRequest) -> bool:
-        if self._config.api_key is None:
-            return True
-        wanted = f"Api-Key {self._config.api_key}".encode()
-        return any(hmac.compare_digest(sent.encode(), wanted) for sent in request.headers.get_all("Authorization"))
 
     def _configure(self, wanted: Mapping[str, str]) -> dict[str, Any]:
         """Read the batching, and set what a query names."""
@@ -204,8 +207,9 @@ async def serve(
             compression=None,
             max_size=int(config.max_message_mb * 2**20),
             max_queue=1,  # a client has one request in flight
-            open_timeout=5,
-            ping_interval=None,  # a client that plays a long chunk, or a policy that compiles, is silent for minutes
+            open_timeout=config.open_wait_s,
+            ping_interval=min(PING_EVERY_S, config.pong_wait_s),
+            ping_timeout=config.pong_wait_s,
         )
         async with listening as open_server:
             if on_ready is not None:
@@ -226,6 +230,11 @@ async def serve(
         batching.cancel()
         stopping.cancel()
     return server
+
+
+def names_of(text: str) -> tuple[str, ...]:
+    """Names that are separated by commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _keep_alive(socket: ServerConnection) -> None:

@@ -16,9 +16,9 @@ from websockets.exceptions import ConnectionClosed
 
 from yardarm_serve.backend import Answer, Contract, Episode, Look
 from yardarm_serve.session import Session
-from yardarm_serve.wire import Malformed, pack_vla_eval, unpack
+from yardarm_serve.wire import Malformed, pack_vla_eval
 
-__all__ = ["PROTOCOL_VERSION", "hello_of", "is_hello", "serve_vla_eval"]
+__all__ = ["PROTOCOL_VERSION", "hello_of", "serve_vla_eval"]
 
 PROTOCOL_VERSION = 1
 
@@ -67,6 +67,9 @@ async def serve_vla_eval(
     socket: ServerConnection, session: Session, metadata: Mapping[str, Any], first: bytes | str
 ) -> None:
     """Answer until the client leaves; an error is told, and the connection goes on."""
+    if not await _is_hello(session, first):
+        await socket.close(1002, "the first frame must be a hello of vla-eval's, or wait for openpi's metadata")
+        return
     stepper = Stepper()
     frame: bytes | str = first
     while True:
@@ -113,10 +116,9 @@ def hello_of(contract: Contract, version: str) -> dict[str, Any]:
     }
 
 
-def is_hello(frame: bytes | str) -> bool:
-    """Whether a first frame is a client of vla-eval's."""
+async def _is_hello(session: Session, frame: bytes | str) -> bool:
     try:
-        return _parts(unpack(frame))[0] == "hello"
+        return _parts(await session.unpack(frame))[0] == "hello"
     except Malformed:
         return False
 

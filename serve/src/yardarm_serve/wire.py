@@ -14,14 +14,16 @@ from typing import Any
 import msgpack
 import numpy as np
 
-__all__ = ["IMAGE", "Malformed", "pack_openpi", "pack_vla_eval", "unpack"]
+from yardarm_serve.counting import excess
+
+__all__ = ["Malformed", "pack_openpi", "pack_vla_eval", "unpack"]
 
 # Booleans, integers, floats and strings: what is left would run code, or be pointers.
 SAFE_KINDS = frozenset("biufSU")
 # Of all pictures in a message together: a small file can hold one that fills the memory.
 MOST_PIXELS = 64_000_000
-# What a message with compressed pictures contains; they take a while to decode.
-IMAGE = b"__image__"
+# numpy's own limit. Without one, the product of a long list of large numbers takes minutes.
+MOST_DIMENSIONS = 64
 Part = Callable[[str], Any]
 
 
@@ -43,6 +45,8 @@ def unpack(data: bytes | str) -> Any:
     """Unpack either form; arrays are read-only views of the message."""
     if isinstance(data, str):
         raise Malformed("a text frame, where a binary one with msgpack is expected")
+    if too_much := excess(data):
+        raise Malformed(f"a message of {len(data)} bytes with {too_much}")
     try:
         return msgpack.unpackb(data, object_hook=_Restorer())
     except Malformed:
@@ -104,6 +108,8 @@ def _by_bytes(form: Mapping[Any, Any], name: str) -> Any:
 
 def _array(part: Part) -> np.ndarray:
     dtype, shape, data = _safe(np.dtype(part("dtype"))), tuple(part("shape")), part("data")
+    if len(shape) > MOST_DIMENSIONS:
+        raise Malformed(f"an array of {len(shape)} dimensions")
     if any(side < 0 for side in shape):
         raise Malformed(f"an array of shape {shape}")
     if math.prod(shape) == 0:

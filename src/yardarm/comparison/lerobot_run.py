@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -11,12 +10,44 @@ from typing import Any
 
 from yardarm.comparison.caveats import about_early_stop, about_missing_episodes
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
-from yardarm.errors import UsageError, one_line
+from yardarm.contents import anything, count, list_of, map_of, optional, read_json, record, text, whole
+from yardarm.errors import UsageError
 from yardarm.tasks import BENCHMARKS, FIRST_SEED, TaskSpec
 
 __all__ = ["LerobotAssumptions", "read_eval_info"]
 
 LIBERO = "libero"
+
+
+def outcome(value: Any, place: str) -> None:
+    """Whether an episode succeeded; some write it as 1 and 0."""
+    if not isinstance(value, bool | int | float) or value not in (0, 1):
+        raise ValueError(f"{place} must be true or false, got {value!r}")
+
+
+METRICS = record(
+    {"successes": list_of(outcome)},
+    {
+        "episode_indices": list_of(count),
+        "seeds": list_of(whole),
+        "errors": list_of(record({"episode_index": count, "seed": whole})),
+    },
+)
+
+
+def metrics(value: Any, place: str) -> None:
+    """A task's episodes, each of which must have a seed and an index if any has."""
+    METRICS(value, place)
+    for name in ("episode_indices", "seeds"):
+        if len(value.get(name, value["successes"])) < len(value["successes"]):
+            raise ValueError(f"{place}.{name} has {len(value[name])} entries for {len(value['successes'])} episodes")
+
+
+# What else is in the file may be anything: LeRobot writes NaN for the mean of nothing.
+EVAL_INFO = record(
+    {"per_task": list_of(record({"task_group": text, "task_id": whole, "metrics": metrics}, {"task_name": text}))},
+    {"overall": optional(record({}, {"stopping": optional(map_of(anything)), "planned_episodes": count}))},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +61,14 @@ class LerobotAssumptions:
 def read_eval_info(path: Path, name: str, assumed: LerobotAssumptions, allow_unfinished: bool = False) -> RunOutcomes:
     """Every episode of every task; a task that was selected twice counts once."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     try:
+        EVAL_INFO(content, "")
         return _read(content, path, name, assumed, allow_unfinished)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise UsageError(f"{path} is not an eval_info.json of LeRobot's or Yardarm's ({one_line(error)})") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is not an eval_info.json of LeRobot's or Yardarm's ({error})") from error
 
 
 def _read(
@@ -65,14 +97,12 @@ def _episodes(task: dict[str, Any], assumed: LerobotAssumptions) -> Iterator[tup
     metrics, label, known = task["metrics"], _label(task), _knows_seeds(task)
     first_batch = None if known or not label.startswith(f"{LIBERO}/") else assumed.batch_size or 1
     for place, success in enumerate(metrics["successes"]):
-        if not isinstance(metrics["successes"], list) or success not in (True, False):
-            raise ValueError(f"success {place} of {label} is {success!r}")
-        index = int(metrics["episode_indices"][place]) if known else place
-        seed = int(metrics["seeds"][place]) if known else assumed.seed + place
+        index = metrics["episode_indices"][place] if known else place
+        seed = metrics["seeds"][place] if known else assumed.seed + place
         pairable = first_batch is None or index < first_batch
         yield EpisodeName(label, index, seed), EpisodeOutcome(bool(success), pairable=pairable)
     for error in metrics.get("errors", ()):
-        yield EpisodeName(label, int(error["episode_index"]), int(error["seed"])), EpisodeOutcome(None)
+        yield EpisodeName(label, error["episode_index"], error["seed"]), EpisodeOutcome(None)
 
 
 def _inferred(path: Path, outcomes: dict[EpisodeName, EpisodeOutcome], assumed: LerobotAssumptions) -> Iterator[str]:
@@ -94,7 +124,7 @@ def _inferred(path: Path, outcomes: dict[EpisodeName, EpisodeOutcome], assumed: 
 
 def _label(task: dict[str, Any]) -> str:
     """The task's full name; LeRobot's file has a group and a number, which the benchmarks' catalogues know."""
-    group, number = str(task["task_group"]), int(task["task_id"])
+    group, number = task["task_group"], task["task_id"]
     for benchmark in BENCHMARKS.names():
         for spec in _catalogue(benchmark):
             if task.get("task_name", spec.name) == spec.name and (

@@ -9,7 +9,7 @@ import numpy as np
 
 from yardarm.comparison.caveats import about_early_stop, about_missing_episodes, about_mix
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
-from yardarm.errors import UsageError, one_line
+from yardarm.errors import UsageError
 from yardarm.results import (
     EpisodeKey,
     EpisodeRecord,
@@ -30,15 +30,6 @@ __all__ = ["outcome_of", "read_yardarm_run"]
 def read_yardarm_run(folder: RunFolder, name: str, allow_unfinished: bool = False) -> RunOutcomes:
     """The episodes of the run's plan; of a run that was stopped early, those up to the decision."""
     manifest = folder.read_manifest()
-    try:
-        return _read(folder, name, manifest, allow_unfinished)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(
-            f"{folder.manifest} cannot be understood ({one_line(error)}); it is damaged, or of another version"
-        ) from error
-
-
-def _read(folder: RunFolder, name: str, manifest: dict[str, Any], allow_unfinished: bool) -> RunOutcomes:
     records = planned_records(manifest, read_journal(folder.journal))
     stopping = manifest.get("stopping")
     return RunOutcomes(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from yardarm.files import write_atomically
 __all__ = [
     "OpenFile",
     "arrow_schema",
+    "blaming",
     "frames_table",
     "open_parquet",
     "read_table",
@@ -114,37 +116,46 @@ def _flat(array: pa.Array) -> np.ndarray:
     return array.to_numpy(zero_copy_only=False)
 
 
+@contextlib.contextmanager
+def blaming(path: Path) -> Iterator[None]:
+    """Say that a file is missing or damaged, if what is made of it fails.
+
+    Parquet files have no checksums: a flipped bit may turn up as text that is none, or as a value where none can be.
+    """
+    try:
+        yield
+    except UsageError:
+        raise
+    except FileNotFoundError:
+        raise DatasetFault(f"{path} is missing; the dataset is incomplete") from None
+    except (pa.ArrowException, OSError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+        raise DatasetFault(f"{path} is damaged or cut short: {_first_line(error)}") from error
+
+
 def open_parquet(path: Path, open_file: OpenFile | None = None) -> pq.ParquetFile:
     """Open a Parquet file, or say that it is missing or damaged."""
-    try:
+    with blaming(path):
         if open_file is not None:
             return pq.ParquetFile(open_file(path), pre_buffer=True)
         return pq.ParquetFile(path, memory_map=True)
-    except FileNotFoundError:
-        raise DatasetFault(f"{path} is missing; the dataset is incomplete") from None
-    except (pa.ArrowException, OSError) as error:
-        raise DatasetFault(f"{path} is damaged or cut short: {_first_line(error)}") from error
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None, groups: Sequence[int] | None = None) -> pa.Table:
     """Read a Parquet file, or some row groups of it."""
-    file = open_parquet(path)
-    try:
-        if groups is None:
-            return file.read(columns)
-        return file.read_row_groups(list(groups), columns)
-    except (pa.ArrowException, OSError) as error:
-        raise DatasetFault(f"{path} is damaged or cut short: {_first_line(error)}") from error
-    finally:
-        file.close()
+    with blaming(path), open_parquet(path) as file:
+        table = file.read(columns) if groups is None else file.read_row_groups(list(groups), columns)
+        table.validate(full=True)
+        return table
 
 
 def row_groups(file: pq.ParquetFile, column: str, first: int, last: int) -> list[int]:
     """The row groups in which a column of whole numbers may have one from `first` to `last`."""
     # Nested columns come apart in the file, so a column's place is found by its path.
     place = next((at for at in range(len(file.schema)) if file.schema.column(at).path == column), None)
-    if place is None:
+    if place is None or not file.num_row_groups:
         return list(range(file.num_row_groups))
+    # pyarrow 26 aborts the process where statistics do not fit a damaged schema; reading a column first raises instead.
+    file.read_row_group(0, [column], use_threads=False)
     found = []
     for number in range(file.num_row_groups):
         known = file.metadata.row_group(number).column(place).statistics

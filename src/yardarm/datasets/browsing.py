@@ -9,11 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from yardarm.datasets.arrow import open_parquet, read_table
+from yardarm.datasets.arrow import blaming, open_parquet, read_table
 from yardarm.datasets.episodes import Episode
 from yardarm.datasets.frames import read_frames
 from yardarm.datasets.info import read_info
@@ -21,7 +20,7 @@ from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.names import dimension_names
 from yardarm.datasets.pictures import decode_picture, encode_picture
 from yardarm.datasets.video import open_video
-from yardarm.errors import DatasetFault, one_line
+from yardarm.errors import DatasetFault
 
 __all__ = [
     "BrowserPicture",
@@ -67,14 +66,11 @@ class VideoFacts:
 def episode_pictures(meta: DatasetMetadata, episode: Episode, key: str) -> list[bytes]:
     """The encoded pictures of an episode that lie in the table, one for each frame."""
     path = meta.data_file(episode)
-    open_parquet(path).close()  # says it well if it is missing or damaged
     own = (pc.field("index") >= episode.start) & (pc.field("index") < episode.stop)
-    try:
+    with blaming(path):
         # Arrow leaves out the row groups that hold none of them.
         column = pq.read_table(path, columns=[key], filters=own, partitioning=None)[key]
         pictures: list[bytes] = pc.struct_field(column, "bytes").to_pylist()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise DatasetFault(f"{path}: the pictures '{key}' cannot be read: {one_line(error)}") from error
     if len(pictures) != episode.length:
         raise DatasetFault(f"{path} has {len(pictures)} of the {episode.length} frames of episode {episode.index}")
     return pictures
@@ -98,10 +94,11 @@ def per_episode(meta: DatasetMetadata, feature: str, kind: str) -> np.ndarray | 
         file.close()
         if not known:
             return None
-        table = read_table(path, ["episode_index", column])
-        for index, value in zip(table["episode_index"].to_pylist(), table[column].to_pylist(), strict=True):
-            if value is not None and index < len(found):
-                found[index] = np.ravel(value)[0]
+        with blaming(path):
+            table = read_table(path, ["episode_index", column])
+            for index, value in zip(table["episode_index"].to_pylist(), table[column].to_pylist(), strict=True):
+                if value is not None and index < len(found):
+                    found[index] = np.ravel(value)[0]
     return None if np.isnan(found).any() else found
 
 

@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from yardarm.datasets.arrow import open_parquet, read_table, write_row_groups
+from yardarm.contents import count, list_of, number, optional, record, text
+from yardarm.datasets.arrow import blaming, open_parquet, read_table, write_row_groups
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import FileSlot, episodes_file
 from yardarm.datasets.statistics import FeatureStats, Stats
 from yardarm.errors import DatasetFault
 
-__all__ = ["Episode", "VideoPlace", "read_episode_stats", "read_episodes", "stats_of_row", "write_episodes"]
+__all__ = [
+    "Episode",
+    "VideoPlace",
+    "check_complete",
+    "read_episode_stats",
+    "read_episodes",
+    "stats_of_row",
+    "write_episodes",
+]
+
+
+ROW = record(
+    {
+        "episode_index": count,
+        "tasks": optional(list_of(text)),
+        "dataset_from_index": count,
+        "dataset_to_index": count,
+        "data/chunk_index": count,
+        "data/file_index": count,
+    }
+)
+VIDEO_PLACE = {"chunk_index": count, "file_index": count, "from_timestamp": number, "to_timestamp": number}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +79,23 @@ def read_episodes(root: Path, info: DatasetInfo) -> tuple[Episode, ...]:
         return ()
     rows: dict[int, Episode] = {}
     for path in _files(root):
-        columns = [name for name in open_parquet(path).schema_arrow.names if not name.startswith("stats/")]
-        for row in read_table(path, columns).to_pylist():
-            episode = _episode(path, row, info)
-            rows[episode.index] = episode
-    missing = [index for index in range(info.total_episodes) if index not in rows]
-    if missing:
-        raise DatasetFault(
-            f"{root / 'meta' / 'episodes'} lacks {len(missing)} of {info.total_episodes} episodes: "
-            f"{', '.join(map(str, missing[:10]))}"
-        )
+        with blaming(path):
+            columns = [name for name in open_parquet(path).schema_arrow.names if not name.startswith("stats/")]
+            for row in read_table(path, columns).to_pylist():
+                episode = _episode(path, row, info)
+                rows[episode.index] = episode
+    check_complete(root / "meta" / "episodes", info, rows)
     episodes = tuple(rows[index] for index in range(info.total_episodes))
     _check_order(root, episodes)
     return episodes
+
+
+def check_complete(path: Path, info: DatasetInfo, known: Collection[int]) -> None:
+    """Say which of the episodes that `info.json` counts are not among those that a file has."""
+    missing = info.total_episodes - sum(index < info.total_episodes for index in known)
+    if missing:
+        shown = islice((index for index in range(info.total_episodes) if index not in known), 10)
+        raise DatasetFault(f"{path} lacks {missing} of {info.total_episodes} episodes: {', '.join(map(str, shown))}")
 
 
 def _files(root: Path) -> list[Path]:
@@ -78,19 +105,17 @@ def _files(root: Path) -> list[Path]:
     return paths
 
 
-def _episode(path: Path, row: Mapping[str, Any], info: DatasetInfo) -> Episode:
-    try:
-        return Episode(
-            index=row["episode_index"],
-            tasks=tuple(row["tasks"] or ()),
-            start=row["dataset_from_index"],
-            stop=row["dataset_to_index"],
-            data=FileSlot(row["data/chunk_index"], row["data/file_index"]),
-            videos={key: _video_place(row, f"videos/{key}/") for key in info.video_keys},
-            row=_slot_of(path),  # whatever the row says: others have written it wrong
-        )
-    except KeyError as error:
-        raise DatasetFault(f"{path} has no column {error}") from None
+def _episode(path: Path, row: dict[str, Any], info: DatasetInfo) -> Episode:
+    ROW(row, "")
+    return Episode(
+        index=row["episode_index"],
+        tasks=tuple(row["tasks"] or ()),
+        start=row["dataset_from_index"],
+        stop=row["dataset_to_index"],
+        data=FileSlot(row["data/chunk_index"], row["data/file_index"]),
+        videos={key: _video_place(row, f"videos/{key}/") for key in info.video_keys},
+        row=_slot_of(path),  # whatever the row says: others have written it wrong
+    )
 
 
 def _slot_of(path: Path) -> FileSlot:
@@ -98,7 +123,8 @@ def _slot_of(path: Path) -> FileSlot:
     return FileSlot(*(int(number[0]) if number else 0 for number in numbers))
 
 
-def _video_place(row: Mapping[str, Any], prefix: str) -> VideoPlace:
+def _video_place(row: dict[str, Any], prefix: str) -> VideoPlace:
+    record({f"{prefix}{name}": check for name, check in VIDEO_PLACE.items()})(row, "")
     slot = FileSlot(row[f"{prefix}chunk_index"], row[f"{prefix}file_index"])
     return VideoPlace(slot, row[f"{prefix}from_timestamp"], row[f"{prefix}to_timestamp"])
 
@@ -117,9 +143,10 @@ def _check_order(root: Path, episodes: Sequence[Episode]) -> None:
 def read_episode_stats(root: Path, info: DatasetInfo) -> Iterator[tuple[int, Stats]]:
     """Each episode's own statistics, in no particular order."""
     for path in _files(root):
-        for row in read_table(path).to_pylist():
-            if row["episode_index"] < info.total_episodes:
-                yield row["episode_index"], stats_of_row(row)
+        with blaming(path):
+            for row in read_table(path).to_pylist():
+                if row["episode_index"] < info.total_episodes:
+                    yield row["episode_index"], stats_of_row(row)
 
 
 def stats_of_row(row: Mapping[str, Any]) -> Stats:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from yardarm.datasets.arrow import OpenFile, open_parquet, row_groups, to_numpy
+from yardarm.datasets.arrow import OpenFile, blaming, open_parquet, row_groups, to_numpy
 from yardarm.datasets.episodes import Episode
 from yardarm.datasets.features import INDEX_FEATURES
 from yardarm.datasets.metadata import DatasetMetadata
@@ -53,7 +53,14 @@ def _of_file(
     names: Sequence[str],
     open_file: OpenFile | None,
 ) -> dict[str, np.ndarray]:
-    table = _read(path, episodes, list(dict.fromkeys([*names, "index"])), open_file)
+    with blaming(path):
+        table = _read(path, episodes, list(dict.fromkeys([*names, "index"])), open_file)
+        return _columns(meta, path, table, episodes, names)
+
+
+def _columns(
+    meta: DatasetMetadata, path: Path, table: pa.Table, episodes: Sequence[Episode], names: Sequence[str]
+) -> dict[str, np.ndarray]:
     index = to_numpy(INDEX_FEATURES["index"], table["index"])
     rows = np.concatenate([_rows(path, index, episode) for episode in episodes])
     everything = len(rows) == len(index) and bool((rows[1:] > rows[:-1]).all())
@@ -63,17 +70,12 @@ def _of_file(
 
 def _read(path: Path, episodes: Sequence[Episode], names: list[str], open_file: OpenFile | None) -> pa.Table:
     """The row groups from the first to the last of these episodes."""
-    file = open_parquet(path, open_file)
-    try:
+    with open_parquet(path, open_file) as file:
         missing = [name for name in names if name not in file.schema_arrow.names]
         if missing:
             raise DatasetFault(f"{path} has no column '{missing[0]}', which meta/info.json lists")
         first, last = min(own.start for own in episodes), max(own.stop for own in episodes) - 1
         return file.read_row_groups(row_groups(file, "index", first, last), names, use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise DatasetFault(f"{path} is damaged or cut short: {str(error).splitlines()[0]}") from error
-    finally:
-        file.close()
 
 
 def _rows(path: Path, index: np.ndarray, episode: Episode) -> np.ndarray:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from yardarm.datasets.features import Schema, schema_from_json, schema_to_json
+from yardarm.contents import anything, count, list_of, map_of, number, optional, positive, read_json, record, text
+from yardarm.datasets.features import VISUAL, Schema, schema_from_json, schema_to_json
+from yardarm.datasets.path_template import check_template
 from yardarm.errors import DatasetFault, UsageError
 from yardarm.files import write_json
 
@@ -17,6 +19,39 @@ __all__ = ["VERSION", "DatasetInfo", "read_info", "write_info"]
 VERSION = "v3.0"
 DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
+# In version 2, where a file is an episode, they are called by it.
+PLACES = {"chunk_index", "file_index", "episode_chunk", "episode_index"}
+# More than any frame has, and few enough to make a list of their names.
+MOST_NUMBERS = 1_000_000
+FEATURE = record(
+    {"dtype": text, "shape": list_of(count)},
+    {"info": optional(map_of(anything)), "video_info": optional(map_of(anything))},
+)
+
+
+def feature(value: Any, place: str) -> None:
+    """A feature whose numbers have room in memory."""
+    FEATURE(value, place)
+    if value["dtype"] not in VISUAL and math.prod(value["shape"]) > MOST_NUMBERS:
+        raise ValueError(f"{place}.shape has more than {MOST_NUMBERS} numbers")
+
+
+INFO = record(
+    {"fps": number, "features": map_of(feature)},
+    {
+        "robot_type": optional(text),
+        "total_episodes": count,
+        "total_frames": count,
+        "total_tasks": count,
+        "chunks_size": positive,
+        "data_files_size_in_mb": number,
+        "video_files_size_in_mb": number,
+        "codebase_version": text,
+        "data_path": text,
+        "video_path": optional(text),
+        "splits": optional(map_of(anything)),
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +79,11 @@ class DatasetInfo:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise UsageError(f"{name} must be a number above 0, got {value!r}")
+        check_template("data_path", self.data_path, PLACES)
+        if self.video_path is not None:
+            check_template("video_path", self.video_path, {*PLACES, "video_key"})
+        elif self.video_keys:
+            raise UsageError(f"video_path is missing, although '{self.video_keys[0]}' lies in videos")
 
     @property
     def video_keys(self) -> tuple[str, ...]:
@@ -92,12 +132,14 @@ def read_info(root: Path) -> DatasetInfo:
     """Read a dataset's `meta/info.json`, or say why it is none."""
     path = root / "meta" / "info.json"
     try:
-        return DatasetInfo.from_json(json.loads(path.read_text(encoding="utf-8")))
+        content = read_json(path)
+        INFO(content, "")
+        return DatasetInfo.from_json(content)
     except (FileNotFoundError, NotADirectoryError):
         if not root.exists():
             raise UsageError(f"there is no dataset {root}") from None
         raise UsageError(f"{root} is no LeRobot dataset: it has no meta/info.json") from None
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, UsageError) as error:
+    except (ValueError, OSError, UsageError) as error:
         raise DatasetFault(f"{path} is damaged: {error}") from error
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yardarm.datasets.info import DatasetInfo
+from yardarm.datasets.path_template import fill_template
 
 __all__ = ["MB", "FileSlot", "data_file", "episodes_file", "rollouts_file", "tasks_file", "video_file"]
 
@@ -28,13 +29,13 @@ class FileSlot:
 
 def data_file(root: Path, info: DatasetInfo, slot: FileSlot) -> Path:
     """A file of frames."""
-    return root / info.data_path.format(chunk_index=slot.chunk, file_index=slot.file)
+    return root / fill_template(info.data_path, chunk_index=slot.chunk, file_index=slot.file)
 
 
 def video_file(root: Path, info: DatasetInfo, key: str, slot: FileSlot) -> Path:
     """A file of a camera's videos."""
     assert info.video_path is not None
-    return root / info.video_path.format(video_key=key, chunk_index=slot.chunk, file_index=slot.file)
+    return root / fill_template(info.video_path, video_key=key, chunk_index=slot.chunk, file_index=slot.file)
 
 
 def episodes_file(root: Path, slot: FileSlot) -> Path:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image, UnidentifiedImageError
 
-from yardarm.datasets.arrow import open_parquet
+from yardarm.datasets.arrow import blaming, open_parquet
 from yardarm.datasets.episodes import Episode
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.errors import DatasetFault, one_line
@@ -101,12 +101,12 @@ def _unpacked(path: Path, key: str) -> tuple[pa.ChunkedArray, dict[int, int]]:
 
 
 def _batches(path: Path, key: str) -> Iterator[pa.RecordBatch]:
-    file = open_parquet(path)
-    for group in range(file.num_row_groups):
-        table = file.read_row_group(group, ["index", key]).combine_chunks()
-        encoded = table[key].chunk(0).field("bytes").cast(pa.large_binary())
-        index = table["index"].chunk(0)
-        yield pa.record_batch([index, encoded], names=["index", "bytes"])
+    with blaming(path), open_parquet(path) as file:
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, ["index", key]).combine_chunks()
+            encoded = table[key].chunk(0).field("bytes").cast(pa.large_binary())
+            index = table["index"].chunk(0)
+            yield pa.record_batch([index, encoded], names=["index", "bytes"])
 
 
 def _cache_file(path: Path, key: str) -> Path:

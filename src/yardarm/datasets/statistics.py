@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from yardarm.contents import anything, map_of, read_json
 from yardarm.errors import DatasetFault
 from yardarm.files import write_json
 
@@ -18,6 +19,7 @@ __all__ = [
     "Stats",
     "aggregate",
     "read_stats",
+    "stats_from_json",
     "with_imagenet",
     "write_stats",
 ]
@@ -160,15 +162,34 @@ def read_stats(root: Path, frames: int) -> dict[str, FeatureStats]:
     """A dataset's `meta/stats.json`, or nothing. Where no count is kept, as in v2.0, they are of all frames."""
     path = root / "meta" / "stats.json"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return {
-            feature: {kind: np.atleast_1d(np.asarray(value)) for kind, value in {"count": [frames], **own}.items()}
-            for feature, own in content.items()
-        }
+        content = read_json(path)
+        map_of(map_of(anything))(content, "")
+        return stats_from_json({feature: {"count": [frames], **own} for feature, own in content.items()})
     except FileNotFoundError:
         return {}
-    except (ValueError, AttributeError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise DatasetFault(f"{path} is damaged: {error}; `yardarm dataset recompute-stats` writes it again") from error
+
+
+def stats_from_json(content: Any) -> dict[str, FeatureStats]:
+    """Statistics as arrays, or `ValueError` if they are no numbers."""
+    map_of(map_of(anything))(content, "")
+    return {
+        feature: {kind: _numbers(value, f"{feature}.{kind}") for kind, value in own.items()}
+        for feature, own in content.items()
+    }
+
+
+def _numbers(value: Any, place: str) -> np.ndarray:
+    try:
+        array = np.atleast_1d(np.asarray(value))
+    except ValueError:
+        raise ValueError(f"{place} has lists of different lengths") from None
+    if array.dtype.kind not in "biuf" or not array.size:
+        raise ValueError(f"{place} must be numbers, got {str(value)[:40]}")
+    if place.endswith(".count") and not (np.isfinite(array).all() and (array >= 0).all()):
+        raise ValueError(f"{place} must be 0 or more, got {str(value)[:40]}")
+    return array
 
 
 def write_stats(root: Path, stats: Stats) -> None:

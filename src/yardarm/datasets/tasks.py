@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from yardarm.datasets.arrow import read_table, write_row_groups
+from yardarm.datasets.arrow import blaming, read_table, write_row_groups
 from yardarm.datasets.layout import tasks_file
 from yardarm.errors import DatasetFault
 
@@ -36,8 +36,9 @@ def read_tasks(root: Path) -> tuple[str, ...]:
     names = [name for name in table.column_names if name != "task_index"]
     if "task_index" not in table.column_names or len(names) != 1:
         raise DatasetFault(f"{path} must have the columns task_index and task; it has {', '.join(table.column_names)}")
-    rows = zip(table["task_index"].to_pylist(), table[names[0]].to_pylist(), strict=True)
-    by_number = {int(number): str(task) for number, task in rows}
+    with blaming(path):
+        rows = zip(table["task_index"].to_pylist(), table[names[0]].to_pylist(), strict=True)
+        by_number = {int(number): str(task) for number, task in rows}
     if sorted(by_number) != list(range(len(by_number))):
         raise DatasetFault(f"{path} must number its tasks from 0 on; it has {sorted(by_number)[:10]}")
     return tuple(by_number[number] for number in range(len(by_number)))

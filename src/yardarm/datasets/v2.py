@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from yardarm.datasets.episodes import Episode, VideoPlace
+from yardarm.contents import Check, anything, count, list_of, map_of, parse_json, positive, record, text
+from yardarm.datasets.arrow import blaming
+from yardarm.datasets.episodes import Episode, VideoPlace, check_complete
 from yardarm.datasets.info import DatasetInfo, read_info
 from yardarm.datasets.layout import FileSlot
 from yardarm.datasets.metadata import DatasetMetadata
-from yardarm.datasets.statistics import FeatureStats, Stats, aggregate, read_stats
+from yardarm.datasets.statistics import FeatureStats, Stats, aggregate, read_stats, stats_from_json
 from yardarm.errors import DatasetFault, one_line
 
 __all__ = ["V2EpisodeStats", "is_v2", "read_v2_metadata"]
 
+TASK = record({"task_index": count, "task": text})
+EPISODE = record({"episode_index": count, "tasks": list_of(text), "length": positive})
+STATS = record({"episode_index": count, "stats": map_of(map_of(anything))})
 # So many episodes' statistics are in memory at once.
 BATCH = 500
 
@@ -47,7 +49,7 @@ def _path_by_file(template: str) -> str:
 
 def _tasks(root: Path) -> tuple[str, ...]:
     path = root / "meta" / "tasks.jsonl"
-    tasks = {int(line["task_index"]): str(line["task"]) for line in _lines(path, "task_index", "task")}
+    tasks = {line["task_index"]: line["task"] for line in _lines(path, TASK)}
     if sorted(tasks) != list(range(len(tasks))):
         raise DatasetFault(f"{path} must number its tasks from 0 on; it has {sorted(tasks)[:10]}")
     return tuple(tasks[number] for number in range(len(tasks)))
@@ -55,19 +57,13 @@ def _tasks(root: Path) -> tuple[str, ...]:
 
 def _episodes(root: Path, info: DatasetInfo) -> tuple[Episode, ...]:
     path = root / "meta" / "episodes.jsonl"
-    lines = {int(line["episode_index"]): line for line in _lines(path, "episode_index", "tasks", "length")}
-    missing = [index for index in range(info.total_episodes) if index not in lines]
-    if missing:
-        raise DatasetFault(
-            f"{path} lacks {len(missing)} of {info.total_episodes} episodes: {', '.join(map(str, missing[:10]))}"
-        )
+    lines = {line["episode_index"]: line for line in _lines(path, EPISODE)}
+    check_complete(path, info, lines)
     episodes: list[Episode] = []
     start = 0
     for index in range(info.total_episodes):
-        length = int(lines[index]["length"])
-        if length < 1:
-            raise DatasetFault(f"{path}: episode {index} has {length} frames")
-        slot = FileSlot(index // int(info.chunks_size), index)
+        length = lines[index]["length"]
+        slot = FileSlot(index // info.chunks_size, index)
         videos = {key: VideoPlace(slot, 0.0, length / info.fps) for key in info.video_keys}
         episodes.append(Episode(index, tuple(lines[index]["tasks"]), start, start + length, slot, videos))
         start += length
@@ -103,8 +99,9 @@ class V2EpisodeStats:
 
     def __iter__(self) -> Iterator[tuple[int, Stats]]:
         if self._path.exists():
-            for line in _lines(self._path, "episode_index", "stats"):
-                yield int(line["episode_index"]), _as_arrays(line["stats"])
+            for line in _lines(self._path, STATS):
+                with blaming(self._path):
+                    yield line["episode_index"], stats_from_json(line["stats"])
 
     def of(self, episode: int) -> Stats:
         """An episode's statistics; empty if there are none."""
@@ -112,49 +109,40 @@ class V2EpisodeStats:
             self._places = self._find()
         if episode not in self._places:
             return {}
-        with self._path.open("rb") as file:
+        with blaming(self._path), self._path.open("rb") as file:
             file.seek(self._places[episode])
-            return _as_arrays(json.loads(file.readline())["stats"])
+            return stats_from_json(parse_json(file.readline())["stats"])
 
     def _find(self) -> dict[int, int]:
         if not self._path.exists():
             return {}
-        return {int(line["episode_index"]): place for place, line in _placed(self._path, "episode_index", "stats")}
+        return {line["episode_index"]: place for place, line in _placed(self._path, STATS)}
 
 
-def _as_arrays(stats: Mapping[str, Mapping[str, Any]]) -> Stats:
-    return {
-        feature: {kind: np.atleast_1d(np.asarray(value)) for kind, value in own.items()}
-        for feature, own in stats.items()
-    }
+def _lines(path: Path, check: Check) -> Iterator[dict[str, Any]]:
+    """The lines of a file, each of which must pass the check."""
+    return (line for _, line in _placed(path, check))
 
 
-def _lines(path: Path, *names: str) -> Iterator[dict[str, Any]]:
-    """The lines of a file, each of which must have these entries."""
-    return (line for _, line in _placed(path, *names))
-
-
-def _placed(path: Path, *names: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _placed(path: Path, check: Check) -> Iterator[tuple[int, dict[str, Any]]]:
     """The same with the place in the file at which each begins."""
     try:
         with path.open("rb") as file:
             place = 0
-            for number, text in enumerate(file, 1):
-                if text.strip():
-                    yield place, _line(path, number, text, names)
-                place += len(text)
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield place, _line(path, number, line, check)
+                place += len(line)
     except FileNotFoundError:
         raise DatasetFault(f"{path} is missing; the dataset is incomplete") from None
     except OSError as error:
         raise DatasetFault(f"{path} is damaged: {error}") from error
 
 
-def _line(path: Path, number: int, text: bytes, names: Sequence[str]) -> dict[str, Any]:
+def _line(path: Path, number: int, line: bytes, check: Check) -> dict[str, Any]:
     try:
-        line: dict[str, Any] = json.loads(text)
-        missing = [name for name in names if name not in line]
-    except (ValueError, TypeError) as error:
+        content: dict[str, Any] = parse_json(line)
+        check(content, "")
+    except ValueError as error:
         raise DatasetFault(f"{path} is damaged in line {number}: {error}") from error
-    if missing:
-        raise DatasetFault(f"{path} has no '{missing[0]}' in line {number}")
-    return line
+    return content

@@ -49,20 +49,20 @@ def _notes(action: ActionSpec, tasks: Sequence[TaskResult], folder: RunFolder) -
     if sum(record.success for record in finished) > LUCK * len(finished):
         return  # tasks share their convention: some that are solved clear it
     records = [record for record in finished if record.key.task not in solved]
-    sample = list(_sample(records, folder))
-    if sum(len(episode.actions) for episode in sample) < FEWEST_ACTIONS:
+    played = _Played.of(action, list(_sample(records, folder)))
+    if played is None:
         return
-    played = _Played.of(action, sample, len({record.key.task for record in records}))
     yield from _clipped(played)
     yield from _constant(played)
     yield from _one_sided(played)
     yield from _hardly_moving(played)
 
 
-def _sample(records: Sequence[EpisodeRecord], folder: RunFolder) -> Iterator[PlayedEpisode]:
+def _sample(records: Sequence[EpisodeRecord], folder: RunFolder) -> Iterator[tuple[str, PlayedEpisode]]:
+    """Episodes, and the tasks that they are of."""
     for record in records[:: max(1, len(records) // MOST_EPISODES)]:
         try:
-            yield folder.load_played(record.key)
+            yield record.key.task, folder.load_played(record.key)
         except UsageError:  # lost or damaged: replay says so, when it is asked for
             continue
 
@@ -75,19 +75,29 @@ class _Played:
     low: np.ndarray
     high: np.ndarray
     grippers: frozenset[int]
-    several_tasks: bool
+    tasks: int
+    held_tasks: np.ndarray
+    """For each axis, the number of tasks in which it never changed."""
     stood_still: bool
 
     @classmethod
-    def of(cls, action: ActionSpec, episodes: Sequence[PlayedEpisode], tasks: int) -> _Played:
+    def of(cls, action: ActionSpec, sample: Sequence[tuple[str, PlayedEpisode]]) -> _Played | None:
+        """None if there is too little to say anything."""
+        by_task: dict[str, list[np.ndarray]] = {}
+        for task, episode in sample:
+            by_task.setdefault(task, []).append(episode.actions.astype(np.float64))
+        in_tasks = [np.concatenate(own) for own in by_task.values()]
+        if sum(map(len, in_tasks)) < FEWEST_ACTIONS:
+            return None
         low, high = (np.broadcast_to(np.asarray(bound, float), action.size) for bound in (action.low, action.high))
         return cls(
-            np.concatenate([episode.actions for episode in episodes]).astype(np.float64),
+            np.concatenate(in_tasks),
             low,
             high,
             _grippers(action),
-            tasks >= SEVERAL_TASKS,
-            all(episode.travel < STANDS_STILL for episode in episodes),
+            len(in_tasks),
+            np.sum([np.ptp(own, axis=0) < TOLERANCE for own in in_tasks], axis=0),
+            all(episode.travel < STANDS_STILL for _, episode in sample),
         )
 
     @property
@@ -105,6 +115,11 @@ class _Played:
     def varies(self) -> np.ndarray:
         """The axes that were used at all."""
         return np.ptp(self.actions, axis=0) >= TOLERANCE
+
+    @property
+    def several_tasks(self) -> bool:
+        """Whether there are enough tasks to need both sides of an axis."""
+        return self.tasks >= SEVERAL_TASKS
 
     def range(self, axis: int) -> str:
         """What was played on an axis, and what could be."""
@@ -140,11 +155,15 @@ def _constant(played: _Played) -> Iterator[str]:
     if not played.varies.any():
         yield f"every action was the same, {np.round(first, 3).tolist()}: does the policy see what it should?"
         return
-    for axis in _axes(~played.varies):
-        # A gripper that a task does not need stays open or closed.
-        unused = axis in played.grippers and not (played.several_tasks and played.parts[0, axis] < NEAR_BOUND)
-        if not unused and played.parts[0, axis] < TWICE:
+    for axis in _axes(2 * played.held_tasks >= played.tasks):
+        is_gripper, is_held = axis in played.grippers, not played.varies[axis]
+        if is_gripper and not (is_held and played.several_tasks and played.parts[0, axis] < NEAR_BOUND):
+            continue  # it stays as it is where it is not needed, and where a policy does not get as far
+        if is_held and played.parts[0, axis] < TWICE:
             yield f"axis {axis} was {first[axis]:.3g} in every action: {played.question(axis)}"
+        elif not is_held:
+            where = f"{played.held_tasks[axis]} of {played.tasks} tasks"
+            yield f"axis {axis} never changed in {where}: {played.question(axis)}"
 
 
 def _one_sided(played: _Played) -> Iterator[str]:

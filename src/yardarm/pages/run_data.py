@@ -24,7 +24,7 @@ from yardarm.results import (
     sessions_of,
 )
 
-__all__ = ["downsampled", "rounded", "run_data"]
+__all__ = ["downsampled", "rounded", "run_data", "shown"]
 
 # Enough to see how a task goes, few enough for a page that opens at once.
 MOST_CURVES = 240
@@ -196,14 +196,14 @@ def _made_with(stored: StoredResult) -> dict[str, Any]:
     # A repetition goes to a folder of its own: with the same one, it would have nothing left to do.
     again = ["yardarm", "eval", f"--config_path={stored.folder.config}", "--output_dir=NEW_FOLDER"]
     return {
-        "command": shlex.join(manifest.get("command", [])),
+        "command": shlex.join(manifest.get("command") or []),
         "repeat": shlex.join(again),
         "config": stored.config,
         "software": _software(sessions_of(manifest)),
-        "machine": {**manifest.get("machine", {}), "renderer": manifest.get("renderer")},
+        "machine": shown({**(manifest.get("machine") or {}), "renderer": manifest.get("renderer")}),
         "git_commit": manifest.get("git_commit"),
         "sessions": 1 + len(manifest.get("sessions", ())),
-        "policy": manifest.get("policy", {}),
+        "policy": shown(manifest.get("policy") or {}),
     }
 
 
@@ -223,6 +223,15 @@ def _software(sessions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         known = found.setdefault(json.dumps(own, sort_keys=True), {**own, "started": []})
         known["started"].append(session.get("session_started"))
     return list(found.values())
+
+
+def shown(value: Any) -> Any:
+    """Plain values as a page can have them: JSON knows no infinities, which may be among a policy's options."""
+    if isinstance(value, dict):
+        return {name: shown(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [shown(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _means(records: Sequence[EpisodeRecord]) -> dict[str, float | None]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError, one_line
-from yardarm.pages.run_data import rounded
+from yardarm.pages.run_data import rounded, shown
 from yardarm.pages.thinning import thinned
 
 __all__ = ["StoredTraining", "training_data", "training_line"]
@@ -99,8 +99,8 @@ def training_data(training: StoredTraining) -> dict[str, Any]:
     return {
         **training_line(training),
         "path": str(training.path),
-        "policy": dict(manifest["policy"]),
-        "dataset": dict(manifest["dataset"]),
+        "policy": shown(manifest["policy"]),
+        "dataset": shown(manifest["dataset"]),
         "now": _now(training, train),
         "warnings": _warnings(training, train),
         "losses": losses,
@@ -236,7 +236,7 @@ def _made_with(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "command": shlex.join(manifest.get("command", [])),
         "config": json.dumps(manifest.get("config", {}), indent=2, ensure_ascii=False),
         "versions": manifest.get("versions", {}),
-        "machine": manifest.get("machine", {}),
+        "machine": shown(manifest.get("machine", {})),
         "git_commit": manifest.get("git_commit"),
     }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import json
 import math
 import re
 import zipfile
@@ -16,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from yardarm.contents import read_json
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.results.record import EpisodeKey
+from yardarm.results.shapes import MANIFEST
 
 __all__ = ["FORMAT", "PlayedEpisode", "ReplayTrace", "RunFolder", "check_format"]
 
@@ -178,22 +179,24 @@ class RunFolder:
     def read_manifest(self) -> dict[str, Any]:
         """Read the manifest, or say that this is not a run."""
         try:
-            content = json.loads(self.manifest.read_text(encoding="utf-8"))
+            content: dict[str, Any] = read_json(self.manifest)
+            check_format(content, self.manifest, FORMAT)
+            MANIFEST(content, "")
         except (FileNotFoundError, NotADirectoryError):
             if not self.path.exists():
                 raise UsageError(f"there is no run {self.path}") from None
             raise UsageError(f"{self.path} is not a run of Yardarm: it has no manifest.json") from None
         except (ValueError, OSError) as error:
             raise UsageError(f"{self.manifest} is damaged: {error}") from error
-        if not isinstance(content, dict) or not isinstance(content.get("plan"), dict):
-            raise UsageError(f"{self.manifest} is damaged: it says nothing of the plan")
-        check_format(content, self.manifest, FORMAT)
         return content
 
 
-def check_format(content: Mapping[str, Any], path: Path, newest: int) -> None:
-    """Refuse a file that a later version of Yardarm has written; the first ones had no number."""
-    found = content.get("format", 1)
+def check_format(content: Any, path: Path, newest: int) -> None:
+    """Refuse a file that a later version of Yardarm has written; the first ones had no number.
+
+    It comes before all other checks: a later version may have other fields.
+    """
+    found = content.get("format", 1) if isinstance(content, dict) else 1
     if not isinstance(found, int):
         raise UsageError(f"{path} is damaged: its format is {found!r}, not a number")
     if found > newest:

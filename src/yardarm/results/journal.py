@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from yardarm.contents import parse_json
 from yardarm.errors import StorageFault, UsageError
 from yardarm.files import sync
 from yardarm.results.holding import HeldFile
@@ -30,8 +31,8 @@ def read_journal(path: Path) -> Iterator[EpisodeRecord]:
         if not line or number == len(lines):  # what follows the last newline is not a whole line
             continue
         try:
-            yield EpisodeRecord.from_json(json.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
+            yield EpisodeRecord.from_json(parse_json(line))
+        except ValueError as error:
             raise UsageError(
                 f"{path} is damaged at line {number}: {error}; remove that line, and its episode runs again"
             ) from error

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from typing import Any, Literal
 
+from yardarm.results.shapes import EPISODE
 from yardarm.tasks import EpisodeTiming
 
 __all__ = ["EpisodeKey", "EpisodeRecord"]
@@ -64,12 +65,11 @@ class EpisodeRecord:
 
     @classmethod
     def from_json(cls, line: dict[str, Any]) -> EpisodeRecord:
-        """Read a line; fields that a newer version added are passed over."""
+        """Read a line, or raise `ValueError`; fields that a newer version added are passed over."""
+        EPISODE(line, "")
+        if line["status"] not in STATUSES:
+            raise ValueError(f"status must be one of {', '.join(STATUSES)}, got {line['status']!r}")
         key = EpisodeKey(**_own(EpisodeKey, line))
-        if not isinstance(key.index, int) or not isinstance(key.seed, int) or line.get("status") not in STATUSES:
-            raise ValueError(f"it has index {key.index!r}, seed {key.seed!r}, status {line.get('status')!r}")
-        if not isinstance(line.get("fingerprints", {}), dict):
-            raise ValueError(f"its fingerprints are {line['fingerprints']!r}")
         timing = EpisodeTiming(**_own(EpisodeTiming, line.get("timing", {})))
         return cls(key=key, **{**_own(cls, line), "timing": timing})
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from yardarm.contents import read_json
 from yardarm.errors import UsageError
 from yardarm.files import write_json
 from yardarm.results.files import RunFolder, check_format
+from yardarm.results.shapes import SEVERAL
 
 __all__ = ["ListedPolicy", "SeveralFolder"]
 
@@ -61,16 +62,13 @@ class SeveralFolder:
 
     def read_policies(self) -> list[ListedPolicy]:
         """The policies, in the order in which they were listed."""
-        return [ListedPolicy(**own) for own in self._read()["policies"]]
+        return [ListedPolicy(own["name"], own["id"], own["source"]) for own in self._read()["policies"]]
 
     def _read(self) -> dict[str, Any]:
         try:
-            content = json.loads(self.index.read_text(encoding="utf-8"))
+            content: dict[str, Any] = read_json(self.index)
             check_format(content, self.index, FORMAT)
-            if not isinstance(content["plan"], dict) or not all(
-                isinstance(own, dict) and own.keys() == {"name", "id", "source"} for own in content["policies"]
-            ):
-                raise ValueError("it does not list policies and their plan")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            SEVERAL(content, "")
+        except (OSError, ValueError) as error:
             raise UsageError(f"{self.index} is damaged: {error}") from error
         return content

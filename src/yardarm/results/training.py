@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from yardarm.contents import parse_json, read_json
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.results.files import check_format
 from yardarm.results.holding import HeldFile
+from yardarm.results.shapes import POINT, TRAINING
 
 __all__ = ["TRAINING_FORMAT", "Curve", "CurveReader", "TrainingFolder", "read_curve"]
 
@@ -50,12 +52,13 @@ class TrainingFolder:
     def read_manifest(self) -> dict[str, Any]:
         """The manifest as it is now."""
         try:
-            content = json.loads(self.manifest.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{self.manifest} cannot be read: {error}") from error
-        if not isinstance(content, dict):
-            raise UsageError(f"{self.manifest} is damaged: it holds no JSON object")
-        check_format(content, self.manifest, TRAINING_FORMAT)
+            content: dict[str, Any] = read_json(self.manifest)
+            check_format(content, self.manifest, TRAINING_FORMAT)
+            TRAINING(content, "")
+        except OSError as error:
+            raise UsageError(f"{self.manifest} cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise UsageError(f"{self.manifest} is damaged: {error}") from error
         return content
 
 
@@ -68,11 +71,10 @@ def read_curve(path: Path) -> Iterator[dict[str, Any]]:
 def _points(path: Path, lines: Sequence[bytes], before: int = 0) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(lines, start=before + 1):
         try:
-            point = json.loads(line)
-            assert isinstance(point["step"], int)
-            assert isinstance(point["kind"], str)
-        except (AssertionError, KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{path} is damaged at line {number}; remove that line") from error
+            point = parse_json(line)
+            POINT(point, "")
+        except ValueError as error:
+            raise UsageError(f"{path} is damaged at line {number}: {error}; remove that line") from error
         yield point
 
 

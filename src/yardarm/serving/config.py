@@ -8,7 +8,7 @@ from yardarm.config import option
 from yardarm.errors import UsageError
 from yardarm_serve import BackendError
 from yardarm_serve.batching import Limits
-from yardarm_serve.server import ServerConfig
+from yardarm_serve.server import ServerConfig, names_of
 
 __all__ = ["ServeOptions"]
 
@@ -20,6 +20,7 @@ class ServeOptions:
     host: str = option("127.0.0.1", "where to listen; 0.0.0.0 is everywhere")
     port: int = option(8000, "0: any that is free")
     api_key: str | None = option(None, "what clients must know; YARDARM_API_KEY in the environment does it, too")
+    allowed_hosts: str = option("", "further names under which /config answers, separated by commas")
     max_message_mb: float = option(64.0, "a larger message ends its connection")
     max_connections: int = option(256, "a further client is turned away")
     max_batch_size: int = option(64, "requests that are answered together, at most")
@@ -39,6 +40,7 @@ class ServeOptions:
             host=self.host,
             port=self.port,
             api_key=self.api_key,
+            allowed_hosts=names_of(self.allowed_hosts),
             max_message_mb=self.max_message_mb,
             max_connections=self.max_connections,
             rename_map=self.rename_map or {},

@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 
 from yardarm.errors import UsageError
 from yardarm.viewer.app import ViewerApp
+from yardarm.viewer.connections import PunctualProtocol, notice_lost_readers
 from yardarm.viewer.dataset_catalogue import DatasetCatalogue
 from yardarm.viewer.dataset_routes import DatasetApp
 
@@ -80,7 +81,16 @@ def _serve(
         host = f"[{listening.host}]" if ":" in listening.host else listening.host
         address = f"http://{host}:{bound.getsockname()[1]}"
         app = make(hosts, lambda: server.should_exit)
-        config = uvicorn.Config(app.asgi, log_level="warning", timeout_graceful_shutdown=2, lifespan="on")
+        notice_lost_readers(bound)
+        config = uvicorn.Config(
+            app.asgi,
+            loop="asyncio",
+            http=PunctualProtocol,
+            ws="none",
+            lifespan="on",
+            log_level="warning",
+            timeout_graceful_shutdown=2,
+        )
         server = _Server(config, lambda: ready(address))
         if until is not None:
             threading.Thread(target=_stop_after, args=(until, server), daemon=True).start()

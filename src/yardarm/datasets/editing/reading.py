@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
-from yardarm.datasets.arrow import open_parquet, read_table, row_groups, to_arrow, to_numpy
+from yardarm.datasets.arrow import blaming, open_parquet, read_table, row_groups, to_arrow, to_numpy
 from yardarm.datasets.episodes import Episode, stats_of_row
 from yardarm.datasets.features import Feature
 from yardarm.datasets.metadata import DatasetMetadata
@@ -39,7 +39,8 @@ class EpisodeReader:
         file = self._open(path)
         if "episode_index" not in file.schema_arrow.names:
             raise DatasetFault(f"{path} has no column 'episode_index'")
-        groups = row_groups(file, "episode_index", episode.index, episode.index)
+        with blaming(path):
+            groups = row_groups(file, "episode_index", episode.index, episode.index)
         parts = [self._rows(path, file, group, episode.index) for group in groups]
         found = sum(part.num_rows for part in parts)
         if found != episode.length:
@@ -89,10 +90,8 @@ class EpisodeReader:
 
 
 def _read_group(path: Path, file: pq.ParquetFile, group: int) -> pa.Table:
-    try:
+    with blaming(path):
         return file.read_row_group(group)
-    except (pa.ArrowException, OSError) as error:
-        raise DatasetFault(f"{path} is damaged or cut short: {one_line(error)}") from error
 
 
 def _pictures(column: pa.ChunkedArray) -> pa.Array:
