@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # its modules are imported when they are first used: that takes half a second
 
 from yardarm.stats.intervals import CONFIDENCE, Interval, check_confidence
 
@@ -51,4 +51,4 @@ def _low(values: np.ndarray, times: np.ndarray, confidence: float) -> float:
         return float(np.logaddexp.reduce(growth) - np.log(len(SHARES)) - rich)
 
     # Against the mean that was seen nobody wins; against almost nothing everybody does.
-    return float(brentq(excess, 1e-12, mean, xtol=1e-9)) if excess(1e-12) > 0 else 0.0
+    return float(scipy.optimize.brentq(excess, 1e-12, mean, xtol=1e-9)) if excess(1e-12) > 0 else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.special import betaincinv, ndtri
+import scipy  # its modules are imported when they are first used: that takes half a second
 
 __all__ = [
     "CONFIDENCE",
@@ -53,8 +53,8 @@ def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE)
     check_confidence(confidence)
     tail = (1 - confidence) / 2
     failures = trials - successes
-    low = float(betaincinv(successes, failures + 1, tail)) if successes else 0.0
-    high = float(betaincinv(successes + 1, failures, 1 - tail)) if failures else 1.0
+    low = float(scipy.special.betaincinv(successes, failures + 1, tail)) if successes else 0.0
+    high = float(scipy.special.betaincinv(successes + 1, failures, 1 - tail)) if failures else 1.0
     return Interval(low, high, confidence)
 
 
@@ -73,7 +73,7 @@ def score_interval(rate: float, trials: float, deviations: float, confidence: fl
 def quantile(confidence: float) -> float:
     """How many standard deviations to each side have this share of a normal distribution between them."""
     check_confidence(confidence)
-    return float(ndtri(0.5 + confidence / 2))
+    return float(scipy.special.ndtri(0.5 + confidence / 2))
 
 
 def level(confidence: float) -> float:

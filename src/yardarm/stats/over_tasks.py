@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
+import scipy  # its modules are imported when they are first used: that takes half a second
 
 from yardarm.stats.intervals import CONFIDENCE, Interval, check_confidence, quantile, score_interval, wilson
 
@@ -70,7 +70,7 @@ def clustered(tasks: Sequence[TaskCounts], confidence: float = CONFIDENCE) -> In
     spread = float(np.sum((rates - centre) ** 2) + extremes) / (count + 2 * BIT - 1)
     worth = centre * (1 - centre) / (spread / count)
     rate = float(rates.mean())
-    deviations = float(student.ppf(0.5 + confidence / 2, count - 1))
+    deviations = float(scipy.stats.t.ppf(0.5 + confidence / 2, count - 1))
     return score_interval(rate, float(np.clip(worth, count, trials.sum())), deviations, confidence)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scipy.special import bdtr
+import scipy  # its modules are imported when they are first used: that takes half a second
 
 from yardarm.stats.intervals import CONFIDENCE, Interval, quantile
 
@@ -57,7 +57,7 @@ def mcnemar(counts: PairedCounts) -> float:
     """The exact two-sided p-value of "neither is better": a fair coin for each discordant pair."""
     fewer, discordant = min(counts.only_a, counts.only_b), counts.discordant
     # The same as binom.cdf, which takes 500 times as long: fifty runs make twelve thousand tests.
-    return min(1.0, 2 * float(bdtr(fewer, discordant, 0.5))) if discordant else 1.0
+    return min(1.0, 2 * float(scipy.special.bdtr(fewer, discordant, 0.5))) if discordant else 1.0
 
 
 def bonett_price(counts: PairedCounts, confidence: float = CONFIDENCE) -> Interval:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr, ndtri
-from scipy.stats import binom
+import scipy  # its modules are imported when they are first used: that takes half a second
 
 __all__ = ["Design", "largest_correlation"]
 
@@ -91,11 +90,11 @@ class Design:
         first = max(0, math.floor(mean - FARTHEST_DEVIATIONS * deviation))
         last = min(episodes, math.ceil(mean + FARTHEST_DEVIATIONS * deviation))
         counts = np.arange(first, last + 1)
-        fewest = binom.ppf(self.alpha / 2, counts, 0.5)
-        fewest = np.where(binom.cdf(fewest, counts, 0.5) <= self.alpha / 2, fewest, fewest - 1)
+        fewest = scipy.stats.binom.ppf(self.alpha / 2, counts, 0.5)
+        fewest = np.where(scipy.stats.binom.cdf(fewest, counts, 0.5) <= self.alpha / 2, fewest, fewest - 1)
         wins = only_other / discordant
-        found = binom.cdf(fewest, counts, wins) + binom.sf(counts - fewest - 1, counts, wins)
-        return float(np.sum(binom.pmf(counts, episodes, discordant) * np.where(fewest >= 0, found, 0.0)))
+        found = scipy.stats.binom.cdf(fewest, counts, wins) + scipy.stats.binom.sf(counts - fewest - 1, counts, wins)
+        return float(np.sum(scipy.stats.binom.pmf(counts, episodes, discordant) * np.where(fewest >= 0, found, 0.0)))
 
     def _unpaired_power(self, episodes: int) -> float:
         """The normal approximation of the score test, which Boschloo's exact test comes close to."""
@@ -103,10 +102,10 @@ class Design:
         middle = (other + self.baseline) / 2
         even = math.sqrt(2 * middle * (1 - middle))
         apart = math.sqrt(other * (1 - other) + self.baseline * (1 - self.baseline))
-        shortfall = float(ndtri(1 - self.alpha / 2)) * even - abs(self.gap) * math.sqrt(episodes)
+        shortfall = float(scipy.special.ndtri(1 - self.alpha / 2)) * even - abs(self.gap) * math.sqrt(episodes)
         if apart == 0:
             return float(shortfall <= 0)
-        return float(ndtr(-shortfall / apart))
+        return float(scipy.special.ndtr(-shortfall / apart))
 
 
 def largest_correlation(baseline: float, gap: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+import scipy  # its modules are imported when they are first used: that takes half a second
 
 from yardarm.stats.intervals import CONFIDENCE, Interval, score_interval
 
@@ -80,7 +80,7 @@ def method_difference(
     uncertain += sum(part.by_seeds**2 / (part.seeds - 1) for part in parts if part.seeds > 1)
     degrees = variance**2 / uncertain
     half = _deviations(confidence, degrees) * math.sqrt(variance)
-    p_value = 2 * float(student.sf(abs(difference) / math.sqrt(variance), degrees))
+    p_value = 2 * float(scipy.stats.t.sf(abs(difference) / math.sqrt(variance), degrees))
     interval = Interval(max(-1.0, difference - half), min(1.0, difference + half), confidence)
     return MethodDifference(difference, interval, p_value)
 
@@ -132,4 +132,4 @@ def _variance_of_mean(values: Sequence[float] | np.ndarray) -> float:
 
 
 def _deviations(confidence: float, degrees: float) -> float:
-    return float(student.ppf(0.5 + confidence / 2, degrees))
+    return float(scipy.stats.t.ppf(0.5 + confidence / 2, degrees))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.stats import binom, hypergeom
+import scipy  # its modules are imported when they are first used: that takes half a second
 
 from yardarm.stats.intervals import CONFIDENCE, Interval, check_counts, wilson
 from yardarm.stats.over_tasks import TaskCounts
@@ -52,13 +51,13 @@ def _at_least_so_few(a: TaskCounts, b: TaskCounts) -> float:
     least_of_b = _least_of_b(of_a, a.trials, b.trials, float(observed))
 
     def chances(rates: np.ndarray) -> np.ndarray:
-        of_b = binom.sf(least_of_b - 1, b.trials, rates[:, None])
-        return np.sum(binom.pmf(of_a, a.trials, rates[:, None]) * of_b, axis=1)
+        of_b = scipy.stats.binom.sf(least_of_b - 1, b.trials, rates[:, None])
+        return np.sum(scipy.stats.binom.pmf(of_a, a.trials, rates[:, None]) * of_b, axis=1)
 
     rates = (np.arange(GRID) + 0.5) / GRID
     on_grid = chances(rates)
     best = float(rates[int(np.argmax(on_grid))])
-    near = minimize_scalar(
+    near = scipy.optimize.minimize_scalar(
         lambda rate: -float(chances(np.array([rate]))[0]), bounds=(max(0.0, best - 1 / GRID), min(1.0, best + 1 / GRID))
     )
     return max(float(on_grid.max()), -float(near.fun))
@@ -78,4 +77,4 @@ def _least_of_b(of_a: np.ndarray, trials_a: int, trials_b: int, observed: float)
 
 
 def _fisher_less(of_a: np.ndarray, of_b: np.ndarray, trials_a: int, trials_b: int) -> np.ndarray:
-    return hypergeom.cdf(of_a, trials_a + trials_b, of_a + of_b, trials_a)
+    return scipy.stats.hypergeom.cdf(of_a, trials_a + trials_b, of_a + of_b, trials_a)
