@@ -79,7 +79,7 @@ def test_from_the_list_to_a_live_curve_to_an_evaluation_and_back(browser: Browse
         page.goto(address)
         rows = page.get_by_role("region", name="Trainings").locator("tbody tr")
         expect(rows).to_have_count(2)
-        expect(rows.filter(has_text="torn")).to_contain_text("training.json cannot be read")
+        expect(rows.filter(has_text="torn")).to_contain_text("training.json is damaged")
         expect(rows.filter(has_text="act")).to_contain_text("1,200/2,000")
         page.get_by_role("link", name="day/act", exact=True).click()
 
