@@ -266,6 +266,7 @@ DOORS = {
     "cli/dataset.py": "a table of commands",
     "cli/live_view.py": "this interpreter",
     "cli/main.py": "a table of commands",
+    "config/__init__.py": "a table of names",
     "datasets/__init__.py": "a table of names",
     "envs/channel.py": "messages of our own workers, through a socket that has no name",
     "envs/interpreters.py": "env.python, which `admit` lets in",
