@@ -9,7 +9,9 @@ ROOT = Path(__file__).parent.parent
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        ["make", "--no-print-directory", *words], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
 
 
 def test_slow_tests_run_in_parts() -> None:

@@ -220,7 +220,7 @@ def test_a_mistake_has_one_line_and_code_2(words: list[str], message: str) -> No
 def test_the_command_line_compares_all_and_goes_on_after_a_kill(tmp_path: Path) -> None:
     config = {"policy": ["toy_world:MoverPolicy", "zero"], "env": {"type": "toy", "step_s": 0.02, "task": "left,right"}}
     (tmp_path / "list.json").write_text(json.dumps(config))
-    words = ["eval", "--config_path=list.json", "--eval.n_episodes=4", "--output_dir=all"]
+    words = ["eval", "--config_path=list.json", "--trust_remote_code=true", "--eval.n_episodes=4", "--output_dir=all"]
     process = start_yardarm(*words)
     runs = [tmp_path / "all" / "policies" / name for name in ("MoverPolicy", "zero")]
     wait_until(lambda: sum(map(journal_lines, runs)) >= 2)
@@ -237,7 +237,7 @@ def test_the_command_line_compares_all_and_goes_on_after_a_kill(tmp_path: Path) 
     (tmp_path / "all" / "report.html").unlink()
     assert yardarm_here("report", "all").returncode == 0
     assert (tmp_path / "all" / "report.html").is_file()
-    same = yardarm_here("eval", "--config_path=all/config.yaml")
+    same = yardarm_here("eval", "--config_path=all/config.yaml", "--trust_remote_code=true")
     assert "16 of them finished before" in same.stdout
 
 
@@ -247,7 +247,7 @@ def test_shards_of_a_list_merge_into_the_whole_evaluation(tmp_path: Path) -> Non
             {"policy": ["toy_world:MoverPolicy", "zero", "random"], "env": {"type": "toy", "task": "left,right"}}
         )
     )
-    words = ["eval", "--config_path=list.json", "--eval.n_episodes=3"]
+    words = ["eval", "--config_path=list.json", "--trust_remote_code=true", "--eval.n_episodes=3"]
     assert yardarm_here(*words, "--output_dir=whole").returncode == 0
     for number in (1, 2):
         answer = yardarm_here(*words, "--output_dir=parts", f"--shard={number}/2")
@@ -263,7 +263,7 @@ def test_shards_of_a_list_merge_into_the_whole_evaluation(tmp_path: Path) -> Non
     for own in whole.read_policies():
         assert courses(parts.run(own.name).path) == courses(whole.run(own.name).path)
     assert (tmp_path / "parts" / "report.html").is_file()
-    more = yardarm_here("eval", "--config_path=parts/config.yaml", "--eval.n_episodes=4")
+    more = yardarm_here("eval", "--config_path=parts/config.yaml", "--trust_remote_code=true", "--eval.n_episodes=4")
     assert more.returncode == 0, more.stderr
     assert "24 episodes, 18 of them finished before" in more.stdout
 
@@ -271,7 +271,14 @@ def test_shards_of_a_list_merge_into_the_whole_evaluation(tmp_path: Path) -> Non
 def listed(folder: str, *policies: object, words: Sequence[str] = ()) -> None:
     """Evaluate a list by the command line."""
     Path("list.json").write_text(json.dumps({"policy": policies, "env": {"type": "toy", "task": "left"}}))
-    answer = yardarm_here("eval", "--config_path=list.json", "--eval.n_episodes=2", f"--output_dir={folder}", *words)
+    answer = yardarm_here(
+        "eval",
+        "--config_path=list.json",
+        "--trust_remote_code=true",
+        "--eval.n_episodes=2",
+        f"--output_dir={folder}",
+        *words,
+    )
     assert answer.returncode == 0, answer.stderr
 
 
@@ -280,7 +287,8 @@ def test_a_shard_that_nobody_played_is_missed(tmp_path: Path) -> None:
     merged = yardarm_here("merge", "parts")
     assert merged.returncode == 1
     assert "there is no shard 2/2, nor what only that has played" in merged.stderr
-    alone = yardarm_here("eval", "--config_path=parts/shard_1_of_2/policies/MoverPolicy/config.yaml")
+    one = "parts/shard_1_of_2/policies/MoverPolicy/config.yaml"
+    alone = yardarm_here("eval", f"--config_path={one}", "--trust_remote_code=true")
     assert alone.returncode == 2
     assert "go on with all of them, by --config_path=" in alone.stderr
 
@@ -318,13 +326,14 @@ def test_a_damaged_list_is_named_before_anything_is_written(tmp_path: Path) -> N
     assert not (tmp_path / "parts" / "policies").exists()
 
 
-def test_policies_that_all_fail_are_told_of_in_a_line(tmp_path: Path) -> None:
+def test_policies_that_all_fail_are_told_of_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "broken.py").write_text(
         "from toy_world import MoverPolicy\n"
         "class Broken(MoverPolicy):\n    def infer(self, requests):\n        raise RuntimeError('rotten')\n"
     )
     (tmp_path / "list.json").write_text(json.dumps({"policy": ["broken:Broken"], "env": {"type": "toy"}}))
-    answer = yardarm_here("eval", "--config_path=list.json", "--output_dir=all")
+    answer = yardarm_here("eval", "--config_path=list.json", "--trust_remote_code=true", "--output_dir=all")
     assert answer.returncode == 1
     assert "Broken could not go on: the policy raised RuntimeError: rotten; its finished" in answer.stderr
 
