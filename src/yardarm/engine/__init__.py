@@ -1,7 +1,7 @@
 """Plays episodes: scheduler, queues, inference, workers, and where they live. Knows nothing of evaluations."""
 
 from yardarm.engine.exactness import batching_text, fix_batching
-from yardarm.engine.film import VIDEO_FPS, VIDEO_HEIGHT, Filming, NoFilming, film_of, video_size
+from yardarm.engine.film import VIDEO_FPS, VIDEO_HEIGHT, Filming, film_of, video_size
 from yardarm.engine.inference import Inference
 from yardarm.engine.options import MOST_WORKERS, EngineOptions
 from yardarm.engine.player import Player
@@ -24,7 +24,6 @@ __all__ = [
     "Job",
     "LineupQueue",
     "LocalRunner",
-    "NoFilming",
     "Patience",
     "PlannedOrderQueue",
     "Player",

@@ -9,7 +9,7 @@ from yardarm.envs import Worker
 from yardarm.envs.messages import Film
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["VIDEO_FPS", "VIDEO_HEIGHT", "Filming", "NoFilming", "film_of", "video_size"]
+__all__ = ["VIDEO_FPS", "VIDEO_HEIGHT", "Filming", "film_of", "video_size"]
 
 # Real time at a rate that the eye accepts; a frame costs 0.2 s without a GPU.
 VIDEO_FPS = 20
@@ -41,16 +41,3 @@ class Filming(Protocol):
 
     def begin(self, episode: EpisodeSpec, worker: Worker) -> Film | None:
         """Have the worker's frames taken, if this episode is filmed."""
-
-
-class NoFilming:
-    """Films nothing."""
-
-    def frame_size(self, task: TaskSpec) -> tuple[int, int]:
-        """None is needed."""
-        return 0, 0
-
-    def begin(self, episode: EpisodeSpec, worker: Worker) -> Film | None:
-        """Nothing begins."""
-        worker.on_frame = None
-        return None
