@@ -25,7 +25,7 @@ from usage import CpuAccount
 
 import yardarm
 from yardarm.envs.rendering import backends
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 from yardarm.machine import usable_cores
 from yardarm.policies.act import ActConfig, ActPolicy
 from yardarm.policies.config import FeatureType, PolicyFeature
@@ -105,7 +105,7 @@ def play_plainly() -> tuple[float, np.ndarray]:
     return (time.perf_counter() - started) / EPISODES, first
 
 
-class Clock(Listener):
+class Clock(EvaluationListener):
     """Runs while episodes are played."""
 
     def started(self, *_: object) -> None:

@@ -24,7 +24,7 @@ from usage import CpuAccount
 
 import yardarm
 from yardarm.cluster import RayOptions
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 from yardarm.machine import usable_cores
 from yardarm.policies import PolicySpec
 from yardarm.results import RunResult
@@ -61,7 +61,7 @@ class Sizes:
     replicas: int = 0
 
 
-class Clock(Listener):
+class Clock(EvaluationListener):
     """Takes time and CPU time from the first episode's start to the last one's end."""
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ the workers shares the machine's cores: how late its answers were is noted.
 few workers, every pass finds the caches cold and costs up to four times as much; that is of no consequence there.)
 CPU time of its thread = passes × p + looks × a + episodes × b, by least squares of the relative errors. A pass is one
 round of the scheduler's loop, which serves all who have reported since the last one; a look is a report and the order
-that answers it; b is beginning and recording an episode. Writing is measured apart: what the keeper's threads do
+that answers it; b is beginning and recording an episode. Writing is measured apart: what the writer's threads do
 until groups of episodes (12 kB each, and a line of the journal, over 50 folders) are on the disk, with every file
 flushed.
 """
@@ -77,21 +77,21 @@ def _describe(run: Drive) -> str:
 
 def measure_parts(workers: Sequence[int], chunks: Sequence[int], seconds: float, rounds: int) -> Section:
     groups = time_groups(GROUPS, rounds)
-    keeper = groups.fit()
+    writer = groups.fit()
     runs = [drive(count, seconds, chunked(number)) for count in workers for number in chunks]
     loop = fit_driver(runs)
     figures = [
         _cost("a pass of the scheduler", loop.pass_s),
         _cost("a look", loop.look_s),
         _cost("an episode", loop.episode_s),
-        Figure("writing a group of n episodes: CPU time", f"{in_ms(keeper.cpu)} ms", "", "", True),
+        Figure("writing a group of n episodes: CPU time", f"{in_ms(writer.cpu)} ms", "", "", True),
         Figure(
             "until a group of n episodes is on the disk",
-            f"{in_ms(keeper.disk)} ms",
+            f"{in_ms(writer.disk)} ms",
             "",
             "",
             True,
-            f"{1 / keeper.disk.episode_s:,.0f} episodes a second",
+            f"{1 / writer.disk.episode_s:,.0f} episodes a second",
         ),
     ]
     off = [loop.of(run.passes, run.episodes * run.costs.chunks, run.episodes) / run.loop_s - 1 for run in runs]

@@ -1,4 +1,4 @@
-"""The real main process with workers that are played: what it costs a pass, a look and an episode; and its keeper."""
+"""The real main process with workers that are played: what it costs a pass, a look and an episode; and its writer."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from puppets import Costs, PuppetPool, played_rollout
 from scipy.optimize import nnls
 
 from yardarm.engine import runner as runners
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener, evaluate
+from yardarm.evaluation import EvalConfig, EvalOptions, EvaluationListener, evaluate
 from yardarm.policies import ActionChunk, ObservationSpec, Request
-from yardarm.results import EpisodeRecord, Journal, KeptEpisode, PlayedEpisode, RunFolder
-from yardarm.results.keeping import FLUSHES_AT_ONCE, write_group
+from yardarm.results import EpisodeRecord, FinishedEpisode, Journal, PlayedEpisode, RunFolder
+from yardarm.results.episode_writer import FLUSHES_AT_ONCE, write_group
 from yardarm.results.record import EpisodeKey
 from yardarm.tasks import EpisodeSpec, EpisodeTiming
 from yardarm.tasks.metaworld import MetaworldConfig
@@ -67,7 +67,7 @@ class Mark:
     passes: int
 
 
-class Clock(Listener):
+class Clock(EvaluationListener):
     """Takes marks, from the end of the warm-up to the last episode."""
 
     def __init__(self) -> None:
@@ -203,7 +203,7 @@ def _fit(rows: Sequence[Sequence[float]], seconds: Sequence[float]) -> list[floa
 
 @dataclass(frozen=True)
 class Groups:
-    """Seconds that the keeper takes for groups of episodes, by their size."""
+    """Seconds that the writer takes for groups of episodes, by their size."""
 
     wall_s: Mapping[int, float]
     cpu_s: Mapping[int, float]
@@ -215,7 +215,7 @@ class Groups:
 
 
 def time_groups(sizes: Sequence[int], rounds: int) -> Groups:
-    """Write groups of these sizes as the keeper does; the medians of all rounds."""
+    """Write groups of these sizes as the writer does; the medians of all rounds."""
     wall: dict[int, list[float]] = {size: [] for size in sizes}
     cpu: dict[int, list[float]] = {size: [] for size in sizes}
     with (
@@ -238,10 +238,10 @@ def in_ms(costs: GroupCosts) -> str:
     return f"{1e3 * costs.group_s:.1f} + {1e3 * costs.episode_s:.2f}·n"
 
 
-def _kept(folder: RunFolder, journal: Journal, number: int) -> KeptEpisode:
+def _kept(folder: RunFolder, journal: Journal, number: int) -> FinishedEpisode:
     rollout = played_rollout(META_WORLD)
     played = PlayedEpisode(rollout.actions, rollout.rewards, rollout.initial_state, rollout.travel)
     key = EpisodeKey("instant", "metaworld", "0", f"task-{number % TASKS}", number, number)
     marks = {str(step): value for step, value in rollout.fingerprints.items()}
     record = EpisodeRecord(key, "failure", len(rollout.rewards), fingerprints=marks, timing=EpisodeTiming())
-    return KeptEpisode(record, played, folder, journal)
+    return FinishedEpisode(record, played, folder, journal)

@@ -12,7 +12,7 @@ from typing import Literal
 from stations import Station, Timeline
 
 from yardarm.engine.queue import EpisodeQueue, Job
-from yardarm.results.keeping import GROUP_EVERY_S
+from yardarm.results.episode_writer import GROUP_EVERY_S
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 
@@ -105,7 +105,7 @@ class Setting:
     workers: int
     world: World
     driver: DriverCosts
-    keeper: KeeperCosts
+    writer: KeeperCosts
     replicas: Replicas = Replicas()
     network: Network = Network()
 
@@ -119,7 +119,7 @@ class Setting:
             "policy": _share(replicas.count * replicas.rows, full * looks) if replicas.count else math.inf,
             "network": _share(replicas.count, transfer_s * looks) if replicas.count else math.inf,
             "driver": _share(1.0, self.driver.of(0, looks, 1)),
-            "journal": _share(1.0, self.keeper.disk.episode_s),
+            "journal": _share(1.0, self.writer.disk.episode_s),
         }
 
 
@@ -185,8 +185,8 @@ class Evaluation:
         self._random = Random(seed)
         self._queue = EpisodeQueue(jobs)
         self._driver = Station[_Call](timeline, self._pass_seconds, self._pass)
-        self._keeper = Station[_Worker](
-            timeline, lambda batch: setting.keeper.disk.of(len(batch)), self._keep, every_s=setting.keeper.every_s
+        self._writer = Station[_Worker](
+            timeline, lambda batch: setting.writer.disk.of(len(batch)), self._keep, every_s=setting.writer.every_s
         )
         self._writing_s = 0.0
         replicas, transfer_s = setting.replicas, setting.world.look_bytes / setting.network.bytes_per_s
@@ -292,7 +292,7 @@ class Evaluation:
             self._report("answer", worker)
 
     def _end(self, worker: _Worker) -> None:
-        self._keeper.put(worker)
+        self._writer.put(worker)
         self._queue.done(worker.job)
         job = self._queue.take(worker.job.episode.task)
         if job is not None:
@@ -300,7 +300,7 @@ class Evaluation:
             self._timeline.after(latency_s, lambda: self._begin(_Worker(job), built))
 
     def _keep(self, batch: Sequence[_Worker]) -> None:
-        self._writing_s += self._setting.keeper.cpu.of(len(batch))
+        self._writing_s += self._setting.writer.cpu.of(len(batch))
         self._outcome.kept.append(Kept(self._timeline.now, _episodes(self._outcome) + len(batch)))
         self._driver.put(_Call("kept", batch))
 

@@ -14,7 +14,7 @@ from report import Figure, Section
 from stand_ins import IMAGE_AND_STATE, STATE_ONLY, InstantConfig, PlaybackPolicy
 
 import yardarm
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 from yardarm.results import EpisodeRecord
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -100,7 +100,7 @@ class InstantRun:
     """Memory of the main process when all is done."""
 
 
-class FinishTimes(Listener):
+class FinishTimes(EvaluationListener):
     """Notes when each episode was in the journal."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from puppets import Costs
 from report import Figure, Section
 from scale_figure import Cell, Curve, Panel, draw, rounded
 
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener, evaluate
+from yardarm.evaluation import EvalConfig, EvalOptions, EvaluationListener, evaluate
 from yardarm.results import EpisodeRecord
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -37,13 +37,13 @@ METHOD = """
 and reports; the main process, whose scheduler is one thread that serves all who have reported in one pass, asks the
 replica with the fewest waiting; that replica's link carries the look, one at a time; the replica infers all that wait
 for it, up to its rows; the main process hands the answer to the worker. At an episode's end, the worker gets its next
-one from the real `EpisodeQueue`, building a simulator (0.25 s) if that is of another task; the keeper writes all
+one from the real `EpisodeQueue`, building a simulator (0.25 s) if that is of another task; the writer writes all
 finished episodes that wait as a group, twenty times a second at most. Every time of a worker is up to a fifth more or
 less. An episode counts when it is on the disk. Each cell begins with every worker elsewhere in its episode; the first
 quarter of the looks is left out.
 
 **Its costs** are measured here: those of the main process with played workers (`benchmarks/driver.py` says how),
-those of the keeper by writing groups of episodes, and those of a simulator by `benchmarks/engine.py` (30 ms a reset,
+those of the writer by writing groups of episodes, and those of a simulator by `benchmarks/engine.py` (30 ms a reset,
 0.6 ms a step, 230 ms a look by Mesa). An inference of ACT on a CPU is of `benchmarks/2026-11-act.md` (216 ms a row,
 two cores). **Assumed, because there is no GPU here**: looks of 2 ms by a GPU; an inference of ACT on a GPU, 12 ms and
 1 ms a row, up to 32 rows; a small policy of states, 1 ms and 0.01 ms a row, up to 256. Assumed, too: 10 Gbit/s into
@@ -74,8 +74,8 @@ class Scenario:
     network: Network = TEN_GIGABIT
 
     def setting(self, workers: int, replicas: int) -> Setting:
-        driver, keeper = measured_costs()
-        return Setting(workers, self.world, driver, keeper, replace(self.policy, count=replicas), self.network)
+        driver, writer = measured_costs()
+        return Setting(workers, self.world, driver, writer, replace(self.policy, count=replicas), self.network)
 
 
 MESA = World(reset_s=0.03, chunk_s=0.06, look_s=0.23, chunks=5)
@@ -111,20 +111,20 @@ def _row(cells: Sequence[str]) -> str:
 
 @cache
 def measured_costs(seconds: float = 4.0) -> tuple[DriverCosts, KeeperCosts]:
-    """What the main process and its keeper cost on this machine, now."""
-    keeper = time_groups((1, 3, 10, 30, 100, 300), rounds=5).fit()
+    """What the main process and its writer cost on this machine, now."""
+    writer = time_groups((1, 3, 10, 30, 100, 300), rounds=5).fit()
     runs = [drive(workers, seconds, chunked(chunks)) for workers in (200, 600) for chunks in (1, 20)]
-    return fit_driver(runs), keeper
+    return fit_driver(runs), writer
 
 
 def show_costs() -> Section:
-    driver, keeper = measured_costs()
+    driver, writer = measured_costs()
     figures = [
         Figure("the scheduler: a pass", f"{1e3 * driver.pass_s:.3f} ms", "", "", True),
         Figure("the scheduler: a look", f"{1e3 * driver.look_s:.3f} ms", "", "", True),
         Figure("the scheduler: an episode", f"{1e3 * driver.episode_s:.3f} ms", "", "", True),
-        Figure("writing a group of n episodes: CPU time", f"{in_ms(keeper.cpu)} ms", "", "", True),
-        Figure("writing a group of n episodes: until it is on the disk", f"{in_ms(keeper.disk)} ms", "", "", True),
+        Figure("writing a group of n episodes: CPU time", f"{in_ms(writer.cpu)} ms", "", "", True),
+        Figure("writing a group of n episodes: until it is on the disk", f"{in_ms(writer.disk)} ms", "", "", True),
     ]
     return Section("Costs that the model gets", figures)
 
@@ -138,12 +138,12 @@ def steadily(setting: Setting) -> Outcome:
 def check_puppets(workers: Sequence[int], seconds: float, rounds: int) -> Section:
     """Real main processes with played workers, and what the model says of them."""
     section = Section("The model and the real main process with played workers")
-    driver, keeper = measured_costs()
+    driver, writer = measured_costs()
     for count in workers:
         runs = [drive(count, seconds) for _ in range(rounds)]
         world = _world(runs[0].costs, median(run.late_s for run in runs))
         stretch = median(run.stretch for run in runs)
-        model = steadily(Setting(count, world, driver.stretched(stretch), keeper))
+        model = steadily(Setting(count, world, driver.stretched(stretch), writer))
         rate, cores = median(run.rate for run in runs), median(run.cores for run in runs)
         section.figures += [
             _compared(f"{count:,} workers: episodes a second", rate, model.rate),
@@ -151,7 +151,7 @@ def check_puppets(workers: Sequence[int], seconds: float, rounds: int) -> Sectio
                 f"{count:,} workers: cores of the main process", cores, model.scheduling / stretch + model.writing
             ),
         ]
-        alone = steadily(Setting(count, world, driver, keeper))
+        alone = steadily(Setting(count, world, driver, writer))
         measured = ", ".join(f"{run.rate:.1f} a second with {run.cores:.3f} cores" for run in runs)
         section.notes.append(
             f"{count:,} workers: {measured}; answers {1e3 * runs[0].late_s:.1f} ms late; with waiting for a core, "
@@ -171,7 +171,7 @@ def _compared(name: str, measured: float, predicted: float, target: str = "") ->
     return Figure(name, f"{measured:.3g}", f"simulated: {predicted:.3g} ({off:+.0%})", target, abs(off) <= 0.1)
 
 
-class Recorder(Listener):
+class Recorder(EvaluationListener):
     """Keeps the records, and the seconds from the first hire to the last of them."""
 
     def __init__(self) -> None:
@@ -189,7 +189,7 @@ class Recorder(Listener):
 def check_metaworld(episodes: int) -> Section:
     """Meta-World itself, drawn by Mesa, with a policy that answers at once."""
     section = Section("The model and Meta-World")
-    driver, keeper = measured_costs()
+    driver, writer = measured_costs()
     config = MetaworldConfig(task="reach-v3,push-v3")
     for workers in (1, 2):
         recorder, who = Recorder(), _many(workers, "worker")
@@ -197,7 +197,7 @@ def check_metaworld(episodes: int) -> Section:
             options = EvalOptions(n_episodes=episodes, batch_size=workers)
             evaluate(EvalConfig(config, InstantPolicy(100), options, output_dir=Path(folder)), recorder)
         world = _observed(recorder.records)
-        model = Evaluation(Setting(workers, world, driver, keeper), jobs_of(config.tasks(), episodes)).run()
+        model = Evaluation(Setting(workers, world, driver, writer), jobs_of(config.tasks(), episodes)).run()
         section.figures.append(
             _compared(
                 f"Meta-World, {_many(workers, 'worker')}: seconds of a run",

@@ -34,7 +34,7 @@ class Timeline:
 class Station(Generic[Item]):
     """Serves a batch at a time: whatever waits when it becomes free, up to so many.
 
-    The driver, a replica, a network link and the keeper are all of this kind. The keeper lets some time pass from the
+    The driver, a replica, a network link and the writer are all of this kind. The writer lets some time pass from the
     beginning of one batch to that of the next.
     """
 

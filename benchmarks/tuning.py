@@ -20,7 +20,7 @@ from report import Figure, Section
 from stand_ins import IMAGE_AND_STATE, STATE_ONLY, PlaybackPolicy
 
 import yardarm
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 from yardarm.policies import ActionChunk, Policy, Request
 from yardarm.results import EpisodeRecord, RunFolder
 from yardarm.tasks.metaworld import MetaworldConfig
@@ -67,7 +67,7 @@ class Kind:
     """How many workers it got on two cores before."""
 
 
-class Clock(Listener):
+class Clock(EvaluationListener):
     """Notes when episodes finish."""
 
     def __init__(self) -> None:

@@ -263,8 +263,8 @@ def test_another_interpreter_is_checked_without_the_current_folder(tmp_path: Pat
 
 # Every place that imports by name, loads a file of code, unpickles or starts a program, and why no file decides what.
 DOORS = {
-    "cli/dataset.py": "a table of commands",
-    "cli/live_view.py": "this interpreter",
+    "cli/commands/dataset.py": "a table of commands",
+    "cli/displays/live_view.py": "this interpreter",
     "cli/main.py": "a table of commands",
     "config/__init__.py": "a table of names",
     "datasets/__init__.py": "a table of names",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import path_with, yardarm, yardarm_here
-from yardarm.cli.dataset import COMMANDS as DATASET_COMMANDS
+from yardarm.cli.commands.dataset import COMMANDS as DATASET_COMMANDS
 from yardarm.policies.act import ActConfig
 from yardarm.policies.diffusion import DiffusionConfig
 

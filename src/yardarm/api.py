@@ -12,7 +12,7 @@ from yardarm.comparison import Comparison, read_runs
 from yardarm.comparison import compare as compare_runs
 from yardarm.envs import select_tasks
 from yardarm.errors import SetupError, UsageError, nearest
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener, SeveralResults
+from yardarm.evaluation import EvalConfig, EvalOptions, EvaluationListener, SeveralResults
 from yardarm.evaluation import evaluate as run_evaluation
 from yardarm.evaluation import evaluate_several as run_several
 from yardarm.policies import Policy, PolicySpec, against_from_data, as_policy
@@ -44,7 +44,7 @@ def evaluate(
     wandb: WandbOptions | None = None,
     runner: str = "local",
     ray: RayOptions | None = None,
-    listener: Listener | None = None,
+    listener: EvaluationListener | None = None,
     **options: Any,
 ) -> RunResult:
     """Evaluate a policy and return its results, which are on disk too.
@@ -104,7 +104,7 @@ def evaluate_several(
     allow_mixed_versions: bool = False,
     runner: str = "local",
     ray: RayOptions | None = None,
-    listener: Listener | None = None,
+    listener: EvaluationListener | None = None,
     **options: Any,
 ) -> SeveralResults:
     """Evaluate several policies on the same episodes, with the same workers; the rest is as in `evaluate`.
@@ -137,7 +137,7 @@ def _maker(
     return lambda source: as_policy(source, lambda: select_tasks(envs, trust_remote_code)[0].env.features, inputs)
 
 
-def _evaluate_and_record(config: EvalConfig, listener: Listener | None) -> RunResult:
+def _evaluate_and_record(config: EvalConfig, listener: EvaluationListener | None) -> RunResult:
     from yardarm.recording import record_evaluation, recording_of  # it needs pyarrow, which takes a moment to import
 
     recipe = recording_of(config)

@@ -9,8 +9,8 @@ import pytest
 
 from tests.comparison.runs import written
 from tests.helpers import yardarm
-from yardarm.cli import compare, plan
-from yardarm.cli import eval as eval_command
+from yardarm.cli.commands import compare, plan
+from yardarm.cli.commands import eval as eval_command
 from yardarm.errors import UsageError
 
 GOOD = [True] * 18 + [False] * 2

@@ -14,7 +14,7 @@ from tests.datasets.frames_of import assert_same_episodes, episodes_of, snapshot
 from tests.datasets.made import PLAIN, make_dataset
 from tests.datasets.v21 import make_v21
 from tests.helpers import start_yardarm, wait_until, yardarm, yardarm_here
-from yardarm.cli.dataset import COMMANDS
+from yardarm.cli.commands.dataset import COMMANDS
 from yardarm.datasets import read_metadata
 
 

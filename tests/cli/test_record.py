@@ -12,7 +12,7 @@ import pytest
 
 from tests.helpers import assert_all_gone, descendants, start_yardarm, wait_until, yardarm_here
 from yardarm.datasets import read_metadata
-from yardarm.recording import DatasetOptions
+from yardarm.recording import RecordDatasetOptions
 
 RECORD = ["record", "--policy.type=expert", "--env.type=metaworld", "--env.task=reach-v3", "--dataset.root=data"]
 TOY = ["record", "--policy.type=toy-mover", "--env.type=toy", "--dataset.root=data"]
@@ -110,9 +110,9 @@ def test_a_dataset_of_other_features_is_refused(tmp_path: Path) -> None:
 def test_a_dataset_is_looked_for_where_lerobot_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_LEROBOT_HOME", raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    assert DatasetOptions(repo_id="owner/name").target.root == tmp_path / "hf" / "lerobot" / "owner" / "name"
+    assert RecordDatasetOptions(repo_id="owner/name").target.root == tmp_path / "hf" / "lerobot" / "owner" / "name"
     monkeypatch.setenv("HF_LEROBOT_HOME", str(tmp_path / "lerobot"))
-    assert DatasetOptions(repo_id="owner/name").target.root == tmp_path / "lerobot" / "owner" / "name"
+    assert RecordDatasetOptions(repo_id="owner/name").target.root == tmp_path / "lerobot" / "owner" / "name"
 
 
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from toy_world import ToyConfig
 import yardarm
 from yardarm.cluster import RayOptions
 from yardarm.cluster.connection import load_ray
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 from yardarm.results import EpisodeRecord, RunResult
 
 SLOW_STEPS = ToyConfig(task="far", step_s=0.03)
@@ -45,7 +45,7 @@ def evaluate_on(cluster: Any, policy: Any, env: ToyConfig, folder: Path, **optio
     return yardarm.evaluate(policy, env, runner="ray", ray=ray, output_dir=folder, **options)
 
 
-class AfterSome(Listener):
+class AfterSome(EvaluationListener):
     """Does something once, when so many episodes are on disk."""
 
     def __init__(self, episodes: int, act: Any) -> None:

@@ -15,7 +15,7 @@ from toy_world import MoverPolicy, ToyConfig
 from tests.helpers import courses, launchers
 from yardarm.api import evaluate
 from yardarm.errors import PolicyFault
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener, evaluate_several
+from yardarm.evaluation import EvalConfig, EvalOptions, EvaluationListener, evaluate_several
 from yardarm.policies import ActionChunk, Request
 from yardarm.results import read_journal
 
@@ -57,7 +57,7 @@ class Hangs(MoverPolicy):
             released.wait(60)
 
 
-class Heard(Listener):
+class Heard(EvaluationListener):
     def __init__(self) -> None:
         self.slow: list[tuple[str, float, float]] = []
 

@@ -14,7 +14,7 @@ from toy_world import MoverPolicy, ToyConfig
 
 from tests.helpers import courses, workers
 from yardarm.api import evaluate
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 from yardarm.policies import ActionChunk, ObservationSpec, Request
 from yardarm.results import EpisodeRecord, RunFolder
 from yardarm.tasks import EpisodeSpec
@@ -82,7 +82,7 @@ def test_looks_that_are_ready_share_a_batch() -> None:
 def test_a_slow_episode_holds_nobody_up(tmp_path: Path) -> None:
     finished: list[int] = []
 
-    class Order(Listener):
+    class Order(EvaluationListener):
         def finished(self, record: EpisodeRecord) -> None:
             finished.append(record.key.index)
 
@@ -92,7 +92,7 @@ def test_a_slow_episode_holds_nobody_up(tmp_path: Path) -> None:
 
 
 def test_there_are_never_more_simulators_than_workers() -> None:
-    class Census(Listener):
+    class Census(EvaluationListener):
         most = 0
 
         def finished(self, record: EpisodeRecord) -> None:

@@ -21,17 +21,17 @@ from yardarm.engine.inference import Tally
 from yardarm.engine.tuning import tuner as tuning
 from yardarm.engine.tuning.capacity import Costs, Thinking
 from yardarm.engine.tuning.metering import Measured, _line
-from yardarm.engine.tuning.tuner import FARTHEST, Limits, choose_workers
+from yardarm.engine.tuning.tuner import FARTHEST, TuningLimits, choose_workers
 from yardarm.envs import ProcessPool
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 from yardarm.machine import usable_cores
 from yardarm.policies import ActionChunk, Request
 from yardarm.results import EpisodeRecord, RunFolder, RunResult
 
-ROOM = Limits(cores=2, most=64, episodes=1000, rest_s=600.0, start_s=0.2)
+ROOM = TuningLimits(cores=2, most=64, episodes=1000, rest_s=600.0, start_s=0.2)
 
 
-def chosen(costs: Costs, current: int, limits: Limits = ROOM) -> int:
+def chosen(costs: Costs, current: int, limits: TuningLimits = ROOM) -> int:
     return choose_workers(Measured(3.0, 100, 100, costs), current, limits).workers
 
 
@@ -47,7 +47,7 @@ def test_a_policy_that_takes_each_request_in_turn_gets_no_more() -> None:
 
 def test_a_policy_elsewhere_gets_workers_for_its_lanes() -> None:
     elsewhere = Costs(compute_s=0.01, thinking=Thinking(fixed_s=0.1, each_s=0.0, cores=0.0, lanes=6))
-    assert chosen(elsewhere, current=4, limits=Limits(2, 6, 1000, 600.0)) == 6
+    assert chosen(elsewhere, current=4, limits=TuningLimits(2, 6, 1000, 600.0)) == 6
 
 
 def test_full_cores_get_no_more_workers() -> None:
@@ -73,7 +73,7 @@ def test_workers_that_only_wait_for_their_turn_are_let_go() -> None:
 
 def test_a_simulator_that_takes_long_to_build_is_not_built_for_a_short_rest() -> None:
     slow = Costs(compute_s=0.005, thinking=Thinking(fixed_s=0.2, each_s=0.0, cores=0.0))
-    assert chosen(slow, current=3, limits=Limits(2, 64, 20, rest_s=6.0, start_s=30.0)) == 3
+    assert chosen(slow, current=3, limits=TuningLimits(2, 64, 20, rest_s=6.0, start_s=30.0)) == 3
 
 
 @pytest.mark.parametrize(("fixed_s", "each_s"), [(0.2, 0.0), (0.0, 0.1), (0.05, 0.02)])
@@ -103,11 +103,11 @@ def test_batches_that_are_all_of_one_size_say_nothing_against_larger_ones() -> N
 def test_a_choice_keeps_to_its_limits(
     costs: Costs, current: int, most: int, episodes: int, rest_s: float, start_s: float
 ) -> None:
-    count = chosen(costs, current, Limits(2, most, episodes, rest_s, start_s))
+    count = chosen(costs, current, TuningLimits(2, most, episodes, rest_s, start_s))
     assert 1 <= count <= max(1, min(most, episodes, FARTHEST * current))
 
 
-class Resizer(Listener):
+class Resizer(EvaluationListener):
     """Changes the number of places after each episode, whatever that is good for."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
@@ -165,10 +165,10 @@ class Elsewhere(Slow):
 
 
 def tuned(policy: MoverPolicy, monkeypatch: pytest.MonkeyPatch, folder: Path, **options: Any) -> tuple[Any, list[str]]:
-    """Run with little patience; what the manifest says of it, and what was told."""
+    """Run with little time_limit; what the manifest says of it, and what was told."""
     told: list[str] = []
 
-    class Ear(Listener):
+    class Ear(EvaluationListener):
         def tuned(self, text: str) -> None:
             told.append(text)
 

@@ -76,9 +76,9 @@ def test_a_worker_started_from_a_process_with_torch_has_none() -> None:
 import torch, psutil
 from pathlib import Path
 from yardarm.api import evaluate
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 
-class Spy(Listener):
+class Spy(EvaluationListener):
     def finished(self, record):
         for child in psutil.Process().children(recursive=True):
             print("TORCH" if "libtorch" in Path(f"/proc/{child.pid}/maps").read_text() else "clean")

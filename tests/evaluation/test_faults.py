@@ -17,7 +17,7 @@ from toy_world import ToyConfig
 from tests.helpers import assert_all_gone, courses, descendants, launchers, start_yardarm, wait_until, workers
 from yardarm.api import evaluate
 from yardarm.errors import PolicyFault
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 from yardarm.policies import ActionChunk, ObservationSpec, Request
 from yardarm.results import EpisodeRecord, RunResult, read_journal
 
@@ -87,7 +87,7 @@ def test_workers_killed_from_outside_lose_no_episode(tmp_path: Path) -> None:
 
 
 def test_a_killed_launcher_is_replaced(tmp_path: Path) -> None:
-    class KillTheLauncherOnce(Listener):
+    class KillTheLauncherOnce(EvaluationListener):
         killed = False
 
         def finished(self, record: EpisodeRecord) -> None:
@@ -117,7 +117,7 @@ def daemons(folder: Path) -> list[psutil.Process]:
 def test_a_daemon_of_a_simulator_ends_with_its_worker(tmp_path: Path) -> None:
     found: list[psutil.Process] = []
 
-    class Look(Listener):
+    class Look(EvaluationListener):
         def finished(self, record: EpisodeRecord) -> None:
             if record.key.index == 0 and record.key.task == "left":
                 found.extend(daemons(tmp_path))

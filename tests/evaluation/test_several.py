@@ -18,7 +18,7 @@ from tests.helpers import courses, journal_lines, start_yardarm, wait_until, yar
 from yardarm.api import evaluate
 from yardarm.api import evaluate_several as evaluate_several_from_python
 from yardarm.errors import UsageError
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener, config_from_data, evaluate_several
+from yardarm.evaluation import EvalConfig, EvalOptions, EvaluationListener, config_from_data, evaluate_several
 from yardarm.evaluation.lineup import Lineup, open_lineup
 from yardarm.policies import ActionChunk, Policy, PolicySpec, Request
 from yardarm.results import SeveralFolder, read_result
@@ -102,7 +102,7 @@ def test_functions_can_be_evaluated_together_from_python(tmp_path: Path) -> None
     assert [run.counts.successes for run in results.runs.values()] == [2, 4]
 
 
-class Hears(Listener):
+class Hears(EvaluationListener):
     """Keeps how much there was to play."""
 
     missing = -1
@@ -168,7 +168,7 @@ def test_a_checkpoint_that_changes_while_it_waits_for_its_turn_is_not_played(tmp
     folder = checkpoints(tmp_path / "checkpoints", 2)
     specs = trained(folder, "000001", "000002")
 
-    class Meddles(Listener):
+    class Meddles(EvaluationListener):
         def started(self, *_: object) -> None:
             shutil.copy(
                 folder / "000001" / "pretrained_model" / "model.safetensors", folder / "000002" / "pretrained_model"
@@ -350,7 +350,7 @@ def test_weights_that_wait_for_their_turn_are_gone_when_play_begins(
             lineups.append(lineup)
             yield lineup
 
-    class Counts(Listener):
+    class Counts(EvaluationListener):
         loaded: ClassVar[list[bool]] = []
 
         def started(self, *_: object) -> None:

@@ -14,7 +14,7 @@ from toy_world import ToyConfig
 import yardarm
 from tests.helpers import courses, journal_lines, start_yardarm, wait_until, yardarm_here
 from yardarm.errors import StorageFault
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 from yardarm.results import EpisodeRecord, read_journal
 
 TOY = ["eval", "--env.type=toy", "--policy.type=toy-mover", "--eval.batch_size=2", "--eval.n_episodes=15"]
@@ -116,7 +116,7 @@ def test_a_moved_folder_has_it_all_and_is_named(tmp_path: Path) -> None:
     assert journal_lines(moved) == 30
 
 
-class AtTheEnd(Listener):
+class AtTheEnd(EvaluationListener):
     """Does something when the last episode is on disk."""
 
     def __init__(self, planned: int, what: Callable[[], object]) -> None:

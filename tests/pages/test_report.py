@@ -15,7 +15,7 @@ from tests.report.runs import VERSIONS, MadeTask, tasks_of, written
 from yardarm.comparison import compare, read_runs
 from yardarm.pages import write_comparison_page, write_report, write_several_report
 from yardarm.policies import PolicySpec
-from yardarm.results import ListedPolicy, RunFolder, SeveralFolder
+from yardarm.results import PolicyEntry, RunFolder, SeveralFolder
 
 pytestmark = needs_browser
 NASTY = "reach</script><script>document.title='broken'</script>"
@@ -154,7 +154,7 @@ def test_many_policies_are_shown_by_task_and_lead_to_their_runs(browser: Browser
     for place, name in enumerate(names):
         run = written(folder.run(name).path, tasks_of({"reach-v3": "s" * place + "f" * (10 - place), "push-v3": "sf"}))
         write_report(RunFolder(run))
-    folder.write_index({}, [ListedPolicy(name, f"act-{name}", name) for name in names])
+    folder.write_index({}, [PolicyEntry(name, f"act-{name}", name) for name in names])
     with open_page(browser) as page:
         page.goto(write_several_report(folder).as_uri())
         expect(page.locator("h1")).to_have_text("night: 11 policies")

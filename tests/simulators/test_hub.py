@@ -16,7 +16,7 @@ from tests.helpers import yardarm as command
 from tests.hub_server import running_hub
 from yardarm.envs import find_tasks
 from yardarm.errors import UsageError
-from yardarm.evaluation import Listener
+from yardarm.evaluation import EvaluationListener
 from yardarm.results import EpisodeRecord
 from yardarm.tasks.hub import HubConfig, Source
 
@@ -176,7 +176,7 @@ def test_data_is_part_of_an_environment(tmp_path: Path) -> None:
 def test_code_that_changes_while_a_run_goes_on_is_noticed(tmp_path: Path) -> None:
     folder = folder_with(tmp_path / "walk", SINGLE)
 
-    class Editor(Listener):
+    class Editor(EvaluationListener):
         def finished(self, record: EpisodeRecord) -> None:
             (folder / "helper.py").write_text("LENGTH = 4  # changed")
 

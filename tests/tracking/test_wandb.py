@@ -341,7 +341,7 @@ def test_a_table_of_episodes_has_an_end(place: Path) -> None:
 
 def test_the_package_is_imported_only_when_it_is_used() -> None:
     code = (
-        "import sys, yardarm, yardarm.api, yardarm.cli.eval\n"
+        "import sys, yardarm, yardarm.api, yardarm.cli.commands.eval\n"
         "yardarm.evaluate('toy-mover', 'left', benchmark='toy', n_episodes=1, output_dir='run')\n"
         "print('wandb' in sys.modules)"
     )

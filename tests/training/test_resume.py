@@ -15,7 +15,14 @@ from safetensors.torch import load_file
 from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
 from yardarm.errors import StorageFault, UsageError
 from yardarm.results import Curve, read_curve
-from yardarm.training import Listener, TrainConfig, TrainOptions, check_resumed, find_checkpoint_to_resume, train
+from yardarm.training import (
+    TrainConfig,
+    TrainingListener,
+    TrainOptions,
+    check_resumed,
+    find_checkpoint_to_resume,
+    train,
+)
 from yardarm.training.config_file import FIXED
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -34,7 +41,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-class StopsAfter(Listener):
+class StopsAfter(TrainingListener):
     """Asks to stop after a step."""
 
     def __init__(self, step: int) -> None:
@@ -129,7 +136,7 @@ def test_a_folder_that_is_being_trained_in_is_not_touched(tmp_path: Path) -> Non
     holding.close()
 
 
-class DeletesAfter(Listener):
+class DeletesAfter(TrainingListener):
     """Does something to the folder after a step."""
 
     def __init__(self, step: int, what: Callable[[], object]) -> None:

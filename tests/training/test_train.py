@@ -14,7 +14,7 @@ from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.policies.pretrained import load_policy
 from yardarm.results import read_curve
-from yardarm.training import Listener, train
+from yardarm.training import TrainingListener, train
 from yardarm.training.devices import open_accelerator
 from yardarm.training.learner import make_learner
 from yardarm.training.run import make_trainer
@@ -157,7 +157,7 @@ def test_adapters_are_trained_saved_and_gone_on_with(tmp_path: Path) -> None:
     assert one.id == other.id != load_policy(base.checkpoint / "pretrained_model").id
 
 
-class Hears(Listener):
+class Hears(TrainingListener):
     """Keeps what it is told."""
 
     def __init__(self) -> None:

@@ -108,7 +108,7 @@ def _run(words: list[str]) -> int:
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
         raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)} `yardarm --help` lists all")
-    return importlib.import_module(f"yardarm.cli.{command}").run(rest)
+    return importlib.import_module(f"yardarm.cli.commands.{command}").run(rest)
 
 
 def _usage() -> str:

@@ -1,6 +1,6 @@
 """Runs held against each other: pairing, differences, letters."""
 
-from yardarm.comparison.comparison import Comparison, Entry, compare, pairs_to_find
+from yardarm.comparison.comparison import Comparison, ComparisonEntry, compare, pairs_to_find
 from yardarm.comparison.lerobot_run import LerobotAssumptions
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
 from yardarm.comparison.pairing import same_start
@@ -10,8 +10,8 @@ from yardarm.comparison.yardarm_run import outcome_of
 
 __all__ = [
     "Comparison",
+    "ComparisonEntry",
     "Difference",
-    "Entry",
     "EpisodeName",
     "EpisodeOutcome",
     "LerobotAssumptions",

@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from yardarm.comparison.methods import Contender, compare_methods, contenders, spread_between_seeds
+from yardarm.comparison.methods import RunGroup, compare_methods, contenders, spread_between_seeds
 from yardarm.comparison.outcomes import RunOutcomes
 from yardarm.comparison.pairwise import Difference, Pairwise, adjusted, compare_two
 from yardarm.errors import UsageError
 from yardarm.results import Counts
 from yardarm.stats import CONFIDENCE, Design, Interval, SeedSpread, largest_correlation, letters, level, wilson
 
-__all__ = ["Comparison", "Entry", "compare", "pairs_to_find"]
+__all__ = ["Comparison", "ComparisonEntry", "compare", "pairs_to_find"]
 
 POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ComparisonEntry:
     """One of the compared: a run, or a method with several training seeds."""
 
     name: str
@@ -37,7 +37,7 @@ class Entry:
 class Comparison:
     """The compared in the order given, each pair of them, and what must be said."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ComparisonEntry, ...]
     pairs: tuple[Pairwise, ...]
     confidence: float
     notes: tuple[str, ...]
@@ -87,24 +87,24 @@ def pairs_to_find(gap: float, pair: Pairwise, confidence: float) -> int | None:
     return Design(baseline, gap, correlation, POWER, level(confidence)).episodes()
 
 
-def _compare(a: Contender, b: Contender, paired: bool, confidence: float) -> Pairwise:
+def _compare(a: RunGroup, b: RunGroup, paired: bool, confidence: float) -> Pairwise:
     if len(a.runs) == len(b.runs) == 1:
         return compare_two(a.runs[0], b.runs[0], paired, confidence)
     return compare_methods(a, b, paired, confidence)
 
 
-def _entry(contender: Contender, confidence: float) -> Entry:
+def _entry(contender: RunGroup, confidence: float) -> ComparisonEntry:
     outcomes = [outcome.success for run in contender.runs for outcome in run.outcomes.values()]
     errors = outcomes.count(None)
     names = tuple(run.name for run in contender.runs)
     if found := spread_between_seeds(contender, confidence):
         spread, shared = found
-        return Entry(contender.name, names, Counts(*shared, errors), spread.interval, seeds=spread)
+        return ComparisonEntry(contender.name, names, Counts(*shared, errors), spread.interval, seeds=spread)
     counts = Counts(outcomes.count(True), len(outcomes) - errors, errors)
-    return Entry(contender.name, names, counts, wilson(counts.successes, counts.episodes, confidence))
+    return ComparisonEntry(contender.name, names, counts, wilson(counts.successes, counts.episodes, confidence))
 
 
-def _lettered(entries: Sequence[Entry], pairs: Sequence[Pairwise], alpha: float) -> list[Entry]:
+def _lettered(entries: Sequence[ComparisonEntry], pairs: Sequence[Pairwise], alpha: float) -> list[ComparisonEntry]:
     """The best gets the first letter."""
     best_first = sorted(entries, key=lambda entry: -(entry.counts.rate or 0.0))
     place = {entry.name: number for number, entry in enumerate(best_first)}
@@ -115,7 +115,7 @@ def _lettered(entries: Sequence[Entry], pairs: Sequence[Pairwise], alpha: float)
     return [replace(entry, letters=own[place[entry.name]]) for entry in entries]
 
 
-def _entry_json(entry: Entry) -> dict[str, Any]:
+def _entry_json(entry: ComparisonEntry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "runs": list(entry.runs),

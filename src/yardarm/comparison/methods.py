@@ -13,20 +13,20 @@ from yardarm.comparison.pairwise import Difference, Pairwise, adjusted, differin
 from yardarm.errors import UsageError
 from yardarm.stats import CONFIDENCE, SeedSpread, TaskCounts, method_difference, seed_spread
 
-__all__ = ["Contender", "compare_methods", "contenders", "spread_between_seeds"]
+__all__ = ["RunGroup", "compare_methods", "contenders", "spread_between_seeds"]
 
 NOT_SHARED = "ended in errors, or are not in all runs"
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class RunGroup:
     """What is compared: one run, or the runs of a method with different training seeds."""
 
     name: str
     runs: tuple[RunOutcomes, ...]
 
 
-def contenders(runs: Sequence[RunOutcomes]) -> list[Contender]:
+def contenders(runs: Sequence[RunOutcomes]) -> list[RunGroup]:
     """Put runs together that name the same method and different training seeds."""
     groups: dict[str, list[RunOutcomes]] = {}
     for run in runs:
@@ -43,11 +43,11 @@ def contenders(runs: Sequence[RunOutcomes]) -> list[Contender]:
                     "--training_seed, or compare them without the other"
                 )
         name = f"{own[0].method} ({len(own)} training seeds)" if len(own) > 1 else own[0].name
-        found.append(Contender(name, tuple(own)))
+        found.append(RunGroup(name, tuple(own)))
     return found
 
 
-def spread_between_seeds(contender: Contender, confidence: float = CONFIDENCE) -> tuple[SeedSpread, TaskCounts] | None:
+def spread_between_seeds(contender: RunGroup, confidence: float = CONFIDENCE) -> tuple[SeedSpread, TaskCounts] | None:
     """How far a method's training seeds lie apart, on the episodes that all of them have; and how these went."""
     names = common_episodes(contender.runs)
     if len(contender.runs) < 2 or len(names) < 2:
@@ -56,7 +56,7 @@ def spread_between_seeds(contender: Contender, confidence: float = CONFIDENCE) -
     return seed_spread(table, confidence), _counts(table)
 
 
-def compare_methods(a: Contender, b: Contender, paired: bool = True, confidence: float = CONFIDENCE) -> Pairwise:
+def compare_methods(a: RunGroup, b: RunGroup, paired: bool = True, confidence: float = CONFIDENCE) -> Pairwise:
     """Compare the means over training seeds, with new seeds and new episodes in mind."""
     both = common_episodes([*a.runs, *b.runs]) if paired else []
     names_a, names_b = (both, both) if both else (common_episodes(a.runs), common_episodes(b.runs))
@@ -89,12 +89,12 @@ def compare_methods(a: Contender, b: Contender, paired: bool = True, confidence:
     )
 
 
-def _unmatched(contender: Contender, used: Mapping[str, Sequence[EpisodeName]]) -> int:
+def _unmatched(contender: RunGroup, used: Mapping[str, Sequence[EpisodeName]]) -> int:
     """How many episodes of all its runs do not take part."""
     return sum(len(run.outcomes) for run in contender.runs) - len(contender.runs) * sum(map(len, used.values()))
 
 
-def _notes(a: Contender, b: Contender, *, asked: bool, paired: bool) -> list[str]:
+def _notes(a: RunGroup, b: RunGroup, *, asked: bool, paired: bool) -> list[str]:
     notes = differing_options(a.runs[0], b.runs[0]) + _differing_from_first([*a.runs, *b.runs])
     if not paired:
         reason = "as asked for" if asked else "their runs have no episode that all share"

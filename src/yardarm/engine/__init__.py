@@ -5,7 +5,7 @@ from yardarm.engine.film import VIDEO_FPS, VIDEO_HEIGHT, Filming, film_of, video
 from yardarm.engine.inference import Inference
 from yardarm.engine.options import MOST_WORKERS, EngineOptions
 from yardarm.engine.player import Player
-from yardarm.engine.policy_thread import Patience, Turn
+from yardarm.engine.policy_thread import ComputeTurn, TimeLimit
 from yardarm.engine.queue import EpisodeQueue, Job, LineupQueue, PlannedOrderQueue, Queue
 from yardarm.engine.runner import LocalRunner, Runner, Setting
 from yardarm.engine.scheduler import EpisodeResult, Scheduler, Supervisor
@@ -16,6 +16,7 @@ __all__ = [
     "MOST_WORKERS",
     "VIDEO_FPS",
     "VIDEO_HEIGHT",
+    "ComputeTurn",
     "EngineOptions",
     "EpisodeQueue",
     "EpisodeResult",
@@ -24,7 +25,6 @@ __all__ = [
     "Job",
     "LineupQueue",
     "LocalRunner",
-    "Patience",
     "PlannedOrderQueue",
     "Player",
     "Queue",
@@ -32,9 +32,9 @@ __all__ = [
     "Scheduler",
     "Setting",
     "Supervisor",
+    "TimeLimit",
     "Tuner",
     "TuningChoice",
-    "Turn",
     "batching_text",
     "film_of",
     "fix_batching",

@@ -12,7 +12,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from yardarm.engine.policy_thread import Calls, Patience, PolicyThread, Turn
+from yardarm.engine.policy_thread import Calls, ComputeTurn, PolicyThread, TimeLimit
 from yardarm.errors import ConnectionFault, PolicyFault, one_line, trace_of
 from yardarm.policies import ActionChunk, Policy, Request
 
@@ -70,13 +70,13 @@ class Inference(Generic[Owner]):
     begun. A policy that says it is `quick` is waited for, because to hear of its answer by a bell costs 0.1 ms. One
     that lives elsewhere has several `lanes`: requests of one episode each, which wait for nobody else's answer.
 
-    A policy that takes longer than the `patience` with it lasts is given up. `turn` keeps two policies that compute in
-    this process from doing so at the same time.
+    A policy that takes longer than the `time_limit` is given up. `turn` keeps two policies that compute in this process
+    from doing so at the same time.
     """
 
-    def __init__(self, policy: Policy, patience: Patience | None = None, turn: Turn | None = None) -> None:
+    def __init__(self, policy: Policy, time_limit: TimeLimit | None = None, turn: ComputeTurn | None = None) -> None:
         self._policy = policy
-        self._patience = patience or Patience()
+        self._time_limit = time_limit or TimeLimit()
         self._turn = None if hasattr(policy, "lanes") else turn
         self._quick = bool(getattr(policy, "quick", False))
         self._lanes = int(getattr(policy, "lanes", 1))
@@ -166,7 +166,7 @@ class Inference(Generic[Owner]):
 
     def _look_at(self, thread: PolicyThread, method: str) -> None:
         try:
-            self._patience.look_at(thread, method)
+            self._time_limit.look_at(thread, method)
         except PolicyFault:
             self._given_up = True
             if self._turn is not None:

@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 from yardarm.errors import PolicyFault, stack_of
 
-__all__ = ["Calls", "Patience", "PolicyThread", "Turn"]
+__all__ = ["Calls", "ComputeTurn", "PolicyThread", "TimeLimit"]
 
 # The first inference of a large model may rightly take this long.
 SAY_AFTER_S = 30.0
@@ -33,7 +33,7 @@ Calls: TypeAlias = "SimpleQueue[Callable[[PolicyThread], None] | None]"
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class TimeLimit:
     """How long a policy may compute, and who hears of one that takes its time."""
 
     policy: str = ""
@@ -100,7 +100,7 @@ class PolicyThread:
             call(self)
 
 
-class Turn:
+class ComputeTurn:
     """Lets one of several policies compute at a time: torch's threads are the process's."""
 
     def __init__(self) -> None:

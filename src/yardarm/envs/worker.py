@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from yardarm.envs.channel import Channel
+from yardarm.envs.episode_player import EpisodePlayer
 from yardarm.envs.messages import (
     Alive,
     Answered,
@@ -28,7 +29,6 @@ from yardarm.envs.messages import (
     Run,
     Seen,
 )
-from yardarm.envs.player import Player
 from yardarm.envs.shared_memory import SharedMemory
 from yardarm.errors import EnvironmentFault, PolicyFault, UsageError
 from yardarm.policies import Look, Policy, PolicySpec, make_policy
@@ -51,7 +51,7 @@ class WorkerCore:
         self._task = order.task
         self._heartbeat_s = order.heartbeat_s
         self._memory = memory
-        self._player = Player(order.task, self._take_frame)
+        self._player = EpisodePlayer(order.task, self._take_frame)
 
     def obey(self, order: Order) -> None:
         """Carry out one order and report; what raises is reported too."""

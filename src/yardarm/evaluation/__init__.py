@@ -2,7 +2,7 @@
 
 from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.evaluation.config_file import config_from_data, config_to_data
-from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.preflight import check_policy_fits
 from yardarm.evaluation.run import evaluate
@@ -12,7 +12,7 @@ from yardarm.evaluation.sharding.merging import MergedRun, merge_runs
 __all__ = [
     "EvalConfig",
     "EvalOptions",
-    "Listener",
+    "EvaluationListener",
     "MergedRun",
     "Plan",
     "SeveralResults",

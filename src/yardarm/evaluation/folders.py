@@ -15,7 +15,7 @@ from yardarm.evaluation.policy_names import free_name, numbered, policy_name
 from yardarm.evaluation.sharding.shard import Shard
 from yardarm.files import sweep
 from yardarm.policies import LoadedPolicy, PolicySpec
-from yardarm.results import ListedPolicy, RunFolder, SeveralFolder, read_journal
+from yardarm.results import PolicyEntry, RunFolder, SeveralFolder, read_journal
 
 __all__ = ["open_folder", "open_several_folder", "refuse_results_of_others"]
 
@@ -78,7 +78,7 @@ def open_several_folder(
     ids = [policy.id for policy in policies.values()]
     path = _made(config, config.run_dir or (_newest_of_several(wanted, ids) if config.resume else None))
     folder = SeveralFolder(path)
-    known: list[ListedPolicy] = []
+    known: list[PolicyEntry] = []
     if folder.index.exists():
         known, stored = folder.read_policies(), folder.read_plan()
         if stored != wanted:
@@ -93,13 +93,13 @@ def open_several_folder(
     return folder, [names[policy_id] for policy_id in ids]
 
 
-def _listed(known: Sequence[ListedPolicy], policies: Mapping[str, LoadedPolicy]) -> list[ListedPolicy]:
+def _listed(known: Sequence[PolicyEntry], policies: Mapping[str, LoadedPolicy]) -> list[PolicyEntry]:
     """Those that are known, and the others under names that are free."""
     listed = {own.id: own for own in known}
     for name, policy in policies.items():
         if policy.id not in listed:
             free = free_name(name, {own.name for own in listed.values()})
-            listed[policy.id] = ListedPolicy(free, policy.id, _source(policy.spec))
+            listed[policy.id] = PolicyEntry(free, policy.id, _source(policy.spec))
     return list(listed.values())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from yardarm.evaluation.config import EvalConfig
-from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.policy_names import distinct_names
 from yardarm.evaluation.preflight import check_policy_fits, naming
@@ -35,7 +35,7 @@ class Lineup:
 
 
 @contextlib.contextmanager
-def open_lineup(config: EvalConfig, tasks: tuple[TaskSpec, ...], listener: Listener) -> Iterator[Lineup]:
+def open_lineup(config: EvalConfig, tasks: tuple[TaskSpec, ...], listener: EvaluationListener) -> Iterator[Lineup]:
     """Load every policy once, so that what is wrong with any of them is known before the first episode.
 
     Weights beyond what memory allows are let go of again, and loaded when their policy's turn comes. A shard loads what

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from yardarm.evaluation.plan import Plan
     from yardarm.replay import Replay, ReplayResult
 
-__all__ = ["Listener"]
+__all__ = ["EvaluationListener"]
 
 
-class Listener:
+class EvaluationListener:
     """Override what you want to hear."""
 
     def preparing(self, what: str) -> None:

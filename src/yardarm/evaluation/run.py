@@ -10,13 +10,13 @@ from pathlib import Path
 
 from yardarm.envs import select_tasks
 from yardarm.evaluation.config import EvalConfig
-from yardarm.evaluation.entrant import Entrant, close_entrants, finish_entrants, open_entrants
-from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.contestant import Contestant, close_contestants, finish_contestants, open_contestants
+from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.preflight import check_policy_fits, check_requirements, naming
 from yardarm.evaluation.runners import check_runner, open_policy_for
 from yardarm.evaluation.session import Session
-from yardarm.evaluation.stopping.judgement import Judgement
+from yardarm.evaluation.stopping.early_stopping import EarlyStopping
 from yardarm.evaluation.stopping.opponent import StoredOpponent
 from yardarm.evaluation.stopping.rules import PRECISION, Declaration
 from yardarm.policies import LoadedPolicy
@@ -27,10 +27,10 @@ from yardarm.tracking import Tracker, open_tracker
 __all__ = ["evaluate"]
 
 
-def evaluate(config: EvalConfig, listener: Listener | None = None) -> RunResult:
+def evaluate(config: EvalConfig, listener: EvaluationListener | None = None) -> RunResult:
     """Run what is missing of an evaluation, and return the results of all of it."""
     assert not config.several, "several policies have results of their own: `evaluate_several`"
-    listener = listener or Listener()
+    listener = listener or EvaluationListener()
     check_runner(config)
     tracker = open_tracker(config.wandb)
     listener.preparing("finding the tasks")
@@ -52,7 +52,7 @@ def _evaluate(
     config: EvalConfig,
     policies: Sequence[LoadedPolicy],
     tasks: tuple[TaskSpec, ...],
-    listener: Listener,
+    listener: EvaluationListener,
     tracker: Tracker,
 ) -> RunResult:
     """Run what is missing with policies that are loaded, and fit the tasks."""
@@ -63,24 +63,24 @@ def _evaluate(
         if config.eval.stop:
             opponent.check_has_all(config.against, plan.episodes())
     declared = _declaration(config, policies, plan, opponent)
-    with open_entrants(config, policies, plan, declared) as entrants:
-        tracker.attach(entrants[0].manifest)
-        judgement = Judgement.begin(declared, entrants, opponent) if declared else None
-        session = Session(config, entrants[0].folder, entrants, listener, tracker, judgement)
+    with open_contestants(config, policies, plan, declared) as contestants:
+        tracker.attach(contestants[0].manifest)
+        early_stopping = EarlyStopping.begin(declared, contestants, opponent) if declared else None
+        session = Session(config, contestants[0].folder, contestants, listener, tracker, early_stopping)
         try:
             session.play_missing_episodes()
             session.film()
-            finish_entrants(entrants, [session.warnings(entrant) for entrant in entrants])
+            finish_contestants(contestants, [session.warnings(contestant) for contestant in contestants])
         finally:
-            results = [session.summarise(entrant) for entrant in entrants]
-            close_entrants(entrants, results)
+            results = [session.summarise(contestant) for contestant in contestants]
+            close_contestants(contestants, results)
             tracker.finish(results[0])
     # Without early stopping, the comparison at the end says what is to be said of the other run.
     notes = opponent.run.notes if opponent and declared else ()
     return replace(
         results[0],
-        warnings=tuple(dict.fromkeys((*notes, *itertools.chain(*(own.manifest.warnings for own in entrants))))),
-        against=_compared_with(config, entrants),
+        warnings=tuple(dict.fromkeys((*notes, *itertools.chain(*(own.manifest.warnings for own in contestants))))),
+        against=_compared_with(config, contestants),
         errors_of_opponent=sum(result.counts.errors for result in results[1:]),
     )
 
@@ -100,8 +100,8 @@ def _declaration(
     return replace(declared, against=opponent.id, outcomes=opponent.digest(plan.episodes()))
 
 
-def _compared_with(config: EvalConfig, entrants: Sequence[Entrant]) -> Path | None:
+def _compared_with(config: EvalConfig, contestants: Sequence[Contestant]) -> Path | None:
     """The run that holds the other side's results."""
-    if len(entrants) > 1:
-        return entrants[1].folder.path
+    if len(contestants) > 1:
+        return contestants[1].folder.path
     return config.against if isinstance(config.against, Path) else None

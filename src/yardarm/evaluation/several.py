@@ -13,10 +13,10 @@ from yardarm.envs import select_tasks
 from yardarm.errors import one_line
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
-from yardarm.evaluation.entrant import Entrant, close_entrants, finish_entrants, open_entrant
+from yardarm.evaluation.contestant import Contestant, close_contestants, finish_contestants, open_contestant
 from yardarm.evaluation.folders import open_several_folder
 from yardarm.evaluation.lineup import Lineup, open_lineup
-from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.preflight import check_requirements
 from yardarm.evaluation.runners import check_runner
 from yardarm.evaluation.session import Session
@@ -40,9 +40,9 @@ class SeveralResults:
     notes: tuple[str, ...] = ()
 
 
-def evaluate_several(config: EvalConfig, listener: Listener | None = None) -> SeveralResults:
+def evaluate_several(config: EvalConfig, listener: EvaluationListener | None = None) -> SeveralResults:
     """Run what is missing of an evaluation of several policies, and return the results of each."""
-    listener = listener or Listener()
+    listener = listener or EvaluationListener()
     check_runner(config)
     listener.preparing("finding the tasks")
     tasks = select_tasks(config.envs, config.trust_remote_code)
@@ -51,40 +51,40 @@ def evaluate_several(config: EvalConfig, listener: Listener | None = None) -> Se
         return _evaluate(config, lineup, listener)
 
 
-def _evaluate(config: EvalConfig, lineup: Lineup, listener: Listener) -> SeveralResults:
+def _evaluate(config: EvalConfig, lineup: Lineup, listener: EvaluationListener) -> SeveralResults:
     folder, names = open_several_folder(config, next(iter(lineup.plans.values())), lineup.policies)
     if not names:  # a shard of fewer episodes than shards
         return SeveralResults(folder.path, {}, {}, lineup.notes)
-    with _open_entrants(config, lineup, folder, names) as entrants:
+    with _open_contestants(config, lineup, folder, names) as contestants:
         _write_config(config, folder)
-        session = Session(config, folder.whole, entrants, listener, at_once=lineup.at_once)
+        session = Session(config, folder.whole, contestants, listener, at_once=lineup.at_once)
         try:
             session.play_missing_episodes()
             session.film()
-            played = [entrant for side, entrant in enumerate(entrants) if side not in session.faults]
-            finish_entrants(played, [session.warnings(entrant) for entrant in played])
+            played = [contestant for player, contestant in enumerate(contestants) if player not in session.faults]
+            finish_contestants(played, [session.warnings(contestant) for contestant in played])
         finally:
-            results = [session.summarise(entrant) for entrant in entrants]
-            close_entrants(entrants, results)
+            results = [session.summarise(contestant) for contestant in contestants]
+            close_contestants(contestants, results)
             _write_report(folder)
     return SeveralResults(
         folder.path,
         {
-            name: replace(result, warnings=tuple(entrant.manifest.warnings))
-            for name, entrant, result in zip(names, entrants, results, strict=True)
+            name: replace(result, warnings=tuple(contestant.manifest.warnings))
+            for name, contestant, result in zip(names, contestants, results, strict=True)
         },
-        {names[side]: str(fault) for side, fault in session.faults.items()},
+        {names[player]: str(fault) for player, fault in session.faults.items()},
         lineup.notes,
     )
 
 
 @contextlib.contextmanager
-def _open_entrants(
+def _open_contestants(
     config: EvalConfig, lineup: Lineup, folder: SeveralFolder, names: Sequence[str]
-) -> Iterator[list[Entrant]]:
+) -> Iterator[list[Contestant]]:
     """A run for each policy, which knows nothing of the others."""
     with contextlib.ExitStack() as stack:
-        entrants = []
+        contestants = []
         for (listed, policy), name in zip(lineup.policies.items(), names, strict=True):
             own = replace(
                 config,
@@ -94,8 +94,8 @@ def _open_entrants(
                 shard=None,
                 eval=replace(config.eval, policies_at_once=0),
             )
-            entrants.append(stack.enter_context(open_entrant(own, policy, lineup.plans[listed])))
-        yield entrants
+            contestants.append(stack.enter_context(open_contestant(own, policy, lineup.plans[listed])))
+        yield contestants
 
 
 def _write_config(config: EvalConfig, folder: SeveralFolder) -> None:

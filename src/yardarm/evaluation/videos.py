@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yardarm.engine import film_of, open_process_pool
 from yardarm.evaluation.config import EvalOptions
-from yardarm.evaluation.listener import Listener
+from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.plan import Plan
 from yardarm.machine import usable_cores
 from yardarm.replay import Replay, replay_all
@@ -14,7 +14,7 @@ __all__ = ["film_finished_episodes"]
 
 
 def film_finished_episodes(
-    folder: RunFolder, plan: Plan, journal: Journal, options: EvalOptions, listener: Listener
+    folder: RunFolder, plan: Plan, journal: Journal, options: EvalOptions, listener: EvaluationListener
 ) -> None:
     """Replay the first episodes of each task, where they have no video yet."""
     replays = [replay for replay in _replays(folder, plan, journal, options.videos) if not replay.path.exists()]

@@ -1,6 +1,6 @@
 """Recording: episodes that were played become datasets, by playing them again and looking."""
 
-from yardarm.recording.config import PASSED_ON, DatasetOptions, RecordConfig, RecordOptions, Target
+from yardarm.recording.config import PASSED_ON, RecordConfig, RecordDatasetOptions, RecordOptions, Target
 from yardarm.recording.hub import check_hub, push
 from yardarm.recording.ledger import check_policy, check_root
 from yardarm.recording.listener import RecordingListener
@@ -12,9 +12,9 @@ from yardarm.recording.takes import MOST_TRIES, Take, play_enough, takes_of, too
 __all__ = [
     "MOST_TRIES",
     "PASSED_ON",
-    "DatasetOptions",
     "Recipe",
     "RecordConfig",
+    "RecordDatasetOptions",
     "RecordOptions",
     "Recording",
     "RecordingListener",

@@ -14,7 +14,7 @@ from yardarm.errors import UsageError, nearest
 from yardarm.evaluation import EvalConfig, config_from_data
 from yardarm.hub import HUB_ID
 
-__all__ = ["ALL", "PASSED_ON", "STATES", "DatasetOptions", "RecordConfig", "RecordOptions", "Target"]
+__all__ = ["ALL", "PASSED_ON", "STATES", "RecordConfig", "RecordDatasetOptions", "RecordOptions", "Target"]
 
 COMMAND = "record"
 # What means the same as for `yardarm eval`.
@@ -52,7 +52,7 @@ class Target:
 
 
 @dataclass
-class DatasetOptions:
+class RecordDatasetOptions:
     """Flags below ``--dataset.``."""
 
     root: Path | None = option(None, "the dataset's folder; one that this command has begun is gone on with")
@@ -130,7 +130,7 @@ class RecordConfig:
 
     evaluation: EvalConfig
     options: RecordOptions
-    dataset: DatasetOptions
+    dataset: RecordDatasetOptions
 
     def __post_init__(self) -> None:
         run = self.evaluation.output_dir
@@ -155,5 +155,5 @@ class RecordConfig:
             "eval": {"n_episodes": options.n_episodes, "batch_size": options.workers},
             "resume": True,  # the same command goes on with its own run
         }
-        dataset = decode(DatasetOptions, "dataset", data.get("dataset", {}), COMMAND)
+        dataset = decode(RecordDatasetOptions, "dataset", data.get("dataset", {}), COMMAND)
         return cls(config_from_data(evaluation), options, dataset)

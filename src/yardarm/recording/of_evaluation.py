@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from yardarm.evaluation import EvalConfig
-from yardarm.recording.config import DatasetOptions, Target
+from yardarm.recording.config import RecordDatasetOptions, Target
 from yardarm.recording.hub import check_hub, push
 from yardarm.recording.ledger import begun
 from yardarm.recording.listener import RecordingListener
@@ -19,7 +19,7 @@ __all__ = ["record_evaluation", "recording_of"]
 
 def recording_of(config: EvalConfig) -> Recipe:
     """What will be recorded; what cannot be is refused before the evaluation starts."""
-    recipe = make_recipe(DatasetOptions(), config.envs, config.trust_remote_code)
+    recipe = make_recipe(RecordDatasetOptions(), config.envs, config.trust_remote_code)
     target = _target(config, config.output_dir or Path())
     if config.output_dir is not None:
         begun(target.root, recipe)

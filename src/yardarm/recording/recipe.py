@@ -14,7 +14,7 @@ import numpy as np
 from yardarm.datasets import INDEX_FEATURES, DatasetInfo, DatasetWriter, Feature, VideoEncoding
 from yardarm.envs import select_tasks
 from yardarm.errors import UsageError, nearest
-from yardarm.recording.config import ALL, STATES, DatasetOptions
+from yardarm.recording.config import ALL, STATES, RecordDatasetOptions
 from yardarm.tasks import BenchmarkConfig, TaskSpec
 from yardarm.tasks import Feature as Input
 
@@ -48,7 +48,9 @@ class Recipe:
         return {**self.encoding.described(self.info.features, self.info.fps), **INDEX_FEATURES}
 
 
-def make_recipe(options: DatasetOptions, envs: Sequence[BenchmarkConfig], trust_remote_code: bool = False) -> Recipe:
+def make_recipe(
+    options: RecordDatasetOptions, envs: Sequence[BenchmarkConfig], trust_remote_code: bool = False
+) -> Recipe:
     """Say what will be recorded of these benchmarks' tasks, or why it cannot be."""
     tasks = select_tasks([_sized(env, options.size) for env in envs], trust_remote_code)
     for task in tasks:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from yardarm.evaluation import Listener, evaluate
+from yardarm.evaluation import EvaluationListener, evaluate
 from yardarm.recording.config import RecordConfig
 from yardarm.recording.recipe import Recipe
 from yardarm.results import EpisodeRecord, RunFolder, RunResult, TaskResult
@@ -60,7 +60,7 @@ def _distinct(result: RunResult) -> list[TaskResult]:
     return list(first.values())
 
 
-def play_enough(config: RecordConfig, listener: Listener | None = None) -> RunResult:
+def play_enough(config: RecordConfig, listener: EvaluationListener | None = None) -> RunResult:
     """Play what is to be recorded; if that is successes, more episodes until each task has enough, or the most."""
     wanted = config.options.n_episodes
     result = evaluate(config.evaluation, listener)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from yardarm.comparison import Comparison, Difference, Entry, pairs_to_find
+from yardarm.comparison import Comparison, ComparisonEntry, Difference, pairs_to_find
 from yardarm.report.table import interval_text, p_text, percent, points, print_table
 from yardarm.stats import TaskCounts
 
@@ -178,7 +178,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
     yield from (f"Note: {note}." for note in dict.fromkeys(own_notes))
 
 
-def _spread(entry: Entry) -> str:
+def _spread(entry: ComparisonEntry) -> str:
     spread = entry.seeds
     if spread is None:
         return "one"
@@ -188,7 +188,7 @@ def _spread(entry: Entry) -> str:
     )
 
 
-def _fraction(entry: Entry) -> str:
+def _fraction(entry: ComparisonEntry) -> str:
     return f"{entry.counts.successes}/{entry.counts.episodes}"
 
 

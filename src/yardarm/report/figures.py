@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from yardarm.comparison import Comparison, Difference, Entry
+from yardarm.comparison import Comparison, ComparisonEntry, Difference
 from yardarm.files import write_output
 from yardarm.report.forest import ForestPlot, Mark, Scale, rendered
 from yardarm.report.rows import ResultRow, compared_tasks, overall, sections
@@ -154,7 +154,7 @@ def _letters(comparison: Comparison) -> ForestPlot:
     return ForestPlot(marks, _rate_scale(comparison.confidence), ("k/n", *("" for _ in alphabet)))
 
 
-def _entry_mark(entry: Entry, alphabet: Sequence[str]) -> Mark:
+def _entry_mark(entry: ComparisonEntry, alphabet: Sequence[str]) -> Mark:
     own = tuple(letter if letter in entry.letters else "" for letter in alphabet)
     fraction = f"{entry.counts.successes}/{entry.counts.episodes}"
     return Mark(entry.name, entry.counts.rate, entry.interval, (fraction, *own))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from yardarm.comparison import Comparison, Difference, Entry, Pairwise
+from yardarm.comparison import Comparison, ComparisonEntry, Difference, Pairwise
 from yardarm.report.comparison_table import comparison_lines
 from yardarm.report.rows import ResultRow, Section, compared_tasks, overall, policy_name, sections
 from yardarm.report.stopping import stopping_lines
@@ -160,11 +160,11 @@ def _labels(comparison: Comparison) -> list[str]:
     return ["A: ", "B: "] if len(comparison.entries) == 2 else ["" for _ in comparison.entries]
 
 
-def _counted(entry: Entry) -> Row:
+def _counted(entry: ComparisonEntry) -> Row:
     return f"{entry.counts.successes}/{entry.counts.episodes}", _known(entry.counts, entry.interval)
 
 
-def _seeds(entry: Entry) -> str:
+def _seeds(entry: ComparisonEntry) -> str:
     spread = entry.seeds
     return "1" if spread is None else f"{len(entry.runs)} ({percent(spread.lowest)} – {percent(spread.highest)})"
 

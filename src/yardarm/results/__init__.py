@@ -1,9 +1,9 @@
 """What a run leaves on disk: records, journal, manifest, summary."""
 
+from yardarm.results.episode_writer import EpisodeWriter, FinishedEpisode
 from yardarm.results.eval_info import eval_info
 from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder
 from yardarm.results.journal import Journal, read_journal
-from yardarm.results.keeping import Keeper, KeptEpisode
 from yardarm.results.manifest import Manifest, joined_sessions, now, provenance, sessions_of
 from yardarm.results.mixing import (
     VersionChange,
@@ -16,7 +16,7 @@ from yardarm.results.mixing import (
 )
 from yardarm.results.record import EpisodeKey, EpisodeRecord
 from yardarm.results.rescue import rescue
-from yardarm.results.several import ListedPolicy, SeveralFolder
+from yardarm.results.several import PolicyEntry, SeveralFolder
 from yardarm.results.stored import StoredResult, is_going_on, planned_number, planned_records, read_result
 from yardarm.results.summary import BUDGET_SPENT, Counts, Rate, RunResult, TaskResult, counted, summarise
 from yardarm.results.training import TRAINING_FORMAT, Curve, CurveReader, TrainingFolder, read_curve
@@ -34,12 +34,12 @@ __all__ = [
     "CurveReader",
     "EpisodeKey",
     "EpisodeRecord",
+    "EpisodeWriter",
+    "FinishedEpisode",
     "Journal",
-    "Keeper",
-    "KeptEpisode",
-    "ListedPolicy",
     "Manifest",
     "PlayedEpisode",
+    "PolicyEntry",
     "Rate",
     "ReplayTrace",
     "RunFolder",

@@ -13,8 +13,8 @@ from types import TracebackType
 from yardarm.contents import parse_json
 from yardarm.errors import StorageFault, UsageError
 from yardarm.files import sync
-from yardarm.results.holding import HeldFile
 from yardarm.results.record import EpisodeKey, EpisodeRecord
+from yardarm.results.watched_file import WatchedFile
 
 __all__ = ["Journal", "journal_lines", "read_journal"]
 
@@ -56,7 +56,7 @@ class Journal:
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}; choose another --output_dir") from error
         self._lock()
-        self.held = HeldFile(path, self._file)
+        self.watched = WatchedFile(path, self._file)
         try:
             self._repair()
             sync(path.parent)
@@ -76,7 +76,7 @@ class Journal:
 
     def check_place(self) -> None:
         """Raise `StorageFault` if the file is not where it was: nobody would find what is written to it."""
-        if not self.held.in_place:
+        if not self.watched.in_place:
             raise StorageFault(f"{self.path} was deleted, moved or replaced while it was being written")
 
     def write_on(self, records: Sequence[EpisodeRecord]) -> None:
@@ -93,7 +93,7 @@ class Journal:
 
     def close(self) -> None:
         """Close the file, and let others have it."""
-        self.held.close()
+        self.watched.close()
         self._file.close()
 
     def __enter__(self) -> Journal:

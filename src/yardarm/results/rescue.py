@@ -25,7 +25,7 @@ def rescue(journal: Journal, episodes: Sequence[Finished] = ()) -> StorageFault:
     file beside it; where the folder is gone, into a folder beside that.
     """
     try:
-        moved = journal.held.moved_to()
+        moved = journal.watched.moved_to()
         return _finish_moved(journal, episodes, moved) if moved else _save_elsewhere(journal, episodes)
     except OSError as error:
         return StorageFault(
@@ -44,7 +44,7 @@ def _finish_moved(journal: Journal, episodes: Sequence[Finished], moved: Path) -
 
 
 def _save_elsewhere(journal: Journal, episodes: Sequence[Finished]) -> StorageFault:
-    folder, has_folder = journal.path.parent, journal.held.has_folder
+    folder, has_folder = journal.path.parent, journal.watched.has_folder
     lost = journal.path if has_folder else folder
     happened = "replaced" if lost.exists() else "deleted"
     if journal.refuge is None:

@@ -13,13 +13,13 @@ from yardarm.files import write_json
 from yardarm.results.files import RunFolder, check_format
 from yardarm.results.shapes import SEVERAL
 
-__all__ = ["ListedPolicy", "SeveralFolder"]
+__all__ = ["PolicyEntry", "SeveralFolder"]
 
 FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class ListedPolicy:
+class PolicyEntry:
     """A policy of a list: what it is called, what its results are filed under, and where it came from."""
 
     name: str
@@ -52,7 +52,7 @@ class SeveralFolder:
         runs = [self.run(own.name) for own in self.read_policies()]
         return [run for run in runs if run.journal.exists() and run.journal.stat().st_size]
 
-    def write_index(self, plan: Mapping[str, Any], policies: Sequence[ListedPolicy]) -> None:
+    def write_index(self, plan: Mapping[str, Any], policies: Sequence[PolicyEntry]) -> None:
         """Say what belongs to the evaluation."""
         write_json(self.index, {"format": FORMAT, "plan": dict(plan), "policies": [asdict(own) for own in policies]})
 
@@ -60,9 +60,9 @@ class SeveralFolder:
         """What all policies play."""
         return dict(self._read()["plan"])
 
-    def read_policies(self) -> list[ListedPolicy]:
+    def read_policies(self) -> list[PolicyEntry]:
         """The policies, in the order in which they were listed."""
-        return [ListedPolicy(own["name"], own["id"], own["source"]) for own in self._read()["policies"]]
+        return [PolicyEntry(own["name"], own["id"], own["source"]) for own in self._read()["policies"]]
 
     def _read(self) -> dict[str, Any]:
         try:

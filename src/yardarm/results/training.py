@@ -15,8 +15,8 @@ from yardarm.contents import parse_json, read_json
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.results.files import check_format
-from yardarm.results.holding import HeldFile
 from yardarm.results.shapes import POINT, TRAINING
+from yardarm.results.watched_file import WatchedFile
 
 __all__ = ["TRAINING_FORMAT", "Curve", "CurveReader", "TrainingFolder", "read_curve"]
 
@@ -123,7 +123,7 @@ class Curve:
             write_atomically(path, lambda file: file.write(content))
             before, self._file = self._file, self._locked(path)
             before.close()
-        self._held = HeldFile(path, self._file)
+        self._held = WatchedFile(path, self._file)
 
     def append(self, point: Mapping[str, Any]) -> None:
         """Write a point."""

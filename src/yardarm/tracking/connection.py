@@ -12,7 +12,7 @@ from yardarm.errors import UsageError, one_line
 from yardarm.tracking.options import DISABLED, OFFLINE, ONLINE, WandbOptions
 from yardarm.tracking.package import can_be_reached, import_wandb, is_logged_in
 
-__all__ = ["Connection", "Forgiveness", "connect"]
+__all__ = ["Connection", "FaultTolerance", "connect"]
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ def connect(options: WandbOptions) -> Connection | None:
     return Connection(wandb, mode)
 
 
-class Forgiveness:
+class FaultTolerance:
     """Says once that something failed, and goes on: what is tracked is worth more than its tracking."""
 
     def __init__(self, what_goes_on: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from yardarm.tracking.connection import Connection, Forgiveness, connect
+from yardarm.tracking.connection import Connection, FaultTolerance, connect
 from yardarm.tracking.options import WandbOptions
 from yardarm.tracking.package import nobody_to_ask
 
@@ -45,7 +45,7 @@ class WandbTrainingTracker(TrainingTracker):
         self._options, self._connection = options, connection
         self._run: Any = None
         self._id = ""
-        self._forgiving = Forgiveness("training")
+        self._forgiving = FaultTolerance("training")
 
     def begin(self, folder: Path, config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
         """Start a run there, or go on with it."""

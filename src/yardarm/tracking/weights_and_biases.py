@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from yardarm.results import Counts, EpisodeRecord, Manifest, RunFolder, RunResult
-from yardarm.tracking.connection import Connection, Forgiveness, connect
+from yardarm.tracking.connection import Connection, FaultTolerance, connect
 from yardarm.tracking.content import Rows, episode_rows, named_tasks, summary_values, task_rows
 from yardarm.tracking.options import WandbOptions
 from yardarm.tracking.package import nobody_to_ask, staging_in
@@ -51,7 +51,7 @@ class WandbTracker(Tracker):
         self._connection = connection
         self._wandb = connection.wandb
         self._run: Any = None
-        self._forgiving = Forgiveness("evaluation")
+        self._forgiving = FaultTolerance("evaluation")
         self._successes = self._episodes = self._errors = 0
         self._logged = -LOG_EVERY_S
 

@@ -15,7 +15,7 @@ from yardarm.policies import CHECKPOINT_TYPES, PeftOptions
 from yardarm.tasks import FIRST_SEED, BenchmarkConfig
 from yardarm.tracking import WandbOptions
 
-__all__ = ["DatasetOptions", "TrainConfig", "TrainEvalOptions", "TrainOptions"]
+__all__ = ["TrainConfig", "TrainDatasetOptions", "TrainEvalOptions", "TrainOptions"]
 
 PRECISIONS = ("", "no", "bf16", "fp16")
 TASK_VECTORS = ("", "mt10", "mt50", "tasks", "text")
@@ -25,7 +25,7 @@ EVAL_FREQ = SAVE_FREQ = 20_000
 
 
 @dataclass
-class DatasetOptions:
+class TrainDatasetOptions:
     """Flags below ``--dataset.``."""
 
     repo_id: str = option("", "owner/name on the Hub, or in $HF_LEROBOT_HOME")
@@ -136,7 +136,7 @@ class TrainOptions:
 class TrainConfig:
     """One training: a dataset, a policy, and how to make the one into the other."""
 
-    dataset: DatasetOptions
+    dataset: TrainDatasetOptions
     policy: Mapping[str, Any]
     """`type` of a new policy, or `path` of one to go on with; and fields of its configuration."""
     options: TrainOptions = field(default_factory=TrainOptions)

@@ -14,7 +14,7 @@ from yardarm.errors import UsageError, nearest
 from yardarm.policies import OptimizerOptions, PeftOptions, SchedulerOptions
 from yardarm.tasks import env_from_data
 from yardarm.tracking import WandbOptions
-from yardarm.training.config import DatasetOptions, TrainConfig, TrainEvalOptions, TrainOptions
+from yardarm.training.config import TrainConfig, TrainDatasetOptions, TrainEvalOptions, TrainOptions
 
 __all__ = ["TRAIN_CONFIG", "check_resumed", "config_from_data", "config_to_data"]
 
@@ -41,7 +41,7 @@ def config_from_data(data: Mapping[str, Any], trusted: bool = False) -> TrainCon
             raise UsageError(f"unknown option '--{name}'{near} `yardarm {COMMAND} --help` lists all")
     sections = {name: _section(data, name) for name in SECTIONS}
     return TrainConfig(
-        dataset=decode(DatasetOptions, "dataset", sections["dataset"], COMMAND),
+        dataset=decode(TrainDatasetOptions, "dataset", sections["dataset"], COMMAND),
         policy={name: plain_value(value) for name, value in sections["policy"].items()},
         options=decode(TrainOptions, "", plain, COMMAND),
         env=env_from_data(sections["env"], COMMAND, trusted) if sections["env"] else None,

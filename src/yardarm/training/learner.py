@@ -25,7 +25,7 @@ from yardarm.policies.learning import (
 )
 from yardarm.training.checkpoints import Checkpoint
 from yardarm.training.config import TrainConfig
-from yardarm.training.material import Material, Split, policy_features, read_meta, split_episodes, statistics
+from yardarm.training.data import EpisodeSplit, TrainingData, policy_features, read_meta, split_episodes, statistics
 
 __all__ = ["Learner", "make_learner"]
 
@@ -46,8 +46,8 @@ class Learner:
     """A policy, its dataset, and how it is best trained."""
 
     policy: LearnedPolicy
-    material: Material
-    split: Split
+    data: TrainingData
+    split: EpisodeSplit
     optimizer: OptimizerOptions
     scheduler: SchedulerOptions
 
@@ -66,7 +66,7 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     plain = not config.options.use_policy_training_preset
     return Learner(
         policy,
-        Material(meta, config.dataset, policy.config, config.options.tolerance_s, names),
+        TrainingData(meta, config.dataset, policy.config, config.options.tolerance_s, names),
         split_episodes(meta, config.dataset, config.options.seed),
         replace(OptimizerOptions() if plain else policy.config.optimizer_preset(), **config.optimizer),
         replace(SchedulerOptions() if plain else policy.config.scheduler_preset(), **config.scheduler),

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Listener"]
+__all__ = ["TrainingListener"]
 
 
-class Listener:
+class TrainingListener:
     """Hears of a training; says whether it shall stop."""
 
     def preparing(self, what: str) -> None:

@@ -11,9 +11,9 @@ from yardarm.errors import StorageFault
 from yardarm.files import write_json
 from yardarm.results import TRAINING_FORMAT, Curve, TrainingFolder, now, provenance
 from yardarm.tracking import TrainingTracker
-from yardarm.training.trainer import Step
+from yardarm.training.trainer import TrainingStep
 
-__all__ = ["Meter", "TrainingLog"]
+__all__ = ["StepMeter", "TrainingLog"]
 
 WRITE_EVERY_S = 10.0
 # What earlier sessions were made with.
@@ -72,13 +72,13 @@ class TrainingLog:
         write_json(self._folder.manifest, self._content)
 
 
-class Meter:
+class StepMeter:
     """Sums up the steps between two points of the curve."""
 
     def __init__(self) -> None:
-        self._steps: list[Step] = []
+        self._steps: list[TrainingStep] = []
 
-    def add(self, step: Step) -> None:
+    def add(self, step: TrainingStep) -> None:
         """Count a step."""
         self._steps.append(step)
 

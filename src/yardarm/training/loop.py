@@ -14,8 +14,8 @@ from yardarm.training.checkpoints import Checkpoint, write_checkpoint
 from yardarm.training.config import TrainConfig
 from yardarm.training.evaluations import Evaluations
 from yardarm.training.generators import all_generator_states
-from yardarm.training.listener import Listener
-from yardarm.training.log import Meter, TrainingLog
+from yardarm.training.listener import TrainingListener
+from yardarm.training.log import StepMeter, TrainingLog
 from yardarm.training.state import save_policy, save_state
 from yardarm.training.trainer import Trainer
 from yardarm.training.validation import Validation
@@ -33,13 +33,13 @@ class Loop:
     trainer: Trainer
     validation: Validation | None
     folder: TrainingFolder
-    listener: Listener
+    listener: TrainingListener
     accelerator: Any
     log: TrainingLog | None = None
     evaluations: Evaluations | None = None
     checkpoint: Checkpoint | None = None
     """The newest."""
-    meter: Meter = field(default_factory=Meter)
+    meter: StepMeter = field(default_factory=StepMeter)
 
     def go(self) -> bool:
         """Train to the last step; false if it stopped before, with a checkpoint."""

@@ -13,7 +13,18 @@ from yardarm.errors import UsageError
 from yardarm.policies.learning import check_hub, load_policy
 from yardarm.tracking import TrainingTracker, open_training_tracker
 from yardarm.training.checkpoints import Checkpoint, set_aside
-from yardarm.training.choices import (
+from yardarm.training.config import TrainConfig
+from yardarm.training.config_file import config_to_data
+from yardarm.training.data import Batches, Stream
+from yardarm.training.devices import open_accelerator
+from yardarm.training.evaluations import Evaluations
+from yardarm.training.generators import seed_generators
+from yardarm.training.learner import Learner, make_learner
+from yardarm.training.listener import TrainingListener
+from yardarm.training.log import TrainingLog
+from yardarm.training.loop import Loop
+from yardarm.training.samples import Preparation
+from yardarm.training.setup import (
     check_evaluation,
     choose_threads,
     eval_cores,
@@ -23,17 +34,6 @@ from yardarm.training.choices import (
     settled,
     threads,
 )
-from yardarm.training.config import TrainConfig
-from yardarm.training.config_file import config_to_data
-from yardarm.training.devices import open_accelerator
-from yardarm.training.evaluations import Evaluations
-from yardarm.training.generators import seed_generators
-from yardarm.training.learner import Learner, make_learner
-from yardarm.training.listener import Listener
-from yardarm.training.log import TrainingLog
-from yardarm.training.loop import Loop
-from yardarm.training.material import Batches, Stream
-from yardarm.training.samples import Preparation
 from yardarm.training.state import restore
 from yardarm.training.trainer import Trainer
 from yardarm.training.validation import Validation
@@ -53,10 +53,10 @@ class TrainingResult:
 
 
 def train(
-    config: TrainConfig, listener: Listener | None = None, checkpoint: Checkpoint | None = None
+    config: TrainConfig, listener: TrainingListener | None = None, checkpoint: Checkpoint | None = None
 ) -> TrainingResult:
     """Train a policy; with a checkpoint, go on from there as if the training had never stopped."""
-    listener = listener or Listener()
+    listener = listener or TrainingListener()
     config = settled(config)
     if config.pushes:
         check_hub(str(config.policy["repo_id"]))
@@ -120,28 +120,28 @@ def _evaluations(loop: Loop) -> Evaluations:
 
 def make_trainer(config: TrainConfig, learner: Learner, accelerator: Any) -> Trainer:
     """All that learns, at its first step."""
-    options, material, policy = config.options, learner.material, learner.policy
+    options, data, policy = config.options, learner.data, learner.policy
     shard = (accelerator.process_index, accelerator.num_processes)
     batches: Batches | Stream
     if config.dataset.streaming:
-        frames = sum(material.meta.episodes[number].length for number in learner.split.training)
-        batches = Stream(material.stream(learner.split.training, options.seed, shard), policy.config, options, frames)
+        frames = sum(data.meta.episodes[number].length for number in learner.split.training)
+        batches = Stream(data.stream(learner.split.training, options.seed, shard), policy.config, options, frames)
     else:
-        batches = Batches(material.dataset(learner.split.training), policy.config, options, shard)
-    prepare = Preparation(policy, material.names)
+        batches = Batches(data.dataset(learner.split.training), policy.config, options, shard)
+    prepare = Preparation(policy, data.names)
     return Trainer(policy, batches, prepare, learner.optimizer, learner.scheduler, options, accelerator)
 
 
 def _validation(config: TrainConfig, learner: Learner) -> Validation | None:
     if not config.options.eval_steps:
         return None
-    dataset = learner.material.dataset(learner.split.held_out, augmented=False)
-    prepare = Preparation(learner.policy, learner.material.names)
+    dataset = learner.data.dataset(learner.split.held_out, augmented=False)
+    prepare = Preparation(learner.policy, learner.data.names)
     return Validation(dataset, learner.policy.config, config.options, prepare)
 
 
 def _about(config: TrainConfig, learner: Learner) -> dict[str, Any]:
-    meta = learner.material.meta
+    meta = learner.data.meta
     return {
         "steps": config.options.steps,
         "policy": learner.policy.describe(),
@@ -160,7 +160,7 @@ def _about(config: TrainConfig, learner: Learner) -> dict[str, Any]:
 def _summary(learner: Learner, accelerator: Any) -> str:
     trained = sum(value.numel() for value in learner.policy.network.parameters() if value.requires_grad)
     devices = f"{accelerator.num_processes} × {accelerator.device.type}"
-    episodes, tasks = len(learner.split.training), len(learner.material.meta.tasks)
+    episodes, tasks = len(learner.split.training), len(learner.data.meta.tasks)
     return (
         f"{learner.policy.config.type} with {trained:,} trained parameters, {episodes} episodes of {tasks} task(s), "
         f"{devices}, {torch.get_num_threads()} thread(s)"

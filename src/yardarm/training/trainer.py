@@ -17,10 +17,10 @@ from yardarm.training.config import TrainOptions
 from yardarm.training.optimization import make_optimizer, make_scheduler, parameter_groups
 from yardarm.training.samples import Preparation
 
-__all__ = ["Source", "Step", "Trainer"]
+__all__ = ["BatchSource", "Trainer", "TrainingStep"]
 
 
-class Source(Protocol):
+class BatchSource(Protocol):
     """Batches without end, whose place can be saved."""
 
     per_epoch: int
@@ -35,7 +35,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TrainingStep:
     """What one update brought."""
 
     losses: dict[str, torch.Tensor]
@@ -54,7 +54,7 @@ class Trainer:
     def __init__(
         self,
         policy: LearnedPolicy,
-        batches: Source,
+        batches: BatchSource,
         prepare: Preparation,
         optimizer: OptimizerOptions,
         scheduler: SchedulerOptions,
@@ -81,7 +81,7 @@ class Trainer:
         """Updates in which every sample is seen once."""
         return self.batches.per_epoch / self._accumulated
 
-    def advance(self) -> Step:
+    def advance(self) -> TrainingStep:
         """Make one update of the weights."""
         self._learning.train()
         data_s = update_s = 0.0
@@ -101,7 +101,7 @@ class Trainer:
         if self.average is not None:
             self.average.update(self.step)
         update_s += time.perf_counter() - started
-        return Step(losses, grad_norm, lr, samples * self._accelerator.num_processes, data_s, update_s)
+        return TrainingStep(losses, grad_norm, lr, samples * self._accelerator.num_processes, data_s, update_s)
 
     def _next_batch(self) -> dict[str, Any]:
         if self._iterator is None:

@@ -9,7 +9,7 @@ import torch
 from yardarm.datasets import DatasetLoader, LeRobotDataset
 from yardarm.policies.learning import PolicyConfig
 from yardarm.training.config import TrainOptions
-from yardarm.training.material import worker_options
+from yardarm.training.data import worker_options
 from yardarm.training.samples import Preparation
 from yardarm.training.trainer import Trainer
 

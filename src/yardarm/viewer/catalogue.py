@@ -7,10 +7,10 @@ import os
 from yardarm.errors import UsageError
 from yardarm.replay import StoredRun
 from yardarm.results import RunFolder, StoredResult, read_result
+from yardarm.viewer.file_cache import FileCache, Stamp, stamp_of
 from yardarm.viewer.listing import Line, Listing
-from yardarm.viewer.memory import Memory, Stamp, stamp_of
 from yardarm.viewer.run_line import run_line
-from yardarm.viewer.viewed_folder import Found, ViewedFolder, is_run
+from yardarm.viewer.viewed_folder import FoundFolder, ViewedFolder, is_run
 
 __all__ = ["Catalogue"]
 
@@ -20,8 +20,8 @@ class Catalogue(Listing[RunFolder]):
 
     def __init__(self, viewed: ViewedFolder) -> None:
         super().__init__(viewed)
-        self._results: Memory[StoredResult] = Memory()
-        self._stored_runs: Memory[StoredRun] = Memory()
+        self._results: FileCache[StoredResult] = FileCache()
+        self._stored_runs: FileCache[StoredRun] = FileCache()
 
     def folder(self, name: str) -> RunFolder:
         """The run of this name."""
@@ -41,7 +41,7 @@ class Catalogue(Listing[RunFolder]):
         folder = self.folder(name)
         return self._stored_runs.get(name, self._stamp(folder), lambda: StoredRun(folder))
 
-    def _chosen(self, found: Found) -> RunFolder | None:
+    def _chosen(self, found: FoundFolder) -> RunFolder | None:
         return RunFolder(found.path) if found.is_run else None
 
     def _stamp(self, folder: RunFolder) -> Stamp:

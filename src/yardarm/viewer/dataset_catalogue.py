@@ -11,7 +11,7 @@ from yardarm.datasets import DatasetMetadata, Episode, read_metadata
 from yardarm.datasets.browsing import episode_pictures, read_info
 from yardarm.errors import UsageError, one_line
 from yardarm.pages.dataset_data import dataset_facts
-from yardarm.viewer.memory import Memory, stamp_of
+from yardarm.viewer.file_cache import FileCache, stamp_of
 
 __all__ = ["DatasetCatalogue"]
 
@@ -31,9 +31,9 @@ class DatasetCatalogue:
         roots = list(dict.fromkeys(folder.resolve() for folder in folders))
         alone = len(roots) == 1 and not _is_dataset(roots[0])
         self.folders = {"": roots[0]} if alone else _labelled(roots)
-        self._metadata: Memory[DatasetMetadata] = Memory()
+        self._metadata: FileCache[DatasetMetadata] = FileCache()
         # An episode's pictures may take some hundred megabytes; of a page with several cameras, each has its own.
-        self._pictures: Memory[list[bytes]] = Memory(kept=4)
+        self._pictures: FileCache[list[bytes]] = FileCache(kept=4)
 
     def names(self) -> list[str]:
         """The datasets that there are."""

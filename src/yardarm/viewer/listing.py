@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from yardarm.errors import UsageError, one_line
 from yardarm.results import RunFolder, TrainingFolder, is_going_on
-from yardarm.viewer.memory import Stamp
-from yardarm.viewer.viewed_folder import Found, ViewedFolder
+from yardarm.viewer.file_cache import Stamp
+from yardarm.viewer.viewed_folder import FoundFolder, ViewedFolder
 
 __all__ = ["Line", "Listing"]
 
@@ -31,7 +31,7 @@ class Listing(ABC, Generic[F]):
         """The one of this name, if there is one."""
 
     @abstractmethod
-    def _chosen(self, found: Found) -> F | None:
+    def _chosen(self, found: FoundFolder) -> F | None:
         """What was found, if it is of this kind."""
 
     @abstractmethod
@@ -42,7 +42,7 @@ class Listing(ABC, Generic[F]):
     def _read_line(self, name: str, folder: F) -> Line:
         """What the list says; a damaged one raises."""
 
-    def lines(self, found: Iterable[Found] | None = None) -> list[Line]:
+    def lines(self, found: Iterable[FoundFolder] | None = None) -> list[Line]:
         """A line about each, newest first: of what was found by a walk, or is now."""
         every = [(own.name, self._chosen(own)) for own in (self.viewed.walk() if found is None else found)]
         lines = {name: self._line(name, folder) for name, folder in every if folder is not None}

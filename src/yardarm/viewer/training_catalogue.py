@@ -8,9 +8,9 @@ from typing import Any
 from yardarm.errors import UsageError
 from yardarm.pages import StoredTraining, training_data, training_line
 from yardarm.results import CurveReader, RunFolder, TrainingFolder, is_going_on
+from yardarm.viewer.file_cache import FileCache, Stamp, stamp_of
 from yardarm.viewer.listing import Line, Listing
-from yardarm.viewer.memory import Memory, Stamp, stamp_of
-from yardarm.viewer.viewed_folder import Found, ViewedFolder, is_training
+from yardarm.viewer.viewed_folder import FoundFolder, ViewedFolder, is_training
 
 __all__ = ["TrainingCatalogue"]
 
@@ -20,7 +20,7 @@ class TrainingCatalogue(Listing[TrainingFolder]):
 
     def __init__(self, viewed: ViewedFolder) -> None:
         super().__init__(viewed)
-        self._readers: Memory[CurveReader] = Memory()
+        self._readers: FileCache[CurveReader] = FileCache()
 
     def folder(self, name: str) -> TrainingFolder:
         """The training of this name."""
@@ -49,7 +49,7 @@ class TrainingCatalogue(Listing[TrainingFolder]):
         reader = self._readers.get(name, (), lambda: CurveReader(folder.journal))
         return StoredTraining(name, folder.path, status, manifest, reader.points())
 
-    def _chosen(self, found: Found) -> TrainingFolder | None:
+    def _chosen(self, found: FoundFolder) -> TrainingFolder | None:
         return TrainingFolder(found.path) if found.is_training else None
 
     def _stamp(self, folder: TrainingFolder) -> Stamp:

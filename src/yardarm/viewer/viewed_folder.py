@@ -9,7 +9,7 @@ from pathlib import Path
 
 from yardarm.errors import UsageError
 
-__all__ = ["Found", "ViewedFolder", "is_run", "is_training"]
+__all__ = ["FoundFolder", "ViewedFolder", "is_run", "is_training"]
 
 # A folder with two of these is a run, even if one is lost.
 SIGNS = ("manifest.json", "config.yaml", "episodes.jsonl")
@@ -23,7 +23,7 @@ INSIDE_TRAININGS = ("checkpoints", "wandb")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFolder:
     """A folder that has something to show; it is named by its path inside of the folder that is viewed."""
 
     name: str
@@ -60,10 +60,10 @@ class ViewedFolder:
             if entry.is_symlink() and not self.contains(Path(entry)):
                 raise UsageError(f"{entry.name} is a link that leads outside of the folder that is viewed")
 
-    def walk(self) -> Iterator[Found]:
+    def walk(self) -> Iterator[FoundFolder]:
         """Find runs and trainings."""
         for path, folders, files in os.walk(self.root):
-            found = Found(os.path.relpath(path, self.root), Path(path), is_run(files), is_training(files))
+            found = FoundFolder(os.path.relpath(path, self.root), Path(path), is_run(files), is_training(files))
             inside = (*(INSIDE_RUNS if found.is_run else ()), *(INSIDE_TRAININGS if found.is_training else ()))
             folders[:] = [name for name in folders if not name.startswith(".") and name not in inside]
             # A name that cannot be printed could be in no address.

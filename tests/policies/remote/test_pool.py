@@ -10,7 +10,7 @@ import pytest
 
 from yardarm.errors import ConnectionFault, PolicyFault
 from yardarm.policies import Outcome
-from yardarm.policies.remote.pool import ConnectionPool, Link
+from yardarm.policies.remote.pool import ConnectionPool, EpisodeConnection
 
 DONE = Outcome(True, 3, 1.0)
 
@@ -47,7 +47,7 @@ def test_a_connection_is_used_again_after_its_episode() -> None:
     made: list[FakeConnection] = []
     pool = pool_of(made)
     for _ in range(3):
-        link = Link()
+        link = EpisodeConnection()
         link.connection = pool.take()
         link.over, link.outcome = True, DONE
         pool.settle(link)
@@ -108,11 +108,11 @@ def test_a_lane_and_the_scheduler_that_let_go_at_the_same_time_lose_no_connectio
     made: list[FakeConnection] = []
     pool = pool_of(made)
     for _ in range(300):
-        link = Link()
+        link = EpisodeConnection()
         link.connection = pool.take()
         holding = threading.Event()
 
-        def lane(link: Link = link, holding: threading.Event = holding) -> None:
+        def lane(link: EpisodeConnection = link, holding: threading.Event = holding) -> None:
             with link.lock:
                 holding.set()
             pool.settle(link)

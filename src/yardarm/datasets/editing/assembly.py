@@ -11,7 +11,7 @@ import pyarrow as pa
 from yardarm.datasets.arrow import arrow_schema, to_arrow, to_numpy
 from yardarm.datasets.editing.carrying import carry_rollouts, carry_video_files
 from yardarm.datasets.editing.counting import EpisodeCounter, exact, exact_columns
-from yardarm.datasets.editing.recipe import OnProgress, Recipe, Take
+from yardarm.datasets.editing.recipe import OnProgress, PickedEpisode, Recipe
 from yardarm.datasets.editing.videos import PARTS, lay_videos
 from yardarm.datasets.editing.writing import DataFiles, RowFiles
 from yardarm.datasets.episodes import Episode, VideoPlace
@@ -82,7 +82,7 @@ def _write_videos(recipe: Recipe, key: str, root: Path, link: bool, on_progress:
     return lay_videos(root, recipe.info, key, segments, encoding, advance)
 
 
-def _frames(recipe: Recipe, take: Take, number: int, start: int, tasks: _Tasks) -> pa.Table:
+def _frames(recipe: Recipe, take: PickedEpisode, number: int, start: int, tasks: _Tasks) -> pa.Table:
     """An episode's rows with their new numbers."""
     reader, episode, length = take.reader, take.episode, take.episode.length
     source = reader.frames(episode)
@@ -113,7 +113,7 @@ class _Tasks:
                 if task in used:
                     self._number(task)
 
-    def renumbered(self, take: Take, old: np.ndarray) -> np.ndarray:
+    def renumbered(self, take: PickedEpisode, old: np.ndarray) -> np.ndarray:
         """The new numbers of an episode's instructions."""
         known = take.reader.meta.tasks
         numbers, places = np.unique(old, return_inverse=True)
@@ -124,7 +124,7 @@ class _Tasks:
             )
         return np.array([self._number(known[number]) for number in numbers])[places]
 
-    def named(self, take: Take, table: pa.Table) -> tuple[str, ...]:
+    def named(self, take: PickedEpisode, table: pa.Table) -> tuple[str, ...]:
         """An episode's instructions: those that its row names, and those that its frames have."""
         tasks = list(self.numbers)
         listed = (self._renamed.get(task, task) for task in take.episode.tasks)

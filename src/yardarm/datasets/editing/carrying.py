@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from yardarm.datasets.editing.recipe import Take
+from yardarm.datasets.editing.recipe import PickedEpisode
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import rollouts_file, video_file
 from yardarm.datasets.metadata import DatasetMetadata
@@ -40,14 +40,14 @@ def carry(source: Path, target: Path, link: bool) -> None:
 
 
 def carry_video_files(meta: DatasetMetadata, key: str, root: Path, info: DatasetInfo, link: bool) -> Iterator[int]:
-    """Take a camera's files over with their numbers; yields how many episodes' videos each has."""
+    """PickedEpisode a camera's files over with their numbers; yields how many episodes' videos each has."""
     slots = [episode.videos[key].slot for episode in meta.episodes]
     for slot in dict.fromkeys(slots):
         carry(video_file(meta.root, meta.info, key, slot), video_file(root, info, key, slot), link)
         yield slots.count(slot)
 
 
-def carry_rollouts(takes: Sequence[Take], root: Path) -> None:
+def carry_rollouts(takes: Sequence[PickedEpisode], root: Path) -> None:
     """Keep what is written down of where episodes are from, with a line for each of the new ones, if all have one."""
     known: dict[Path, list[bytes]] = {}
     lines = []
@@ -62,7 +62,7 @@ def carry_rollouts(takes: Sequence[Take], root: Path) -> None:
 
 
 def carry_other_files(source: Path, root: Path, in_place: bool) -> None:
-    """Take over what others keep in a dataset's folder: its card, a `meta/modality.json`."""
+    """PickedEpisode over what others keep in a dataset's folder: its card, a `meta/modality.json`."""
     for path in other_files(source):
         name = path.relative_to(source)
         # A copy needs no traces of where the original came from; in place, a `.git` folder must not get lost.

@@ -14,7 +14,7 @@ import pyarrow as pa
 from yardarm.datasets.arrow import read_table, to_numpy
 from yardarm.datasets.editing.pieces import count_pixels
 from yardarm.datasets.editing.pool import Pool
-from yardarm.datasets.editing.recipe import OnProgress, Recipe, Take
+from yardarm.datasets.editing.recipe import OnProgress, PickedEpisode, Recipe
 from yardarm.datasets.episodes import Episode
 from yardarm.datasets.features import INDEX_FEATURES
 from yardarm.datasets.info import DatasetInfo
@@ -58,7 +58,7 @@ class EpisodeCounter:
         """Of each episode, in order."""
         return self._pool.in_order(self._job(take) for take in self._recipe.takes)
 
-    def stats(self, take: Take, table: pa.Table, known: Known) -> dict[str, FeatureStats]:
+    def stats(self, take: PickedEpisode, table: pa.Table, known: Known) -> dict[str, FeatureStats]:
         """All statistics of an episode."""
         stats: dict[str, FeatureStats] = {}
         for name, feature in self._features.items():
@@ -76,7 +76,7 @@ class EpisodeCounter:
         """Over all episodes, of the pictures that were counted."""
         return {name: counts.stats() for name, counts in self._totals.items()}
 
-    def _job(self, take: Take) -> partial[Known]:
+    def _job(self, take: PickedEpisode) -> partial[Known]:
         stats = self._kept(take)
         uncounted = {
             key: take.reader.segment(take.episode, key)
@@ -85,7 +85,7 @@ class EpisodeCounter:
         }
         return partial(_count_videos, stats, uncounted, self._every(take))
 
-    def _kept(self, take: Take) -> Stats:
+    def _kept(self, take: PickedEpisode) -> Stats:
         """Statistics that stay true. Numbers are at hand: where quantiles are missing, they are computed."""
         changed = {*INDEX_FEATURES, *self._recipe.added}
         stats = {name: own for name, own in take.reader.stats(take.episode).items() if name in self._features}
@@ -98,10 +98,10 @@ class EpisodeCounter:
             if name not in changed and all(kind in own for kind in needed[name])
         }
 
-    def _every(self, take: Take) -> int:
+    def _every(self, take: PickedEpisode) -> int:
         return self._recipe.count_every or max(1, take.episode.length // SAMPLE)
 
-    def _count_images(self, take: Take, name: str, table: pa.Table) -> PixelCounts:
+    def _count_images(self, take: PickedEpisode, name: str, table: pa.Table) -> PixelCounts:
         encoded = table[name].combine_chunks().field("bytes")
         chosen = range(0, table.num_rows, self._every(take))
         where = f"{take.reader.meta.data_file(take.episode)}: '{name}' of episode {take.episode.index}"

@@ -17,7 +17,7 @@ from yardarm.datasets.v2 import is_v2
 from yardarm.datasets.video import VideoEncoding
 from yardarm.errors import DatasetFault
 
-__all__ = ["OnProgress", "Recipe", "Take", "new_info", "takes_of"]
+__all__ = ["OnProgress", "PickedEpisode", "Recipe", "new_info", "takes_of"]
 
 OnProgress = Callable[[str, int, int], Any]
 """Told what is being written, how much of it is done, and how much there is."""
@@ -27,7 +27,7 @@ OF_V2 = ("total_chunks", "total_videos")
 
 
 @dataclass(frozen=True, slots=True)
-class Take:
+class PickedEpisode:
     """An episode of some dataset that becomes part of a new one."""
 
     reader: EpisodeReader
@@ -40,7 +40,7 @@ class Recipe:
 
     info: DatasetInfo
     """Features of the result; totals are filled in."""
-    takes: Sequence[Take]
+    takes: Sequence[PickedEpisode]
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Instructions that get other words."""
     added: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -65,13 +65,14 @@ class Recipe:
         return self.encoding is None and self.whole is not None and not is_v2(self.whole.info)
 
 
-def takes_of(meta: DatasetMetadata, numbers: Sequence[int] | None = None) -> list[Take]:
+def takes_of(meta: DatasetMetadata, numbers: Sequence[int] | None = None) -> list[PickedEpisode]:
     """Episodes of a dataset; all, if no numbers are given."""
     if not meta.episodes:
         raise DatasetFault(f"{meta.root} has no episodes")
     reader = EpisodeReader(meta)
     return [
-        Take(reader, meta.episodes[number]) for number in (range(len(meta.episodes)) if numbers is None else numbers)
+        PickedEpisode(reader, meta.episodes[number])
+        for number in (range(len(meta.episodes)) if numbers is None else numbers)
     ]
 
 

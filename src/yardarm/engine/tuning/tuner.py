@@ -22,7 +22,7 @@ from yardarm.envs import Pool, ProcessPool
 from yardarm.machine import available_memory, cpu_time, memory_of, usable_cores
 from yardarm.tasks import EpisodeTiming
 
-__all__ = ["Limits", "Tuner", "TuningChoice", "choose_workers", "tuner_for"]
+__all__ = ["Tuner", "TuningChoice", "TuningLimits", "choose_workers", "tuner_for"]
 
 SAMPLE_EVERY_S = 0.25
 # As long as that, and as many rounds of each worker, make a measurement.
@@ -46,7 +46,7 @@ BUSY_OTHERS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TuningLimits:
     """What a choice has to keep to."""
 
     cores: int
@@ -69,7 +69,7 @@ class TuningChoice:
     predicted: dict[int, float]
     """Rounds a second by the number of workers."""
     measured: Measured
-    limits: Limits
+    limits: TuningLimits
     episode_s: Mapping[str, float] = field(default_factory=dict)
     """Where the mean episode's seconds went: resets, steps, looks, inferences; empty if none has finished yet."""
 
@@ -122,7 +122,7 @@ class TuningChoice:
         }
 
 
-def choose_workers(measured: Measured, current: int, limits: Limits) -> TuningChoice:
+def choose_workers(measured: Measured, current: int, limits: TuningLimits) -> TuningChoice:
     """More workers where that is worth it, fewer where that is free; otherwise what there is."""
     most = max(1, min(limits.most, limits.episodes, FARTHEST * current))
     numbers = range(1, max(most, current) + 1)
@@ -149,7 +149,7 @@ def _fewest(left_s: dict[int, float], most: int, tolerance: float) -> int:
     return min(count for count, seconds in allowed.items() if seconds <= (1 + tolerance) * best_s)
 
 
-def _left_s(count: int, predicted: dict[int, float], current: int, limits: Limits) -> float:
+def _left_s(count: int, predicted: dict[int, float], current: int, limits: TuningLimits) -> float:
     """How long the rest takes: new simulators are built first, and in the end not all workers are busy."""
     tail = (limits.episodes + count / 2) / (limits.episodes + current / 2)
     building_s = limits.start_s * max(0, count - current) / current
@@ -213,13 +213,13 @@ class Tuner:
         self._chosen += 1
         self._pool.size = choice.workers
 
-    def _limits(self) -> Limits:
+    def _limits(self) -> TuningLimits:
         size = self._pool.size
         # Episodes that are running count by half.
         done = self._finished + size / 2
         left = max(0.0, self._episodes - done)
         starts = [worker.start_s for worker in self._pool.workers if worker.start_s is not None]
-        return Limits(
+        return TuningLimits(
             cores=usable_cores(),
             most=min(self._most, size + self._more_that_fit()),
             episodes=self._episodes - self._finished,

@@ -149,18 +149,18 @@ class Referee:
         """Where an episode stands in the planned order."""
         return self._places[episode.key()]
 
-    def hear(self, side: int, episode: EpisodeSpec, outcome: EpisodeOutcome) -> None:
+    def hear(self, player: int, episode: EpisodeSpec, outcome: EpisodeOutcome) -> None:
         """Note an outcome, and judge all whose turn has come."""
-        self._heard[self.place(episode)][side] = outcome
+        self._heard[self.place(episode)][player] = outcome
         while self.decision is None:
             outcomes = [own for own in self._heard[self.released] if own is not None]
             if len(outcomes) < len(self._heard[self.released]):
                 return
             self._release(outcomes)
 
-    def has_heard(self, side: int, episode: EpisodeSpec) -> bool:
+    def has_heard(self, player: int, episode: EpisodeSpec) -> bool:
         """Whether an episode's outcome is known."""
-        return self._heard[self.place(episode)][side] is not None
+        return self._heard[self.place(episode)][player] is not None
 
     def state(self) -> dict[str, Any]:
         """What the manifest and the report say of it."""

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from yardarm.errors import ConnectionFault, PolicyFault, UsageError, nearest
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Request
 from yardarm.policies.remote.connection import Address, Connection, Reply
-from yardarm.policies.remote.pool import ConnectionPool, Link
+from yardarm.policies.remote.pool import ConnectionPool, EpisodeConnection
 from yardarm.policies.remote.protocols import PROTOCOLS, VlaEvalConnection, YardarmConnection, dial
-from yardarm.policies.remote.translation import AsItIs, Mapped, Translation, Wishes
+from yardarm.policies.remote.translation import DirectTranslation, MappedTranslation, Translation, TranslationOptions
 from yardarm.tasks import EpisodeSpec, TaskSpec
 from yardarm_serve.openpi import YARDARM
 from yardarm_serve.server import KEY_VARIABLE
@@ -65,7 +65,7 @@ class RemotePolicy:
         key = str(api_key) if api_key else os.environ.get(KEY_VARIABLE)
         self._address = Address(str(url), key or None, float(timeout_s))
         self._protocol = protocol
-        self._wishes = Wishes(observations, actions, int(replan), rename_map or {}, check)
+        self._wishes = TranslationOptions(observations, actions, int(replan), rename_map or {}, check)
         self._name = None if name is None else str(name)
         self._pool = ConnectionPool(self._dial, float(patience_s))
         self._served: str | None = None
@@ -92,11 +92,11 @@ class RemotePolicy:
         self._translation: Translation
         if isinstance(connection, YardarmConnection):
             contract = connection.declared[YARDARM]
-            self._translation = AsItIs.agree(connection, contract, tasks, self._wishes)
+            self._translation = DirectTranslation.agree(connection, contract, tasks, self._wishes)
             self.action_size = contract["action_size"]
             self.lanes = min(self.lanes, contract["episodes"] or self.lanes)
         else:
-            self._translation = Mapped.agree(connection, self._protocol, tasks, self._wishes)
+            self._translation = MappedTranslation.agree(connection, self._protocol, tasks, self._wishes)
         self.wants = self._translation.wants
 
     @property
@@ -123,15 +123,15 @@ class RemotePolicy:
             **self._translation.to_json(),
         }
 
-    def start(self, episode: EpisodeSpec) -> Link:
+    def start(self, episode: EpisodeSpec) -> EpisodeConnection:
         """Nothing is sent yet: the scheduler must not wait for a server."""
-        return Link()
+        return EpisodeConnection()
 
     def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
         """Ask for each; with several lanes there is one request at a time."""
         return [self._ask(request) for request in requests]
 
-    def finish(self, state: Link, outcome: Outcome | None) -> None:
+    def finish(self, state: EpisodeConnection, outcome: Outcome | None) -> None:
         """Give the episode's connection back."""
         state.over, state.outcome = True, outcome
         self._pool.settle(state)
@@ -141,7 +141,7 @@ class RemotePolicy:
         self._pool.close()
 
     def _ask(self, request: Request) -> ActionChunk:
-        link: Link = request.state
+        link: EpisodeConnection = request.state
         instruction = request.episode.task.instruction
         looks = [Look(look.step, self._translation.sent(look.values, instruction)) for look in request.looks]
         try:
@@ -158,7 +158,7 @@ class RemotePolicy:
             self._pool.settle(link)
         return self._translation.chunk(reply)
 
-    def _begin(self, link: Link, episode: EpisodeSpec, looks: Sequence[Look]) -> Reply:
+    def _begin(self, link: EpisodeConnection, episode: EpisodeSpec, looks: Sequence[Look]) -> Reply:
         """The first look of an episode: nothing is played yet, so it may be shown again if a connection was stale."""
         for last in (False, True):
             link.connection = self._pool.take()

@@ -12,14 +12,14 @@ from yardarm.errors import ConnectionFault, PolicyFault
 from yardarm.policies.protocol import Outcome
 from yardarm.policies.remote.connection import Connection
 
-__all__ = ["ConnectionPool", "Link"]
+__all__ = ["ConnectionPool", "EpisodeConnection"]
 
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
 log = logging.getLogger(__name__)
 
 
-class Link:
+class EpisodeConnection:
     """What an episode has of its server: the connection that it holds from its first look to its end."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class ConnectionPool:
                 self._away = False
                 return connection
 
-    def drop(self, link: Link) -> None:
+    def drop(self, link: EpisodeConnection) -> None:
         """Hang up a connection that failed, and those that lie idle: the server that they led to may be gone.
 
         The caller holds the link's lock.
@@ -96,7 +96,7 @@ class ConnectionPool:
             if connection is not None:
                 connection.close()
 
-    def settle(self, link: Link) -> None:
+    def settle(self, link: EpisodeConnection) -> None:
         """Take an episode's connection back if the episode is over, and nobody waits on it.
 
         Whoever waits for an answer settles it afterwards. Both look again after they let go of the lock, so that none
@@ -108,7 +108,7 @@ class ConnectionPool:
             finally:
                 link.lock.release()
 
-    def _end(self, link: Link) -> None:
+    def _end(self, link: EpisodeConnection) -> None:
         connection = link.connection
         if connection is None:
             return

@@ -16,7 +16,7 @@ from yardarm.policies.remote.mapping import INSTRUCTION, ActionMapping, Observat
 from yardarm.policies.remote.presets import PRESETS
 from yardarm.tasks import EpisodeSpec, Feature, TaskSpec
 
-__all__ = ["AsItIs", "Mapped", "Translation", "Wishes"]
+__all__ = ["DirectTranslation", "MappedTranslation", "Translation", "TranslationOptions"]
 
 
 class Translation(Protocol):
@@ -35,7 +35,7 @@ class Translation(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class TranslationOptions:
     """What the user said of it."""
 
     observations: Mapping[str, Any] | None = None
@@ -45,10 +45,10 @@ class Wishes:
     check: bool = True
 
 
-class AsItIs:
+class DirectTranslation:
     """With a server that knows Yardarm: it says by LeRobot's names what it reads, and at most they are renamed."""
 
-    def __init__(self, contract: Mapping[str, Any], wishes: Wishes) -> None:
+    def __init__(self, contract: Mapping[str, Any], wishes: TranslationOptions) -> None:
         if wishes.observations is not None or wishes.actions is not None or wishes.replan:
             raise UsageError(
                 "the server serves a policy as it is: --policy.observations, --policy.actions and --policy.replan are "
@@ -73,8 +73,8 @@ class AsItIs:
 
     @classmethod
     def agree(
-        cls, connection: Connection, contract: Mapping[str, Any], tasks: Sequence[TaskSpec], wishes: Wishes
-    ) -> AsItIs:
+        cls, connection: Connection, contract: Mapping[str, Any], tasks: Sequence[TaskSpec], wishes: TranslationOptions
+    ) -> DirectTranslation:
         """Take the server at its word, and try it where the environment offers what it reads."""
         as_it_is = cls(contract, wishes)
         for task in tasks[:1]:
@@ -101,7 +101,7 @@ class AsItIs:
         return {"rename_map": self._to_server}
 
 
-class Mapped:
+class MappedTranslation:
     """With any other server: observations are built as it expects them, and its actions brought into form."""
 
     def __init__(self, observations: ObservationMapping, actions: ActionMapping | None, replan: int) -> None:
@@ -111,7 +111,9 @@ class Mapped:
         self.wants = ObservationSpec(observations.inputs)
 
     @classmethod
-    def agree(cls, connection: Connection, protocol: str, tasks: Sequence[TaskSpec], wishes: Wishes) -> Mapped:
+    def agree(
+        cls, connection: Connection, protocol: str, tasks: Sequence[TaskSpec], wishes: TranslationOptions
+    ) -> MappedTranslation:
         """Settle what the server is sent, and hold what it declares, and a first answer, against the environment."""
         if wishes.rename_map:
             raise UsageError("--rename_map is for servers that know Yardarm; --policy.observations names what is sent")
@@ -177,13 +179,13 @@ def _try(connection: Connection, translation: Translation, task: TaskSpec) -> in
         hint = f"""; if the first are meant, add --policy.actions='{{"take": "0:{size}"}}'"""
         raise UsageError(
             f"the server answers with actions of {actions.shape[1]} numbers, '{task.name}' of {task.benchmark} takes "
-            f"{size}{hint if actions.shape[1] > size and isinstance(translation, Mapped) else ''}"
+            f"{size}{hint if actions.shape[1] > size and isinstance(translation, MappedTranslation) else ''}"
         )
     return len(reply.actions)
 
 
 def _check_conventions(
-    declared: Mapping[str, Any], task: TaskSpec, wishes: Wishes, observations: Mapping[str, Any]
+    declared: Mapping[str, Any], task: TaskSpec, wishes: TranslationOptions, observations: Mapping[str, Any]
 ) -> None:
     """Refuse what contradicts the environment; what the user converts is the user's."""
     odd = {

@@ -23,7 +23,7 @@ from rich.progress import (
 
 from yardarm.cli.flags import read_flags, shown_command
 from yardarm.errors import PolicyFault
-from yardarm.evaluation import Listener, Plan
+from yardarm.evaluation import EvaluationListener, Plan
 from yardarm.replay import Replay, ReplayResult
 from yardarm.report import judged_text
 from yardarm.results import EpisodeRecord
@@ -35,7 +35,7 @@ PLAIN_LINE_EVERY_S = 10.0
 MOST_NAMED = 3
 
 
-class Display(Listener):
+class Display(EvaluationListener):
     """Counts episodes as they finish, and says so."""
 
     def __init__(self, console: Console) -> None:

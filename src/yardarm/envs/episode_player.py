@@ -16,14 +16,14 @@ from yardarm.policies import Look, PlayableChunk, Policy, Request, playable
 from yardarm.registry import import_object
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["Player"]
+__all__ = ["EpisodePlayer"]
 
 # Often enough to tell where a replay diverged, seldom enough to cost nothing.
 FINGERPRINT_EVERY = 100
 ROBOT_STATE = "observation.state"
 
 
-class Player:
+class EpisodePlayer:
     """Builds the task's simulator on first use, and keeps it for the task's further episodes."""
 
     def __init__(self, task: TaskSpec, on_frame: Callable[[np.ndarray], None] | None = None) -> None:

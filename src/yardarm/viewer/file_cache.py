@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-__all__ = ["Memory", "Stamp", "stamp_of"]
+__all__ = ["FileCache", "Stamp", "stamp_of"]
 
 # Runs or datasets that are kept in memory as a whole; of the others only a line.
 KEPT = 8
@@ -17,7 +17,7 @@ T = TypeVar("T")
 Stamp = tuple[tuple[int, int] | None, ...]
 
 
-class Memory(Generic[T]):
+class FileCache(Generic[T]):
     """The last few of something that is dear to read, as long as what it was read from does not change."""
 
     def __init__(self, kept: int = KEPT) -> None:

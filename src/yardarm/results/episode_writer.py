@@ -20,7 +20,7 @@ from yardarm.results.journal import Journal
 from yardarm.results.record import EpisodeRecord
 from yardarm.results.rescue import rescue
 
-__all__ = ["Keeper", "KeptEpisode"]
+__all__ = ["EpisodeWriter", "FinishedEpisode"]
 
 FLUSHES_AT_ONCE = 8
 # Of those that are written and not yet flushed: a thousand workers have a thousand sockets open already.
@@ -32,7 +32,7 @@ GROUP_EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class KeptEpisode:
+class FinishedEpisode:
     """An episode, and where it belongs."""
 
     record: EpisodeRecord
@@ -49,7 +49,7 @@ class KeptEpisode:
         return self.journal.records.get(self.record.key) is self.record
 
 
-class Keeper:
+class EpisodeWriter:
     """Writes in a thread of its own: what was played first, then the journal's lines.
 
     To flush a file takes milliseconds, and many at once take little longer than one: all that waits is written as a
@@ -58,26 +58,26 @@ class Keeper:
     """
 
     def __init__(self) -> None:
-        self._waiting: SimpleQueue[KeptEpisode | None] = SimpleQueue()
-        self._written: SimpleQueue[list[KeptEpisode] | BaseException] = SimpleQueue()
+        self._waiting: SimpleQueue[FinishedEpisode | None] = SimpleQueue()
+        self._written: SimpleQueue[list[FinishedEpisode] | BaseException] = SimpleQueue()
         self.descriptor, self._bell = os.pipe()
         """Readable when there is something to collect."""
         self._failure: BaseException | None = None
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="keeper", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
         self._thread.start()
 
-    def put(self, episode: KeptEpisode) -> None:
+    def put(self, episode: FinishedEpisode) -> None:
         """Have an episode written."""
         self._waiting.put(episode)
 
-    def collect(self) -> list[KeptEpisode]:
+    def collect(self) -> list[FinishedEpisode]:
         """What has come to the disk since the last call; a failure is raised when all before it was collected."""
         self.check()
         return self._collected()
 
-    def _collected(self) -> list[KeptEpisode]:
-        found: list[KeptEpisode] = []
+    def _collected(self) -> list[FinishedEpisode]:
+        found: list[FinishedEpisode] = []
         while not self._written.empty():
             written = self._written.get()
             os.read(self.descriptor, 1)
@@ -92,7 +92,7 @@ class Keeper:
         if self._failure is not None:
             raise self._failure
 
-    def close(self) -> list[KeptEpisode]:
+    def close(self) -> list[FinishedEpisode]:
         """Wait until all is on the disk, and return what has not been collected."""
         self._waiting.put(None)
         self._closing.set()
@@ -119,7 +119,7 @@ class Keeper:
                 os.write(self._bell, b"!")
                 self._closing.wait(max(0.0, began + GROUP_EVERY_S - time.monotonic()))
 
-    def _next_group(self) -> tuple[list[KeptEpisode], bool]:
+    def _next_group(self) -> tuple[list[FinishedEpisode], bool]:
         """All that waits, and whether that is the end."""
         group = [self._waiting.get()]
         while not self._waiting.empty():
@@ -127,12 +127,12 @@ class Keeper:
         return [episode for episode in group if episode is not None], None in group
 
 
-def write_group(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
+def write_group(episodes: Sequence[FinishedEpisode], threads: Executor) -> None:
     """Write episodes to their folders; where one has been deleted or moved, save them elsewhere, and raise."""
     try:
         _write(episodes, threads)
     except (OSError, StorageFault):
-        displaced = [journal for journal in _journals(episodes) if not journal.held.in_place]
+        displaced = [journal for journal in _journals(episodes) if not journal.watched.in_place]
         if not displaced:
             raise
         _write([own for own in episodes if own.journal not in displaced and not own.is_written], threads)
@@ -143,7 +143,7 @@ def write_group(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
         raise faults[0] from None
 
 
-def _write(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
+def _write(episodes: Sequence[FinishedEpisode], threads: Executor) -> None:
     """Write what was played, and when that is on the disk the journals' lines."""
     journals = _journals(episodes)
     for journal in journals:
@@ -153,11 +153,11 @@ def _write(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
         journal.extend([own.record for own in episodes if own.journal is journal])
 
 
-def _journals(episodes: Sequence[KeptEpisode]) -> list[Journal]:
+def _journals(episodes: Sequence[FinishedEpisode]) -> list[Journal]:
     return list({episode.journal.path: episode.journal for episode in episodes}.values())
 
 
-def _write_played(episodes: Sequence[KeptEpisode], threads: Executor) -> None:
+def _write_played(episodes: Sequence[FinishedEpisode], threads: Executor) -> None:
     played = [(episode.folder.actions(episode.record.key), episode.played) for episode in episodes if episode.played]
     folders = {path.parent for path, _ in played}
     for folder in folders:

@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from yardarm.results.holding import HeldFile
+from yardarm.results.watched_file import WatchedFile
 
 
 @pytest.fixture
@@ -22,20 +22,20 @@ def file(tmp_path: Path) -> Iterator[IO[bytes]]:
 
 
 @pytest.fixture
-def held(file: IO[bytes], tmp_path: Path) -> Iterator[HeldFile]:
-    held = HeldFile(tmp_path / "run" / "journal", file)
+def held(file: IO[bytes], tmp_path: Path) -> Iterator[WatchedFile]:
+    held = WatchedFile(tmp_path / "run" / "journal", file)
     yield held
     held.close()
 
 
-def test_a_file_that_nobody_touched_is_in_place(held: HeldFile, file: IO[bytes]) -> None:
+def test_a_file_that_nobody_touched_is_in_place(held: WatchedFile, file: IO[bytes]) -> None:
     file.write(b"two\n")
     assert held.in_place
     assert held.has_folder
     assert held.moved_to() is None
 
 
-def test_a_deleted_file_and_one_that_has_its_name_now(held: HeldFile) -> None:
+def test_a_deleted_file_and_one_that_has_its_name_now(held: WatchedFile) -> None:
     held.path.unlink()
     assert not held.in_place
     held.path.write_bytes(b"another")
@@ -44,7 +44,7 @@ def test_a_deleted_file_and_one_that_has_its_name_now(held: HeldFile) -> None:
     assert held.moved_to() is None
 
 
-def test_a_copy_in_its_place_is_noticed_when_it_falls_behind(held: HeldFile, file: IO[bytes]) -> None:
+def test_a_copy_in_its_place_is_noticed_when_it_falls_behind(held: WatchedFile, file: IO[bytes]) -> None:
     shutil.copy2(held.path, held.path.with_name("copy"))
     held.path.with_name("copy").replace(held.path)
     assert held.in_place, "nothing is lost yet, and some file systems give their files new numbers"
@@ -52,7 +52,7 @@ def test_a_copy_in_its_place_is_noticed_when_it_falls_behind(held: HeldFile, fil
     assert not held.in_place
 
 
-def test_a_folder_is_found_where_it_was_moved(held: HeldFile, tmp_path: Path) -> None:
+def test_a_folder_is_found_where_it_was_moved(held: WatchedFile, tmp_path: Path) -> None:
     (tmp_path / "run").rename(tmp_path / "new (deleted)")
     assert not held.has_folder
     assert held.moved_to() == tmp_path / "new (deleted)"
@@ -60,7 +60,7 @@ def test_a_folder_is_found_where_it_was_moved(held: HeldFile, tmp_path: Path) ->
     assert held.moved_to() is None, "the folder is there, and the file is not"
 
 
-def test_a_folder_above_that_was_moved_counts_as_well(held: HeldFile, tmp_path: Path) -> None:
+def test_a_folder_above_that_was_moved_counts_as_well(held: WatchedFile, tmp_path: Path) -> None:
     os.rename(tmp_path, tmp_path.with_name("above"))
     try:
         assert held.moved_to() == tmp_path.with_name("above") / "run"
@@ -69,7 +69,7 @@ def test_a_folder_above_that_was_moved_counts_as_well(held: HeldFile, tmp_path: 
     assert held.in_place
 
 
-def test_a_deleted_folder_is_nowhere_though_another_takes_its_name(held: HeldFile, tmp_path: Path) -> None:
+def test_a_deleted_folder_is_nowhere_though_another_takes_its_name(held: WatchedFile, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "run")
     assert held.moved_to() is None
     (tmp_path / "run").mkdir()

@@ -8,18 +8,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from yardarm.cli.eval import shortened
+from yardarm.cli.commands.eval import shortened
+from yardarm.cli.displays.evaluation import open_display
+from yardarm.cli.displays.recording import open_recording_display, say_how_to_continue, show_recording
 from yardarm.cli.flags import Flags, describe, listed, nested, read_flags
-from yardarm.cli.progress import open_display
-from yardarm.cli.recording import open_recording_display, say_how_to_continue, show_recording
 from yardarm.errors import PolicyFault, StorageFault, UsageError
 from yardarm.evaluation import EvalConfig
 from yardarm.recording import (
     MOST_TRIES,
     PASSED_ON,
-    DatasetOptions,
     Recipe,
     RecordConfig,
+    RecordDatasetOptions,
     RecordOptions,
     Take,
     check_hub,
@@ -137,7 +137,7 @@ def _help(benchmark: str) -> str:
         ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
         *describe(env, "env."),
         *describe(RecordOptions),
-        *describe(DatasetOptions, "dataset."),
+        *describe(RecordDatasetOptions, "dataset."),
         *passed_on,
     ]
     return (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
+from yardarm.cli.commands.view import LISTENING_FLAGS, read_listening, say_address
 from yardarm.cli.flags import Flags, listed, number, read_flags, refuse_unknown
-from yardarm.cli.view import LISTENING_FLAGS, read_listening, say_address
 from yardarm.errors import UsageError
 
 __all__ = ["run"]

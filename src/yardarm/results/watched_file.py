@@ -10,10 +10,10 @@ import os
 from pathlib import Path
 from typing import IO
 
-__all__ = ["HeldFile"]
+__all__ = ["WatchedFile"]
 
 
-class HeldFile:
+class WatchedFile:
     """An open file and the folder that it lies in; as long as both are held, their inodes are nobody else's."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:

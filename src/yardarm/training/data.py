@@ -28,10 +28,19 @@ from yardarm.datasets import (
 from yardarm.errors import UsageError
 from yardarm.machine import usable_cores
 from yardarm.policies.learning import ACTION, FeatureType, PolicyConfig, PolicyFeature, Statistics
-from yardarm.training.config import DatasetOptions, TrainOptions
+from yardarm.training.config import TrainDatasetOptions, TrainOptions
 from yardarm.training.loader_process import begin_loading
 
-__all__ = ["Batches", "Material", "Split", "Stream", "policy_features", "read_meta", "split_episodes", "statistics"]
+__all__ = [
+    "Batches",
+    "EpisodeSplit",
+    "Stream",
+    "TrainingData",
+    "policy_features",
+    "read_meta",
+    "split_episodes",
+    "statistics",
+]
 
 log = logging.getLogger(__name__)
 
@@ -41,14 +50,14 @@ IMAGE_WORKERS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class EpisodeSplit:
     """The episodes that are learned from, and those that are held out."""
 
     training: list[int]
     held_out: list[int]
 
 
-def read_meta(options: DatasetOptions) -> DatasetMetadata:
+def read_meta(options: TrainDatasetOptions) -> DatasetMetadata:
     """What is known of the dataset before anything of it is loaded; if it is here, its files must be, too."""
     folder, on_the_hub = find_metadata(options.repo_id, options.root, options.revision)
     meta = read_metadata(folder)
@@ -88,11 +97,11 @@ def statistics(meta: DatasetMetadata, features: Mapping[str, PolicyFeature], ren
     }
 
 
-def split_episodes(meta: DatasetMetadata, options: DatasetOptions, seed: int) -> Split:
+def split_episodes(meta: DatasetMetadata, options: TrainDatasetOptions, seed: int) -> EpisodeSplit:
     """Hold out a part of each task's episodes, the same for the same seed, but never all of them."""
     chosen = select_episodes(options.episodes, meta.total_episodes)
     if not options.eval_split:
-        return Split(chosen, [])
+        return EpisodeSplit(chosen, [])
     by_task: dict[tuple[str, ...], list[int]] = {}
     for number in chosen:
         by_task.setdefault(tuple(meta.episodes[number].tasks), []).append(number)
@@ -106,15 +115,15 @@ def split_episodes(meta: DatasetMetadata, options: DatasetOptions, seed: int) ->
         raise UsageError(
             f"--dataset.eval_split={options.eval_split}: no task has two episodes, so none can be held out"
         )
-    return Split([number for number in chosen if number not in held_out], sorted(held_out))
+    return EpisodeSplit([number for number in chosen if number not in held_out], sorted(held_out))
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingData:
     """A dataset as one policy learns from it."""
 
     meta: DatasetMetadata
-    options: DatasetOptions
+    options: TrainDatasetOptions
     config: PolicyConfig
     tolerance_s: float
     names: Mapping[str, str]

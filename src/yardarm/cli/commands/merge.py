@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from yardarm.cli.displays.several_policies import show_compared
 from yardarm.cli.flags import listed, read_flags, refuse_unknown, switch
-from yardarm.cli.several_results import show_compared
 from yardarm.errors import UsageError
 from yardarm.evaluation import MergedRun, merge_runs
 from yardarm.report import print_results

@@ -22,7 +22,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from yardarm.training import Listener
+from yardarm.training import TrainingListener
 
 __all__ = ["TrainingDisplay", "open_training_display", "stopping_politely"]
 
@@ -31,7 +31,7 @@ __all__ = ["TrainingDisplay", "open_training_display", "stopping_politely"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class TrainingDisplay(Listener):
+class TrainingDisplay(TrainingListener):
     """Says what a training tells."""
 
     def __init__(self, console: Console) -> None:

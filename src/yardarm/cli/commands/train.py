@@ -12,9 +12,9 @@ from typing import Any
 
 from rich.console import Console
 
+from yardarm.cli.displays.live_view import LiveView
+from yardarm.cli.displays.training import open_training_display, stopping_politely
 from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch
-from yardarm.cli.live_view import LiveView
-from yardarm.cli.training_display import open_training_display, stopping_politely
 from yardarm.config import read_config_file
 from yardarm.errors import UsageError
 from yardarm.policies import CHECKPOINT_TYPES, OptimizerOptions, PeftOptions, SchedulerOptions
@@ -22,8 +22,8 @@ from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 from yardarm.tracking import WandbOptions
 from yardarm.training import (
     Checkpoint,
-    DatasetOptions,
     TrainConfig,
+    TrainDatasetOptions,
     TrainEvalOptions,
     TrainingResult,
     TrainOptions,
@@ -137,7 +137,7 @@ def _help(benchmark: str) -> str:
         ("--policy.path", "", "instead: a checkpoint to fine-tune, a folder or a Hub id (owner/name)"),
         ("--policy.NAME", "", "any field of its config.json, e.g. --policy.chunk_size=50, --policy.device=cuda"),
         ("--policy.repo_id", "", "upload the trained policy to the Hub as owner/name"),
-        *describe(DatasetOptions, "dataset."),
+        *describe(TrainDatasetOptions, "dataset."),
         *describe(TrainOptions),
         *_of_presets(describe(OptimizerOptions, "optimizer.")),
         *_of_presets(describe(SchedulerOptions, "scheduler.")),

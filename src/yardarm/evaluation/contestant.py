@@ -26,8 +26,8 @@ from yardarm.pages import write_report
 from yardarm.policies import LoadedPolicy
 from yardarm.results import (
     EpisodeRecord,
+    FinishedEpisode,
     Journal,
-    KeptEpisode,
     Manifest,
     PlayedEpisode,
     RunFolder,
@@ -40,13 +40,13 @@ from yardarm.results import (
 from yardarm.tasks import EpisodeSpec
 from yardarm.tracking import WandbOptions
 
-__all__ = ["Entrant", "close_entrants", "finish_entrants", "open_entrant", "open_entrants"]
+__all__ = ["Contestant", "close_contestants", "finish_contestants", "open_contestant", "open_contestants"]
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Entrant:
+class Contestant:
     """A policy with a plan and a folder. A run has one, or two that play the same episodes; a list has as many."""
 
     config: EvalConfig
@@ -91,13 +91,13 @@ class Entrant:
 
     def finish(self, warnings: Sequence[str]) -> None:
         """All is done, if it is still there."""
-        if not self.journal.held.in_place:
+        if not self.journal.watched.in_place:
             raise rescue(self.journal)
         self.manifest.finish(warnings)
 
     def close(self) -> None:
         """Say how far it has come; if the folder was deleted, in the one that has what was saved of it."""
-        if self.journal.held.has_folder:
+        if self.journal.watched.has_folder:
             self.manifest.close()
         elif self.journal.refuge is not None:
             refuge = RunFolder(self.journal.refuge.parent)
@@ -116,7 +116,7 @@ class Entrant:
 
     def keep_current(self) -> None:
         """Have the manifest written now and then, as long as there is a folder for it."""
-        if self.journal.held.has_folder:
+        if self.journal.watched.has_folder:
             self.manifest.keep_current()
 
     def record_of(self, episode: EpisodeSpec) -> EpisodeRecord | None:
@@ -131,10 +131,10 @@ class Entrant:
         """How many episodes of the plan are on disk, counted or not."""
         return sum(self.plan.key(episode) in self.journal.records for episode in self.plan.episodes())
 
-    def ended(self, result: EpisodeResult, place: int | None) -> KeptEpisode:
+    def ended(self, result: EpisodeResult, place: int | None) -> FinishedEpisode:
         """What is to be kept of an episode, so that it counts."""
         record, played = self._recorded(result, place)
-        return KeptEpisode(record, played, self.folder, self.journal, result.job)
+        return FinishedEpisode(record, played, self.folder, self.journal, result.job)
 
     def summarise(self, stopping: Mapping[str, Any] | None) -> RunResult:
         """The results so far, as far as they count."""
@@ -185,24 +185,24 @@ class Entrant:
 
 
 @contextlib.contextmanager
-def open_entrants(
+def open_contestants(
     config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, declared: Declaration | None
-) -> Iterator[list[Entrant]]:
+) -> Iterator[list[Contestant]]:
     """The run's policy in the run's folder, and the second one, if there is one, in a folder inside of it."""
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(open_entrant(config, policies[0], plan, declared))
-        entrants = [first]
+        first = stack.enter_context(open_contestant(config, policies[0], plan, declared))
+        contestants = [first]
         for policy in policies[1:]:
             mirrored = replace(declared, against=policies[0].id) if declared else None
             own = _config_of_opponent(config, policy, first.folder.opponent.path)
-            entrants.append(stack.enter_context(open_entrant(own, policy, plan, mirrored)))
-        yield entrants
+            contestants.append(stack.enter_context(open_contestant(own, policy, plan, mirrored)))
+        yield contestants
 
 
 @contextlib.contextmanager
-def open_entrant(
+def open_contestant(
     config: EvalConfig, policy: LoadedPolicy, plan: Plan, declared: Declaration | None = None
-) -> Iterator[Entrant]:
+) -> Iterator[Contestant]:
     """A policy with its plan, in the folder that the configuration names."""
     plan = replace(plan, policy_id=policy.id, stopping=declared.to_json() if declared else None)
     folder = open_folder(config, plan)
@@ -211,28 +211,28 @@ def open_entrant(
     with Journal(folder.journal) as journal, contextlib.closing(filming):
         # Nobody else plays in this folder, as the journal is ours: whoever is said to be running there is dead.
         crashed = folder.manifest.exists() and folder.read_manifest().get("status") == "running"
-        yield Entrant(config, policy, plan, journal, Manifest(folder, content), filming, crashed)
+        yield Contestant(config, policy, plan, journal, Manifest(folder, content), filming, crashed)
 
 
-def finish_entrants(entrants: Sequence[Entrant], warnings: Sequence[Sequence[str]]) -> None:
+def finish_contestants(contestants: Sequence[Contestant], warnings: Sequence[Sequence[str]]) -> None:
     """All is done of those whose folder is still there; then raise what has happened to another's, if anything has."""
     faults = []
-    for entrant, own in zip(entrants, warnings, strict=True):
+    for contestant, own in zip(contestants, warnings, strict=True):
         try:
-            entrant.finish(own)
+            contestant.finish(own)
         except StorageFault as fault:
             faults.append(fault)
     if faults:
         raise faults[0]
 
 
-def close_entrants(entrants: Sequence[Entrant], results: Sequence[RunResult]) -> None:
+def close_contestants(contestants: Sequence[Contestant], results: Sequence[RunResult]) -> None:
     """Say of all how far they have come, then draw them: a page may show how two compare."""
-    for entrant in entrants:
-        entrant.close()
-    for entrant, result in zip(entrants, results, strict=True):
-        if entrant.journal.held.in_place:
-            entrant.write_summary(result)
+    for contestant in contestants:
+        contestant.close()
+    for contestant, result in zip(contestants, results, strict=True):
+        if contestant.journal.watched.in_place:
+            contestant.write_summary(result)
 
 
 def _names(config: EvalConfig, folder: RunFolder) -> dict[str, Any]:

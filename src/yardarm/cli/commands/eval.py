@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 
+from yardarm.cli.displays.evaluation import open_display
+from yardarm.cli.displays.live_view import LiveView
+from yardarm.cli.displays.several_policies import show_several
 from yardarm.cli.flags import describe, listed, nested, read_flags, switch
-from yardarm.cli.live_view import LiveView
-from yardarm.cli.progress import open_display
-from yardarm.cli.several_results import show_several
 from yardarm.cluster import RayOptions
 from yardarm.comparison import LerobotAssumptions, compare, read_runs
 from yardarm.config import read_config_file
 from yardarm.errors import PolicyFault, StorageFault, UsageError
-from yardarm.evaluation import EvalConfig, EvalOptions, Listener, config_from_data, evaluate, evaluate_several
+from yardarm.evaluation import EvalConfig, EvalOptions, EvaluationListener, config_from_data, evaluate, evaluate_several
 from yardarm.report import print_comparison, print_results
 from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import BENCHMARKS
 from yardarm.tracking import WandbOptions, tracked_text
 
 if TYPE_CHECKING:
-    from yardarm.cli.recording import EvaluationRecorder
+    from yardarm.cli.displays.recording import EvaluationRecorder
 
 __all__ = ["run", "shortened"]
 
@@ -82,7 +82,7 @@ def _run_several(config: EvalConfig, words: Sequence[str], console: Console, wat
 
 
 def _watched(
-    work: Callable[[Listener], Result],
+    work: Callable[[EvaluationListener], Result],
     words: Sequence[str],
     console: Console,
     on_start: Callable[[Path], None] | None,
@@ -105,7 +105,7 @@ def _recorder(config: EvalConfig, console: Console) -> EvaluationRecorder | None
     """What will record the episodes, if that is asked for; what cannot be recorded is refused now."""
     if not config.eval.recording:
         return None
-    from yardarm.cli.recording import EvaluationRecorder  # it needs pyarrow, which takes a moment to import
+    from yardarm.cli.displays.recording import EvaluationRecorder  # it needs pyarrow, which takes a moment to import
 
     return EvaluationRecorder(config, console)
 

@@ -1,0 +1,1 @@
+"""The commands, one in each file; `run` gets the words after the name."""
