@@ -1,19 +1,19 @@
-"""What a number of episodes can tell apart, in a sentence."""
+"""Says which difference a number of episodes can detect."""
 
 from __future__ import annotations
 
 from yardarm.results import Counts
 from yardarm.stats import Design, level
 
-__all__ = ["resolution"]
+__all__ = ["detectable_difference"]
 
 POWER = 0.8
-# Policies for the same tasks tend to find the same episodes hard; how much so is known when there are two runs.
+# Policies tend to fail on the same episodes; by how much is only known once there are two runs.
 USUAL_CORRELATION = 0.5
 
 
-def resolution(counts: Counts, confidence: float) -> str | None:
-    """How much better or worse another policy must be for the same episodes to show it."""
+def detectable_difference(counts: Counts, confidence: float) -> str | None:
+    """How much better or worse another policy must be for the same episodes to show the difference."""
     if not counts.episodes or counts.rate is None:
         return None
     worse, better = (
@@ -22,9 +22,10 @@ def resolution(counts: Counts, confidence: float) -> str | None:
     )
     gaps = [f"{100 * gap:.0f} points {way}" for gap, way in ((worse, "worse"), (better, "better")) if gap is not None]
     if not gaps:
-        return f"{counts.episodes} episodes are too few to tell any other policy apart on them, at {POWER:.0%} power."
+        return (
+            f"{counts.episodes} episodes are too few to detect any difference from another policy ({POWER:.0%} power)."
+        )
     return (
-        f"With these {counts.episodes} episodes you can tell a policy apart that is {' or '.join(gaps)}, at "
-        f"{POWER:.0%} power (if outcomes correlate by {USUAL_CORRELATION}, or as much as they can); `yardarm plan` "
-        "tells more."
+        f"With these {counts.episodes} episodes you can detect a policy that is {' or '.join(gaps)} ({POWER:.0%} "
+        f"power, if the outcomes correlate by {USUAL_CORRELATION}, or as much as possible); see `yardarm plan`."
     )
