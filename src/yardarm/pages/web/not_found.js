@@ -1,12 +1,12 @@
-// An address that leads nowhere.
+// The page for an unknown address.
 
 import { h } from "yardarm/dom";
 import { header } from "yardarm/page";
 
-document.title = "Nothing here · Yardarm";
+document.title = "Page not found · Yardarm";
 document
   .getElementById("main")
   .replaceChildren(
-    header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "To the list")),
-    h("h1", {}, "There is nothing here"),
+    header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "Back to the list")),
+    h("h1", {}, "Page not found"),
   );
