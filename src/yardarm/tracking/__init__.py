@@ -1,4 +1,4 @@
-"""Tracking: what a run comes to, told to Weights & Biases while it goes on."""
+"""Tracks runs and trainings with Weights & Biases while they run."""
 
 from yardarm.tracking.options import WandbOptions
 from yardarm.tracking.tracker import Tracker
