@@ -1,4 +1,4 @@
-"""``yardarm record``: write demonstrations as a dataset."""
+"""``yardarm record``: record demonstrations as a dataset."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ EXAMPLES = """\
 
 
 def run(words: Sequence[str]) -> int:
-    """Play episodes, record them; exit code 1 if there are fewer than were asked for."""
+    """Play episodes and record them; exit code 1 if there are fewer than requested."""
     plain, flags = read_flags(words)
     if "help" in flags:
         print(_help(flags.get("env.type", "metaworld")))
@@ -63,9 +63,9 @@ def run(words: Sequence[str]) -> int:
 
     result = _play(config, console, flags)
     takes = takes_of(result, recipe, config.options.n_episodes if config.options.only_successes else None)
-    code = _say_what_is_missing(config, result)
+    code = _show_missing(config, result)
     if not takes:
-        print(f"yardarm: there is nothing to record; the run is in {result.path}", file=sys.stderr)
+        print(f"yardarm: no episodes to record; the run is in {result.path}", file=sys.stderr)
         return 1
     flags["output_dir"] = str(result.path)
     code |= _record(config, takes, recipe, console, flags)
@@ -76,7 +76,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _play(config: RecordConfig, console: Console, flags: Flags) -> RunResult:
-    """Play the episodes; nothing is rendered yet but what the policy looks at."""
+    """Play the episodes; so far, only what the policy observes is rendered."""
     try:
         with open_display(console) as display:
             display.on_start = lambda path: check_policy(config.dataset.target.root, _policy_of(path))
@@ -84,7 +84,7 @@ def _play(config: RecordConfig, console: Console, flags: Flags) -> RunResult:
     except PolicyFault as fault:
         raise shortened(fault, display.path) from fault
     except (UsageError, StorageFault):
-        raise  # nothing has started yet, or it cannot go on like this
+        raise  # nothing has started yet, or the same command would fail again
     except BaseException:
         if display.path is not None:
             say_how_to_continue("record", {**flags, "output_dir": str(display.path)}, "finished episodes are kept")
@@ -96,7 +96,7 @@ def _policy_of(run: Path) -> str:
 
 
 def _record(config: RecordConfig, takes: Sequence[Take], recipe: Recipe, console: Console, flags: Flags) -> int:
-    """Play them again, and look."""
+    """Play the episodes again, rendering every step."""
     try:
         with open_recording_display(console) as display:
             recording = record(takes, recipe, config.dataset.target.root, config.options.workers, display)
@@ -108,21 +108,21 @@ def _record(config: RecordConfig, takes: Sequence[Take], recipe: Recipe, console
     return show_recording(recording, console)
 
 
-def _say_what_is_missing(config: RecordConfig, result: RunResult) -> int:
-    """Say which episodes there are not; returns the exit code."""
+def _show_missing(config: RecordConfig, result: RunResult) -> int:
+    """Print which episodes are missing; return the exit code."""
     wanted, errors = config.options.n_episodes, result.counts.errors
     short = too_few(result, wanted) if config.options.only_successes else {}
     if short:
         listed = ", ".join(f"{name} {count}" for name, count in list(short.items())[:5])
         print(
-            f"yardarm: {MOST_TRIES * wanted} episodes of each task were played, and that is the most; there are fewer "
-            f"than {wanted} successes of: {listed}{', …' if len(short) > 5 else ''}",
+            f"yardarm: fewer than {wanted} successes in {MOST_TRIES * wanted} episodes per task, which is the limit: "
+            f"{listed}{', …' if len(short) > 5 else ''}",
             file=sys.stderr,
         )
     if errors:
         print(
             f"yardarm: {errors} episodes ended in errors and are not recorded; {result.path / 'episodes.jsonl'} has "
-            "their tracebacks, and the same command tries them again",
+            "their tracebacks, and the same command retries them",
             file=sys.stderr,
         )
     return 1 if short or (errors and not config.options.only_successes) else 0
@@ -132,20 +132,24 @@ def _help(benchmark: str) -> str:
     env = BENCHMARKS.load(benchmark)
     passed_on = [row for row in describe(EvalConfig) if row[0].removeprefix("--") in PASSED_ON]
     rows = [
-        ("--policy.type", "", "who plays: expert, random, or package.module:Name with options --policy.NAME=…"),
-        ("--policy.path", "", "instead: a checkpoint, with all that `yardarm eval --help` says of it"),
-        ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
+        (
+            "--policy.type",
+            "",
+            "the policy that plays: expert, random, or package.module:Name with options --policy.NAME=…",
+        ),
+        ("--policy.path", "", "instead of a type: a checkpoint, with the options listed by `yardarm eval --help`"),
+        ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; add --help to list its flags"),
         *describe(env, "env."),
         *describe(RecordOptions),
         *describe(RecordDatasetOptions, "dataset."),
         *passed_on,
     ]
     return (
-        "Record demonstrations as a dataset in LeRobot's format. Episodes are played first, without rendering; those "
-        "that are\nwanted are then played again from their actions on all cores, and looked at in every step. Press "
-        "Ctrl-C at any time:\nthe same command goes on where it stopped.\n\n"
+        "Record demonstrations as a dataset in LeRobot's format. Episodes are first played without rendering; those to "
+        "keep\nare then replayed from their actions on all cores, and every step is rendered. You can press Ctrl-C at "
+        "any time:\nthe same command resumes where it stopped.\n\n"
         "usage: yardarm record --policy.type=… --env.type=… --dataset.root=… [--flag=value …]\n\n"
         + listed(rows)
         + f"\n\nexamples:\n{EXAMPLES}\n\n"
-        "exit code: 0 all is recorded, 1 some episodes are missing, 2 a mistake in the command, 130 Ctrl-C, 143 SIGTERM"
+        "exit code: 0 everything is recorded, 1 some episodes are missing, 2 invalid command, 130 Ctrl-C, 143 SIGTERM"
     )

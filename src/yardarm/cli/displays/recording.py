@@ -1,4 +1,4 @@
-"""Shows a recording while it goes on, and what came of it."""
+"""Shows a recording while it runs, and its result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLAIN_LINE_EVERY_S = 10.0
 
 
 class RecordingDisplay(RecordingListener):
-    """A line now and then, for log files."""
+    """A line every few seconds, for log files."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -33,16 +33,16 @@ class RecordingDisplay(RecordingListener):
 
     @property
     def kept(self) -> str:
-        """How much is on disk."""
+        """How many episodes are on disk, for the message after an interruption."""
         return f"{self._before + self.saved_now} of {self._before + self._total} episodes are recorded"
 
     def started(self, root: Path, missing: int, frames: int, before: int) -> None:
-        """Say what is going to be recorded."""
+        """Print what is going to be recorded."""
         self._total, self._before = missing, before
         if not missing:
-            self._console.print(f"nothing is left to record: all {before} episodes are in {root}", soft_wrap=True)
+            self._console.print(f"nothing left to record: all {before} episodes are in {root}", soft_wrap=True)
             return
-        known = f", {before} more were recorded before" if before else ""
+        known = f" ({before} more are already recorded)" if before else ""
         self._console.print(f"recording {missing} episodes, {frames} frames{known}; {root}", soft_wrap=True)
 
     def saved(self, take: Take) -> None:
@@ -51,14 +51,14 @@ class RecordingDisplay(RecordingListener):
         now = time.monotonic()
         if self.saved_now == self._total or now - self._last_line > PLAIN_LINE_EVERY_S:
             self._last_line = now
-            self._tell()
+            self._print_progress()
 
     def skipped(self, take: Take, reason: str) -> None:
-        """Say which episode is not in the dataset."""
+        """Warn that an episode is not in the dataset."""
         name = f"{take.episode.task.name} episode {take.episode.index}"
         print(f"yardarm: warning: {name} is not in the dataset: {reason}", file=sys.stderr)
 
-    def _tell(self) -> None:
+    def _print_progress(self) -> None:
         self._console.print(f"{self.saved_now}/{self._total} episodes recorded")
 
 
@@ -80,12 +80,12 @@ class LiveRecordingDisplay(RecordingDisplay):
         )
 
     def started(self, root: Path, missing: int, frames: int, before: int) -> None:
-        """Draw the bar."""
+        """Start the bar."""
         super().started(root, missing, frames, before)
         self._bar = self.progress.add_task("frames", total=frames, saved="")
 
     def seen(self) -> None:
-        """Advance it."""
+        """Advance the bar."""
         self.progress.advance(self._bar)
 
     def saved(self, take: Take) -> None:
@@ -93,13 +93,13 @@ class LiveRecordingDisplay(RecordingDisplay):
         super().saved(take)
         self.progress.update(self._bar, saved=f"{self.saved_now}/{self._total} episodes")
 
-    def _tell(self) -> None:
+    def _print_progress(self) -> None:
         pass
 
 
 @contextlib.contextmanager
 def open_recording_display(console: Console) -> Iterator[RecordingDisplay]:
-    """A display that fits where the output goes."""
+    """A progress bar on a terminal, plain lines elsewhere."""
     if not console.is_terminal:
         yield RecordingDisplay(console)
         return
@@ -109,12 +109,12 @@ def open_recording_display(console: Console) -> Iterator[RecordingDisplay]:
 
 
 def say_how_to_continue(command: str, flags: Flags, kept: str) -> None:
-    """After an interruption: nothing is lost, and this is how to go on."""
-    print(f"\nyardarm: stopped; {kept}; go on with\n  {shown_command(command, flags)}", file=sys.stderr)
+    """After an interruption: print what is kept, and the command that resumes."""
+    print(f"\nyardarm: stopped; {kept}; resume with\n  {shown_command(command, flags)}", file=sys.stderr)
 
 
 def show_recording(recording: Recording, console: Console) -> int:
-    """Say what there is now, and what to do with it; returns the exit code."""
+    """Print the dataset and how to view it; return the exit code."""
     size = f"{recording.size / 1e6:.1f} MB" if recording.size >= 1e5 else f"{recording.size / 1e3:.0f} kB"
     console.print(
         f"Dataset: {recording.root} ({recording.episodes} episodes, {recording.frames} frames, "
@@ -122,18 +122,18 @@ def show_recording(recording: Recording, console: Console) -> int:
         soft_wrap=True,
     )
     view = shlex.join(["yardarm", "dataset", "view", str(recording.root)])
-    console.print(f"Look at it: {view}", soft_wrap=True)
+    console.print(f"View it: {view}", soft_wrap=True)
     if recording.skipped:
         print(
-            f"yardarm: {recording.skipped} episodes could not be recorded (see the warnings); the same command tries "
-            "them again",
+            f"yardarm: {recording.skipped} episodes could not be recorded (see the warnings); the same command "
+            "retries them",
             file=sys.stderr,
         )
     return 1 if recording.skipped else 0
 
 
 class EvaluationRecorder:
-    """Records an evaluation's episodes when it is over."""
+    """Records an evaluation's episodes after it has finished."""
 
     def __init__(self, config: EvalConfig, console: Console) -> None:
         self._config = config
@@ -141,7 +141,7 @@ class EvaluationRecorder:
         self._recipe = recording_of(config)
 
     def record(self, result: RunResult, flags: Flags) -> int:
-        """Write them as a dataset, and show how far that is; returns the exit code."""
+        """Write the episodes as a dataset with a progress display; return the exit code."""
         try:
             with open_recording_display(self._console) as display:
                 recording = record_evaluation(self._config, self._recipe, result, display)
@@ -151,6 +151,6 @@ class EvaluationRecorder:
             say_how_to_continue("eval", {**flags, "output_dir": str(result.path)}, display.kept)
             raise
         if recording is None:
-            print("yardarm: no episode came to an end, so none is recorded", file=sys.stderr)
+            print("yardarm: no episode finished, so none is recorded", file=sys.stderr)
             return 1
         return show_recording(recording, self._console)
