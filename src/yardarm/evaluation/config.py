@@ -36,13 +36,11 @@ class EvalOptions:
         0, "how many episodes run at once, at most 64 on one machine; 0: chosen for this machine and run"
     )
     use_async_envs: bool = option(True, "false: one simulator in this process, for debugging")
-    exact: bool = option(
-        True, "false: batches may have any shape, which is faster but changes the last bits of results"
-    )
+    exact: bool = option(True, "false: batches may have any shape, which changes the last bits of results")
     policies_at_once: int = option(
         0, "with several policies: how many play at once and stay in memory; 0: as many as fit, at most 8"
     )
-    videos: int = option(0, "how many episodes of each task to render as videos, after the evaluation")
+    videos: int = option(0, "render videos of the first N episodes of each task, after the evaluation")
     recording: bool = option(False, "afterwards, write all episodes as a dataset to OUTPUT_DIR/recordings")
     recording_repo_id: str | None = option(None, "with --eval.recording: upload the dataset to the Hub as owner/name")
     recording_private: bool = option(False, "with --eval.recording_repo_id: make the dataset private")

@@ -41,7 +41,7 @@ class TrainDatasetOptions:
     )
     video_backend: str | None = option(None, "pyav or torchcodec [the faster installed one]")
     streaming: bool = option(
-        False, "stream episodes, for datasets that do not fit in memory; resuming is then not exact"
+        False, "stream episodes, for datasets that do not fit on this machine; resuming is then not exact"
     )
     eval_split: float = option(0.0, "the fraction of each task's episodes to hold out, for --eval_steps")
 
@@ -84,7 +84,7 @@ class TrainOptions:
     seed: int = option(FIRST_SEED, "seed of weights, shuffling, augmentation and noise, and of the evaluated episodes")
     log_freq: int = option(200, "steps between points of the learning curve")
     save_freq: int | None = option(
-        None, "steps between checkpoints; 0: only after the last step [20,000, or a fifth of --steps]"
+        None, "steps between checkpoints, with one after the last step; 0: only that [20,000, or a fifth of --steps]"
     )
     save_checkpoint: bool = option(True, "write checkpoints; false: none, not even the last")
     eval_freq: int = option(
