@@ -12,7 +12,7 @@ ifneq ($(WRONG_PARTS),)
   $(error PART=$(PART): there is no $(WRONG_PARTS); give a folder or a file below tests/, like PART=cluster)
 endif
 
-.PHONY: demo test test-all test-slow lint system browser clean
+.PHONY: demo test test-all test-slow check lint system browser clean
 
 demo: system $(VENV)/.installed
 	$(BIN)/yardarm eval --policy.type=mt10-act --against=expert --env.type=metaworld \
@@ -26,6 +26,10 @@ test: lint system browser
 
 test-all: lint system browser
 	$(BIN)/python -m pytest -m "" -n 0
+
+# For everyday work: what has changed since the last push, or since another commit (make check SINCE=HEAD~3).
+check: lint
+	$(BIN)/python -m pytest --quiet $$($(BIN)/python scripts/changed_tests.py $(SINCE))
 
 # pytest answers with 5 where it finds nothing to run.
 test-slow: system browser $(VENV)/.installed-dev
