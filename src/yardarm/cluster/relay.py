@@ -14,10 +14,10 @@ from typing import Any
 from yardarm.cluster.custodian import Custodian
 from yardarm.cluster.mailbox import Mailbox
 from yardarm.cluster.messages import AgentOrder, Ask, Dismiss, Entrust, Give, Heard, Hire, Thought
-from yardarm.envs import ProcessPool, Worker
+from yardarm.envs import ProcessPool, Worker, looks_of
 from yardarm.envs.messages import Alive, Died, Finished, PolicyFailed, Report, Seen
 from yardarm.errors import EnvironmentFault, one_line
-from yardarm.policies import Look, Outcome
+from yardarm.policies import Outcome
 
 __all__ = ["Relay"]
 
@@ -148,12 +148,12 @@ class Relay:
         match report:
             case Alive():
                 return
-            case Seen(looks) if episode is not None:
-                self._waiting.append(_Asked(place, episode, _question(place, episode, looks)))
+            case Seen() if episode is not None:
+                self._waiting.append(_Asked(place, episode, _question(place, episode, report)))
                 return
-            case Seen(looks):
+            case Seen():
                 # Views: they are copied when they are sent, and the worker waits until the driver has answered them.
-                shown = [look.values for look in _looks(place, looks)]
+                shown = [look.values for look in looks_of(place.worker, report)]
                 self._outbox.put(Heard(place.number, report, shown))
                 return
             case Finished(rollout) if episode is not None:
@@ -212,20 +212,12 @@ def _what_failed(worker: int, thought: Thought) -> Heard:
     return Heard(worker, gone, replica_lost=bool(thought.lost), unmade=thought.unmade)
 
 
-def _question(place: _Place, episode: _Episode, looks: Sequence[tuple[int, tuple[str, ...]]]) -> Ask:
-    seen = _looks(place, looks)
+def _question(place: _Place, episode: _Episode, report: Seen) -> Ask:
+    seen = looks_of(place.worker, report)
     if episode.is_known:
         return Ask(episode.id, episode.entrusted.policy, seen)
     episode.is_known = True
     return Ask(episode.id, episode.entrusted.policy, seen, episode.entrusted.begin.episode, episode.entrusted.charge)
-
-
-def _looks(place: _Place, looks: Sequence[tuple[int, tuple[str, ...]]]) -> list[Look]:
-    """Views into the worker's memory."""
-    return [
-        Look(step, {name: slot[name] for name in names})
-        for slot, (step, names) in zip(place.worker.looks, looks, strict=False)
-    ]
 
 
 def _replica(asked: _Asked) -> Any:

@@ -16,10 +16,10 @@ from typing import Any
 from yardarm.engine.inference import LOOK_EVERY_S, Answer
 from yardarm.engine.player import Player, Running
 from yardarm.engine.queue import Job, Queue
-from yardarm.envs import MemoryLayout, Pool, Worker
+from yardarm.envs import MemoryLayout, Pool, TaskWorkers, Worker, looks_of
 from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, PolicyFailed, Report, Rollout, Run, Seen, Timing
 from yardarm.errors import PolicyFault
-from yardarm.policies import Look, playable
+from yardarm.policies import playable
 from yardarm.tasks import EpisodeSpec, EpisodeTiming, TaskSpec
 
 __all__ = ["EpisodeResult", "Scheduler", "Supervisor"]
@@ -72,7 +72,7 @@ class Scheduler:
         self._max_retries = max_retries
         self._supervisor = supervisor or Supervisor()
         self._running: dict[Worker, Running] = {}
-        self._idle: list[Worker] = []
+        self._workers = TaskWorkers(pool)
         self._attempts: Counter[Job] = Counter()
 
     def __iter__(self) -> Generator[EpisodeResult | None]:
@@ -99,16 +99,15 @@ class Scheduler:
 
     def _assign(self) -> None:
         """Give every free place an episode."""
-        idle, self._idle = self._idle, []
-        for worker in idle:
+        for worker in self._workers.take_kept():
             if len(self._running) >= self._pool.size:  # there are fewer places than there were
-                self._pool.dismiss(worker)
+                self._workers.dismiss(worker)
                 continue
             begun = self._next(worker.task)
             if begun is not None and begun[0].task == worker.task.key():
                 self._begin(worker, *begun)
                 continue
-            self._pool.dismiss(worker)
+            self._workers.dismiss(worker)
             if begun is not None:
                 self._begin(self._hire(begun[0]), *begun)
         while len(self._running) < self._pool.size and (begun := self._next()) is not None:
@@ -133,12 +132,12 @@ class Scheduler:
         lost = [running for running in self._running.values() if running.job.player == number]
         for running in lost:
             del self._running[running.worker]
-            self._pool.dismiss(running.worker)
+            self._workers.dismiss(running.worker)
             player.say_goodbye(running, None)
         self._supervisor.go_on_without(number, fault, [*jobs, *(running.job for running in lost)])
 
     def _hire(self, job: Job) -> Worker:
-        return self._pool.hire(job.episode.task, self._layout(job.episode.task))
+        return self._workers.take(job.episode.task, self._layout(job.episode.task))
 
     def _begin(self, worker: Worker, job: Job, state: Any) -> None:
         player = self._players[job.player]
@@ -156,31 +155,21 @@ class Scheduler:
             return None
         player = self._players[running.job.player]
         match report:
-            case Seen(looks):
-                running.looks = [
-                    Look(step, {name: slot[name] for name in names})
-                    for slot, (step, names) in zip(worker.looks, looks, strict=False)
-                ]
+            case Seen():
+                running.looks = looks_of(worker, report)
                 player.ready.append(running)
             case Finished(rollout):
-                self._free(worker)
+                self._workers.keep(worker)
                 return self._finish(running, rollout=rollout)
             case PolicyFailed(message, trace):
                 self._withdraw(running.job.player, PolicyFault(message, trace))
             case Failed(error) | Died(error):
                 player.ready = [other for other in player.ready if other is not running]
-                self._pool.dismiss(worker)
+                self._workers.dismiss(worker)
                 if isinstance(report, Died) and report.blameless:
                     self._attempts[running.job] -= 1
                 return self._give_up(running, error)
         return None
-
-    def _free(self, worker: Worker) -> None:
-        """Let a worker go on to another episode, if it may have several."""
-        if worker.task.env.lives_once:
-            self._pool.dismiss(worker)
-        else:
-            self._idle.append(worker)
 
     def _give_up(self, running: Running, error: str) -> EpisodeResult | None:
         """End an attempt that came to nothing: the episode is run again, or was run often enough."""
@@ -234,7 +223,7 @@ class Scheduler:
     def _lose(self, alive: Collection[Running], reason: str) -> Iterator[EpisodeResult]:
         """The way to the policy broke in the middle of these episodes."""
         for running in alive:
-            self._free(running.worker)
+            self._workers.keep(running.worker)
             result = self._give_up(running, reason)
             if result is not None:
                 yield result

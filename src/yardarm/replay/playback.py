@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from yardarm.envs import MemoryLayout, Pool, Worker
+from yardarm.envs import MemoryLayout, Pool, TaskWorkers, Worker, looks_of
 from yardarm.envs.messages import Begin, Died, Failed, Film, Finish, Finished, Play, Report, Rollout, Seen
 from yardarm.errors import UsageError
 from yardarm.policies import Look, PlayableChunk
@@ -102,7 +102,7 @@ class Playback(Generic[Item, Watcher]):
         self._until = [] if until is None else [until]
         self._ahead = ahead
         self._running: dict[Worker, _Running[Item, Watcher]] = {}
-        self._idle: list[tuple[Worker, MemoryLayout]] = []
+        self._workers = TaskWorkers(pool)
 
     def __iter__(self) -> Generator[Ending[Item, Watcher]]:
         try:
@@ -136,7 +136,7 @@ class Playback(Generic[Item, Watcher]):
     def _begin(self, turn: _Turn[Item], played: PlayedEpisode) -> None:
         watcher = self._watch(turn.item)
         try:
-            worker = self._worker(turn.item.episode, watcher.layout)
+            worker = self._workers.take(turn.item.episode.task, watcher.layout)
         except BaseException:
             watcher.leave()
             raise
@@ -144,26 +144,15 @@ class Playback(Generic[Item, Watcher]):
         self._running[worker] = _Running(turn, worker, watcher, watcher.chunks(played))
         worker.order(Begin(turn.item.episode, tuple(watcher.layout.inputs), watcher.film))
 
-    def _worker(self, episode: EpisodeSpec, layout: MemoryLayout) -> Worker:
-        """One that has the task's simulator already, or a new one in the place of one that has another."""
-        for position, (worker, known) in enumerate(self._idle):
-            if worker.task == episode.task and known == layout:
-                del self._idle[position]
-                return worker
-        if len(self._running) + len(self._idle) == self._pool.size:
-            self._pool.dismiss(self._idle.pop(0)[0])
-        return self._pool.hire(episode.task, layout)
-
     def _hear(self, worker: Worker, report: Report) -> Ending[Item, Watcher] | None:
         running = self._running.get(worker)
         if running is None:  # an idle worker died
-            self._idle = [(other, layout) for other, layout in self._idle if other is not worker]
-            self._pool.dismiss(worker)
+            self._workers.dismiss(worker)
             return None
         turn, watcher = running.turn, running.watcher
         if isinstance(report, Failed | Died):
             del self._running[worker]
-            self._pool.dismiss(worker)
+            self._workers.dismiss(worker)
             watcher.leave()
             if turn.attempt < ATTEMPTS:
                 self._waiting.appendleft(_Turn(turn.number, turn.item, turn.attempt + 1))
@@ -174,10 +163,7 @@ class Playback(Generic[Item, Watcher]):
         if rollout is None:
             return None
         del self._running[worker]
-        if worker.task.env.lives_once:
-            self._pool.dismiss(worker)
-        else:
-            self._idle.append((worker, watcher.layout))
+        self._workers.keep(worker)
         return Ending(turn.item, watcher, _divergence(turn.item.record, rollout))
 
 
@@ -193,13 +179,8 @@ class _Running(Generic[Item, Watcher]):
     def go_on(self, report: Report) -> Rollout | None:
         """Play all actions, then have the worker tell of it, whether or not the episode has ended by itself."""
         match report:
-            case Seen(looks):
-                self.watcher.see(
-                    [
-                        Look(step, {name: slot[name] for name in names})
-                        for slot, (step, names) in zip(self.worker.looks, looks, strict=False)
-                    ]
-                )
+            case Seen():
+                self.watcher.see(looks_of(self.worker, report))
                 chunk = next(self.chunks, None)
                 self.worker.order(Finish() if chunk is None else Play.of(chunk))
             case Finished(rollout):
