@@ -15,7 +15,7 @@ from tests.recording.reading import assert_holds, column, contents, finished, ta
 from yardarm import evaluate
 from yardarm.datasets import read_metadata
 from yardarm.errors import StorageFault
-from yardarm.recording import RecordConfig, RecordingListener, Take, make_recipe, play_enough, record, takes_of
+from yardarm.recording import RecordConfig, RecordingListener, SourceEpisode, record
 from yardarm.results import RunFolder
 
 TOY = ["record", "--env.type=toy", "--policy.type=toy-mover"]
@@ -97,7 +97,7 @@ def test_only_successes_plays_until_there_are_enough(tmp_path: Path) -> None:
 def test_too_few_successes_are_kept_and_said(tmp_path: Path) -> None:
     words = [*TOY, "--n_episodes=2", "--only_successes=true", "--dataset.features=states", "--dataset.root=data"]
     answer = recorded(*words, "--env.task=left,far", code=1)
-    assert "20 episodes of each task were played, and that is the most" in answer.stderr
+    assert "20 episodes of each task were played, which is the most" in answer.stderr
     assert "fewer than 2 successes of: far 0" in answer.stderr
     meta = read_metadata(tmp_path / "data")
     assert (meta.tasks, meta.total_episodes) == (("Go left",), 2)
@@ -137,7 +137,7 @@ def killed_when(saved: int, words: list[str], root: Path) -> None:
     assert_all_gone(children)
 
 
-def test_a_killed_recording_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_killed_recording_resumes_where_it_stopped(tmp_path: Path) -> None:
     words = [*TOY, "--n_episodes=4", "--env.step_s=0.01", "--workers=2"]
     recorded(*words, "--output_dir=whole", "--dataset.root=whole_data")
     words += ["--dataset.root=data"]  # and no output_dir: it finds its run
@@ -232,11 +232,11 @@ def test_a_dataset_that_is_deleted_meanwhile_is_not_recorded(episode: int, tmp_p
     root = tmp_path / "data"
 
     class Deletes(RecordingListener):
-        """Deletes the dataset when it has so many episodes."""
+        """Deletes the dataset when it has that many episodes."""
 
         count = 0
 
-        def saved(self, take: Take) -> None:
+        def saved(self, source: SourceEpisode) -> None:
             self.count += 1
             if self.count == episode:
                 shutil.rmtree(root)
@@ -245,6 +245,5 @@ def test_a_dataset_that_is_deleted_meanwhile_is_not_recorded(episode: int, tmp_p
         {"env": {"type": "toy"}, "policy": {"type": "toy-mover"}, "n_episodes": 3, "workers": 1}
         | {"dataset": {"root": str(root), "features": "states"}, "output_dir": str(tmp_path / "run")}
     )
-    recipe = make_recipe(config.dataset, config.evaluation.envs)
     with pytest.raises(StorageFault, match=r"rollouts.jsonl was deleted, moved or replaced while it was being written"):
-        record(takes_of(play_enough(config), recipe), recipe, root, workers=1, listener=Deletes())
+        record(config, Deletes())

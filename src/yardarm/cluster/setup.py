@@ -27,7 +27,7 @@ class Setup:
     timeout_s: float
     renders: bool
     policies_at_once: int = 0
-    """How many keep their weights in one process; 0: as many as is usual."""
+    """How many keep their weights in one process; 0: the usual number."""
     folder: str = field(default_factory=os.getcwd)
     own_modules: Mapping[str, Any] | None = field(default_factory=allowed_modules)
     threads: str | None = field(default_factory=lambda: os.environ.get("OMP_NUM_THREADS"))
@@ -35,7 +35,7 @@ class Setup:
     others: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     """What other interpreters have, by their paths."""
 
-    def take_place(self) -> None:
+    def apply(self) -> None:
         """Make this process like the one that made the setup, as far as the machine has the same folders."""
         with contextlib.suppress(OSError):  # relative paths mean nothing here, and will say so themselves
             os.chdir(self.folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,14 +21,18 @@ from yardarm.evaluation.stopping.opponent import StoredOpponent
 from yardarm.evaluation.stopping.rules import PRECISION, Declaration
 from yardarm.policies import LoadedPolicy
 from yardarm.results import RunResult
-from yardarm.tasks import TaskSpec
 from yardarm.tracking import Tracker, open_tracker
 
 __all__ = ["evaluate"]
 
 
-def evaluate(config: EvalConfig, listener: EvaluationListener | None = None) -> RunResult:
-    """Run what is missing of an evaluation, and return the results of all of it."""
+def evaluate(
+    config: EvalConfig, listener: EvaluationListener | None = None, check: Callable[[Plan], None] = lambda plan: None
+) -> RunResult:
+    """Run what is missing of an evaluation, and return the results of all of it.
+
+    `check` is called with the plan before anything is played or written, and may raise to refuse it.
+    """
     assert not config.several, "several policies have results of their own: `evaluate_several`"
     listener = listener or EvaluationListener()
     check_runner(config)
@@ -45,18 +49,19 @@ def evaluate(config: EvalConfig, listener: EvaluationListener | None = None) -> 
             config = replace(config, against=policies[1].spec)
         check_policy_fits(policies[0].policy, tasks)
         check_requirements(config, tasks)
-        return _evaluate(config, policies, tasks, listener, tracker)
+        plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed, shard=config.part)
+        check(plan)
+        return _evaluate(config, policies, plan, listener, tracker)
 
 
 def _evaluate(
     config: EvalConfig,
     policies: Sequence[LoadedPolicy],
-    tasks: tuple[TaskSpec, ...],
+    plan: Plan,
     listener: EvaluationListener,
     tracker: Tracker,
 ) -> RunResult:
-    """Run what is missing with policies that are loaded, and fit the tasks."""
-    plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed, shard=config.part)
+    """Run what is missing of a plan, with policies that are loaded and fit its tasks."""
     opponent = None
     if isinstance(config.against, Path):
         opponent = StoredOpponent.read(config.against, plan.episodes())
