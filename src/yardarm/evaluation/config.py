@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from yardarm.cluster import RayOptions
-from yardarm.comparison import run_folder
 from yardarm.config import one_of, option, positive
-from yardarm.engine import EngineOptions
 from yardarm.errors import UsageError
 from yardarm.evaluation.sharding.shard import Shard
-from yardarm.evaluation.stopping.rules import DECIDED, PRECISION, RULES
+from yardarm.evaluation.stopping.declaration import DECIDED, PRECISION, RULES
 from yardarm.policies import Policy, PolicySpec
 from yardarm.results import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.stats import CONFIDENCE
 from yardarm.tasks import FIRST_SEED, BenchmarkConfig
 from yardarm.tracking import WandbOptions
+
+if TYPE_CHECKING:
+    from yardarm.engine import EngineOptions
 
 __all__ = ["LOCAL", "RAY", "EvalConfig", "EvalOptions"]
 
@@ -86,6 +88,8 @@ class EvalOptions:
     @property
     def engine(self) -> EngineOptions:
         """What the engine needs to know."""
+        from yardarm.engine import EngineOptions
+
         return EngineOptions(
             batch_size=self.batch_size,
             use_async_envs=self.use_async_envs,
@@ -212,6 +216,8 @@ class EvalConfig:
             return
         if not self.against.exists():
             raise UsageError(f"--against={self.against}: there is no such run")
+        from yardarm.comparison import run_folder
+
         if self.output_dir and run_folder(self.against) == run_folder(self.output_dir):
             raise UsageError(f"--against={self.against} is the --output_dir: a run does not differ from itself")
 

@@ -20,9 +20,8 @@ from yardarm.evaluation.filming import RunFilming
 from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.software import refuse_other_versions
-from yardarm.evaluation.stopping.rules import Declaration
+from yardarm.evaluation.stopping.declaration import Declaration
 from yardarm.files import write_json
-from yardarm.pages import write_report
 from yardarm.policies import LoadedPolicy
 from yardarm.results import (
     EpisodeRecord,
@@ -156,6 +155,8 @@ class Contestant:
         if self.folder.manifest.exists():
             write_json(self.folder.eval_info, eval_info(result, self.folder.videos()))
             try:
+                from yardarm.pages import write_report
+
                 write_report(self.folder)
             except Exception as error:  # whatever it is: results are on disk, and `yardarm report` can try again
                 log.warning("there is no %s (%s); the results are kept", self.folder.report, one_line(error))

@@ -16,9 +16,9 @@ from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.preflight import check_policy_fits, check_requirements, naming
 from yardarm.evaluation.runners import check_runner, open_policy_for
 from yardarm.evaluation.session import Session
+from yardarm.evaluation.stopping.declaration import PRECISION, Declaration
 from yardarm.evaluation.stopping.early_stopping import EarlyStopping
 from yardarm.evaluation.stopping.opponent import StoredOpponent
-from yardarm.evaluation.stopping.rules import PRECISION, Declaration
 from yardarm.policies import LoadedPolicy
 from yardarm.results import RunResult
 from yardarm.tracking import Tracker, open_tracker

@@ -20,7 +20,6 @@ from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.preflight import check_requirements
 from yardarm.evaluation.runners import check_runner
 from yardarm.evaluation.session import Session
-from yardarm.pages import write_several_report
 from yardarm.policies import PolicySpec
 from yardarm.results import RunResult, SeveralFolder
 
@@ -106,6 +105,8 @@ def _write_config(config: EvalConfig, folder: SeveralFolder) -> None:
 
 
 def _write_report(folder: SeveralFolder) -> None:
+    from yardarm.pages import write_several_report
+
     try:
         if folder.index.exists() and folder.begun():
             write_several_report(folder)

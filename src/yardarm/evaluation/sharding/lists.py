@@ -12,7 +12,6 @@ from yardarm.errors import UsageError
 from yardarm.evaluation.plan import describe_difference
 from yardarm.evaluation.sharding.parts import lists_in
 from yardarm.evaluation.sharding.shard import absent_shards
-from yardarm.pages import write_several_report
 from yardarm.results import PolicyEntry, RunFolder, SeveralFolder
 
 __all__ = ["MergedList"]
@@ -52,6 +51,8 @@ class MergedList:
 
     def write(self) -> None:
         """List the policies as an evaluation of several does, and draw how they compare."""
+        from yardarm.pages import write_several_report
+
         self.folder.write_index(self.plan, self.policies)
         if self.config is not None:
             data = {**self.config, "output_dir": str(self.folder.path), "shard": None}

@@ -19,7 +19,6 @@ from yardarm.evaluation.sharding.lists import MergedList
 from yardarm.evaluation.sharding.parts import Part, find_runs, grouped, holds_shards
 from yardarm.evaluation.sharding.shard import Shard, absent_of
 from yardarm.files import write_all, write_json
-from yardarm.pages import write_report
 from yardarm.results import (
     EpisodeKey,
     EpisodeRecord,
@@ -139,7 +138,9 @@ class _Merge:
                     self.unlike.append((part, record))
 
     def write(self) -> MergedRun:
-        """Write the merged run. Whenever that is ended, the same again completes it."""
+        """Write the merged run; if that is interrupted, writing it again completes it."""
+        from yardarm.pages import write_report
+
         config = self._config()
         self.target.path.mkdir(parents=True, exist_ok=True)
         with Journal(self.target.journal) as journal:

@@ -8,9 +8,10 @@ from typing import Any
 
 from yardarm.engine import Job
 from yardarm.evaluation.contestant import Contestant
+from yardarm.evaluation.stopping.declaration import Declaration
 from yardarm.evaluation.stopping.opponent import StoredOpponent
 from yardarm.evaluation.stopping.order import planned_order
-from yardarm.evaluation.stopping.rules import Declaration, Referee, make_referee
+from yardarm.evaluation.stopping.rules import Referee, make_referee
 from yardarm.results import EpisodeRecord
 
 __all__ = ["EarlyStopping"]

@@ -8,38 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from yardarm.comparison import EpisodeOutcome, same_start
+from yardarm.evaluation.stopping.declaration import DECIDED, Declaration
 from yardarm.results import BUDGET_SPENT
 from yardarm.stats import SequentialMcNemar, confidence_sequence, difference_sequence, level
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["DECIDED", "PRECISION", "RULES", "Declaration", "Referee", "make_referee"]
+__all__ = ["Referee", "make_referee"]
 
-DECIDED, PRECISION = "decided", "precision"
-RULES = (DECIDED, PRECISION)
 ERRORS, OTHER_BEGINNINGS = "because of errors", "because they begin in different states"
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """What is declared before the first episode, and cannot be changed afterwards."""
-
-    rule: str
-    n_episodes: int
-    """Of each task, at most."""
-    confidence: float
-    half_width: float | None = None
-    against: str | None = None
-    """What the opponent is called, and its results filed under."""
-    outcomes: str | None = None
-    """A hash of the opponent's outcomes, if it has played already."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, of what applies."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 class Rule(Protocol):
