@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +17,9 @@ from tests.recording.reading import assert_holds, column, contents, finished, ta
 from yardarm import evaluate
 from yardarm.datasets import read_metadata
 from yardarm.errors import StorageFault
-from yardarm.recording import RecordConfig, RecordingListener, SourceEpisode, record
-from yardarm.results import RunFolder
+from yardarm.evaluation import EvaluationListener
+from yardarm.recording import RecordConfig, RecordedDataset, RecordingListener, SourceEpisode, record
+from yardarm.results import RunFolder, RunResult
 
 TOY = ["record", "--env.type=toy", "--policy.type=toy-mover"]
 REACH = ["record", "--policy.type=expert", "--env.type=metaworld", "--env.task=reach-v3"]
@@ -247,3 +250,53 @@ def test_a_dataset_that_is_deleted_meanwhile_is_not_recorded(episode: int, tmp_p
     )
     with pytest.raises(StorageFault, match=r"rollouts.jsonl was deleted, moved or replaced while it was being written"):
         record(config, Deletes())
+
+
+class Diary(RecordingListener):
+    """Notes what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    @contextlib.contextmanager
+    def evaluating(self) -> Iterator[EvaluationListener]:
+        yield EvaluationListener()
+        self.heard.append("evaluated")
+
+    def played(self, result: RunResult, too_few: Mapping[str, int]) -> None:
+        self.heard.append(f"played {result.counts.episodes}, too few {dict(too_few)}")
+
+    def nothing_to_record(self, result: RunResult) -> None:
+        self.heard.append("nothing to record")
+
+    @contextlib.contextmanager
+    def writing(self, result: RunResult) -> Iterator[None]:
+        yield
+        self.heard.append("wrote")
+
+    def written(self, dataset: RecordedDataset) -> None:
+        self.heard.append(f"{dataset.episodes} episodes in {dataset.root.name}")
+
+
+def recording_config(folder: Path, **options: object) -> RecordConfig:
+    own = {"dataset": {"root": str(folder / "data"), "features": "states"}, "output_dir": str(folder / "run")}
+    return RecordConfig.from_data({"policy": {"type": "toy-mover"}, "n_episodes": 2, **own, **options})
+
+
+def test_a_recording_from_python_tells_each_of_its_steps(tmp_path: Path) -> None:
+    diary = Diary()
+    recording = record(recording_config(tmp_path, env={"type": "toy", "task": "left"}), diary)
+    assert diary.heard == ["evaluated", "played 2, too few {}", "wrote", "2 episodes in data"]
+    assert recording.dataset is not None
+    assert recording.dataset.root == tmp_path / "data"
+    assert_holds(tmp_path / "data", tmp_path / "run", finished(tmp_path / "run"))
+
+
+def test_a_recording_without_an_episode_writes_nothing(tmp_path: Path) -> None:
+    diary = Diary()
+    config = recording_config(tmp_path, env={"type": "toy", "task": "far"}, only_successes=True)
+    recording = record(config, diary)
+    assert diary.heard == ["evaluated", "played 20, too few {'far': 0}", "nothing to record"]
+    assert recording.dataset is None
+    assert recording.too_few == {"far": 0}
+    assert not (tmp_path / "data").exists()

@@ -1,7 +1,17 @@
 """Runs episodes on workers, with no barrier anywhere.
 
-A free worker takes the next episode at once; every look that is ready joins the next inference batch; the
-policy infers while the workers step. What happens to one episode never waits for another.
+    workers (processes)            the scheduler's thread                      policies' threads
+    ───────────────────            ──────────────────────                      ─────────────────
+    play a chunk, look ─ Seen ───▶ pool.wait: blocks until a worker reports,
+                                   a policy has answered, or a bell rings
+                                   looks ─────────── Inference.submit ───────▶ infer one batch
+    play the next chunk ◀── Play ─ actions ◀──────── Inference.collect ─────── ring a descriptor
+    end the episode ── Finished ─▶ a result, for the caller, who writes it
+    begin ◀────────── Begin, Run ─ supervisor.look, then an episode for each free place
+
+A free worker takes the next episode at once; every look that is ready joins the next inference batch; the policy infers
+while the workers step. What happens to one episode never waits for another. The scheduler starts no thread itself: each
+`Inference` owns its policy's threads, the pool owns the processes.
 """
 
 from __future__ import annotations
@@ -26,22 +36,22 @@ __all__ = ["EpisodeResult", "Scheduler", "Supervisor"]
 
 
 class Supervisor:
-    """What whoever runs a scheduler sees to meanwhile. This one does nothing, and lets a fault end the run."""
+    """What the caller of a scheduler does while it runs. This one does nothing, and lets a fault end the run."""
 
     bells: Sequence[int] = ()
-    """Descriptors: when one is readable, and nothing else has happened, the scheduler gives None, and no result."""
+    """Descriptors: when one is readable, and nothing else has happened, the scheduler yields None."""
 
     def look(self) -> None:
-        """Called again and again, before free places get episodes."""
+        """Called repeatedly, before free places get episodes."""
 
     def go_on_without(self, player: int, fault: PolicyFault, running: Sequence[Job]) -> None:
-        """Hear of a player that has failed, and of its jobs that were running; or have that end the run."""
+        """Called when a player has failed, with its jobs that were running; raises to end the run."""
         raise fault
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    """An episode that needs no more work: its rollout, or the error that it ended in."""
+    """A finished episode: its rollout, or the error that it ended in."""
 
     job: Job
     rollout: Rollout | None
@@ -123,7 +133,7 @@ class Scheduler:
         return None
 
     def _withdraw(self, number: int, fault: PolicyFault, jobs: Sequence[Job] = ()) -> None:
-        """Go on without a player, if the run can go on with others."""
+        """Continue without a player, if the run can continue with others."""
         player = self._players[number]
         if player.withdrawn:  # another of its answers
             return
@@ -172,7 +182,7 @@ class Scheduler:
         return None
 
     def _give_up(self, running: Running, error: str) -> EpisodeResult | None:
-        """End an attempt that came to nothing: the episode is run again, or was run often enough."""
+        """End a failed attempt: the episode is run again, or was tried often enough."""
         if self._attempts[running.job] > self._max_retries:
             return self._finish(running, error=error)
         del self._running[running.worker]
@@ -207,7 +217,7 @@ class Scheduler:
 
     def _play_answers(self, player: Player) -> Iterator[EpisodeResult]:
         for answer in player.answers():
-            # Those whose worker died while the policy was thinking are running elsewhere by now, or not at all.
+            # Episodes whose worker died while the policy computed are running elsewhere by now, or not at all.
             alive = dict.fromkeys(own for own in answer.owners if self._running.get(own.worker) is own)
             if answer.lost is not None:
                 yield from self._lose(alive, answer.lost)
@@ -221,7 +231,7 @@ class Scheduler:
                 running.worker.order(Play.of(playable(chunk, player.policy.wants, running.episode.task)))
 
     def _lose(self, alive: Collection[Running], reason: str) -> Iterator[EpisodeResult]:
-        """The way to the policy broke in the middle of these episodes."""
+        """The connection to the policy broke in the middle of these episodes."""
         for running in alive:
             self._workers.keep(running.worker)
             result = self._give_up(running, reason)
@@ -229,7 +239,7 @@ class Scheduler:
                 yield result
 
     def _layout(self, task: TaskSpec) -> MemoryLayout:
-        """Room for what any of the players looks at, so that a worker can serve each of them."""
+        """Room for what any of the players looks at, so that a worker can play for each of them."""
         # A policy in the worker reads its inputs where they are made.
         shown = [player.policy.wants for player in self._players if player.inference is not None]
         inputs = {name: task.env.features[name] for wants in shown for name in wants.inputs}

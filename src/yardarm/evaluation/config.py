@@ -137,27 +137,27 @@ class EvalConfig:
 
     @property
     def envs(self) -> tuple[BenchmarkConfig, ...]:
-        """The benchmarks, of which there is mostly one."""
+        """The benchmarks; usually one."""
         return (self.env,) if isinstance(self.env, BenchmarkConfig) else tuple(self.env)
 
     @property
     def several(self) -> bool:
-        """Whether policies are given as a list, be it of one."""
+        """Whether policies are given as a list, even of one."""
         return isinstance(self.policy, Sequence)
 
     @property
     def policies(self) -> tuple[PolicySpec | Policy, ...]:
-        """All of them, of which there is mostly one."""
+        """All policies; usually one."""
         return tuple(self.policy) if isinstance(self.policy, Sequence) else (self.policy,)
 
     @property
     def part(self) -> Shard | None:
-        """The part of the plan that is played, if it is not all."""
+        """The part of the plan to play; None: all of it."""
         return Shard.parse(self.shard) if self.shard is not None else None
 
     @property
     def run_dir(self) -> Path | None:
-        """The run's folder, if it is named: a shard's is inside of that."""
+        """The run's folder, if it is given: a shard has a folder inside it."""
         return self.part.folder_in(self.output_dir) if self.part and self.output_dir else self.output_dir
 
     def __post_init__(self) -> None:

@@ -80,7 +80,7 @@ def _evaluate(
             results = [session.summarise(contestant) for contestant in contestants]
             close_contestants(contestants, results)
             tracker.finish(results[0])
-    # Without early stopping, the comparison at the end says what is to be said of the other run.
+    # Without early stopping, the comparison at the end shows the notes about the other run.
     notes = opponent.run.notes if opponent and declared else ()
     return replace(
         results[0],
@@ -93,7 +93,7 @@ def _evaluate(
 def _declaration(
     config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, opponent: StoredOpponent | None
 ) -> Declaration | None:
-    """What is declared of early stopping."""
+    """What is declared about early stopping."""
     options = config.eval
     if not options.stop:
         return None

@@ -25,9 +25,9 @@ class MergedList:
     plan: Mapping[str, Any]
     policies: Sequence[PolicyEntry]
     config: Mapping[str, Any] | None
-    """None of policies that are objects, which no other process could make."""
+    """None if policies are objects, which no other process could make."""
     absent_shards: tuple[str, ...]
-    """Those that nobody has played: the policies that only they have are not even known by name."""
+    """Shards that were not played: policies that only they have are not even known by name."""
 
     @classmethod
     def read(cls, paths: Sequence[Path], output: Path, names: Mapping[str, str]) -> MergedList | None:

@@ -1,4 +1,4 @@
-"""What is declared of early stopping before the first episode."""
+"""What is declared about early stopping before the first episode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Declaration:
 
     rule: str
     n_episodes: int
-    """Of each task, at most."""
+    """For each task, at most."""
     confidence: float
     half_width: float | None = None
     against: str | None = None

@@ -32,10 +32,10 @@ class Rule(Protocol):
         """Look at the outcomes of one place."""
 
     def drop(self) -> None:
-        """Pass over a place of which nothing is known."""
+        """Skip a place whose outcome is unknown."""
 
     def state(self) -> dict[str, Any]:
-        """What it has come to."""
+        """Its current state."""
 
 
 class Decided:
@@ -58,7 +58,7 @@ class Decided:
         self._test.add(*outcomes)
 
     def drop(self) -> None:
-        """Pass over a pair."""
+        """Skip a pair."""
         self._test.drop()
 
     def state(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Precision:
         self._interval = confidence_sequence(self._counts, self._confidence)
 
     def drop(self) -> None:
-        """Pass over an episode."""
+        """Skip an episode."""
 
     def state(self) -> dict[str, Any]:
         """The rate, with an interval that holds whenever one stops."""
@@ -108,7 +108,7 @@ class Precision:
 
 
 class Referee:
-    """Hears of outcomes in the order in which they come, and has them judged in the planned one."""
+    """Takes outcomes in the order in which they arrive, and judges them in the planned order."""
 
     def __init__(self, rule: Rule, order: Sequence[EpisodeSpec], sides: int) -> None:
         self.order = order
@@ -121,7 +121,7 @@ class Referee:
 
     @property
     def decision(self) -> str | None:
-        """What the run has come to, once it needs no more episodes."""
+        """The decision, once the run needs no more episodes."""
         return self._rule.decision or (BUDGET_SPENT if self.released == len(self.order) else None)
 
     def place(self, episode: EpisodeSpec) -> int:
@@ -142,7 +142,7 @@ class Referee:
         return self._heard[self.place(episode)][player] is not None
 
     def state(self) -> dict[str, Any]:
-        """What the manifest and the report say of it."""
+        """What the manifest and the report say about it."""
         return {
             "maximum": len(self.order),
             "released": self.released,
