@@ -99,14 +99,18 @@ def test_every_room_is_known() -> None:
     assert rooms - {"__init__", "__main__", "__pycache__", "py"} <= set(ROOMS) | {"py.typed"}
 
 
-def modules_after(code: str) -> set[str]:
+def all_modules_after(code: str) -> set[str]:
     output = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys, json; print(json.dumps(list(sys.modules)))"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    return {name.split(".")[0] for name in json.loads(output.splitlines()[-1])}
+    return set(json.loads(output.splitlines()[-1]))
+
+
+def modules_after(code: str) -> set[str]:
+    return {name.split(".")[0] for name in all_modules_after(code)}
 
 
 def test_statistics_need_numpy_and_scipy_only() -> None:
@@ -117,6 +121,22 @@ def test_statistics_need_numpy_and_scipy_only() -> None:
 def test_a_worker_needs_numpy_only() -> None:
     loaded = modules_after("import yardarm.envs.launcher, yardarm.policies.scripted")
     assert not loaded & {"torch", "draccus", "rich", "scipy", "yaml", "av", "packaging", "mujoco", "metaworld"}
+
+
+HEAVY = {"PIL", "av", "draccus", "huggingface_hub", "pyarrow", "ray", "rich", "torch", "wandb", "yaml"}
+
+
+def test_a_configuration_needs_nothing_that_plays_or_draws() -> None:
+    loaded = all_modules_after("import yardarm.evaluation")
+    assert not loaded & {*HEAVY, "asyncio"}
+    played = {f"yardarm.{room}" for room in ("comparison", "engine", "envs", "pages", "replay", "report")}
+    assert not loaded & {*played, "yardarm.cluster.runner", "yardarm.tracking.tracker"}
+
+
+def test_an_evaluation_imports_what_draws_it_when_it_is_drawn() -> None:
+    loaded = all_modules_after("from yardarm.evaluation import evaluate, evaluate_several, merge_runs")
+    assert not loaded & HEAVY
+    assert not loaded & {"yardarm.cluster.runner", "yardarm.pages", "yardarm.replay", "yardarm.report"}
 
 
 def test_adapters_are_imported_where_there_is_one_only() -> None:

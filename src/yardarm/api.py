@@ -66,7 +66,7 @@ def evaluate(
 
     With ``runner="ray"`` it runs on all nodes of a cluster: `RayOptions` (of `yardarm.cluster`) says which.
 
-    With ``recording=True`` all episodes become a dataset, in the folder `recordings` inside of the run's.
+    With ``recording=True`` all episodes become a dataset, in the folder `recordings` inside the run's.
 
     Workers are started by a process of their own, so a script that calls this needs no ``__main__`` guard.
     """
@@ -138,14 +138,9 @@ def _maker(
 
 
 def _evaluate_and_record(config: EvalConfig, listener: EvaluationListener | None) -> RunResult:
-    from yardarm.recording import record_evaluation, recording_of  # it needs pyarrow, which takes a moment to import
+    from yardarm.recording import evaluate_and_record  # it needs pyarrow, which takes a moment to import
 
-    recipe = recording_of(config)
-    result = run_evaluation(config, listener)
-    recording = record_evaluation(config, recipe, result)
-    skipped = recording.skipped if recording else 0
-    warnings = (f"{skipped} episodes could not be recorded",) if skipped else ()
-    return dataclasses.replace(result, warnings=(*result.warnings, *warnings))
+    return evaluate_and_record(config, listener)
 
 
 def compare(

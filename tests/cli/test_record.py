@@ -115,7 +115,7 @@ def test_a_dataset_is_looked_for_where_lerobot_does(tmp_path: Path, monkeypatch:
     assert RecordDatasetOptions(repo_id="owner/name").target.root == tmp_path / "lerobot" / "owner" / "name"
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_stops_cleanly_and_says_how_to_continue(tmp_path: Path) -> None:
     words = [*TOY, "--n_episodes=3", "--env.step_s=0.02", "--workers=1"]
     process = start_yardarm(*words)
     info = tmp_path / "data" / "meta" / "info.json"
@@ -127,7 +127,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert_all_gone(children)
     assert "Traceback" not in errors
     saved = read_metadata(tmp_path / "data").total_episodes
-    told = re.search(r"stopped; (\d) of 6 episodes are recorded; go on with", errors)
+    told = re.search(r"stopped; (\d) of 6 episodes are recorded; continue with", errors)
     assert told is not None, errors
     assert int(told[1]) in (saved - 1, saved)  # it may have been stopped in the moment between saving and counting
     assert not list((tmp_path / "data").glob(".draft*")), "nothing half done is left"

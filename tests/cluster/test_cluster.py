@@ -19,7 +19,9 @@ from tests.checkpoints import small_act
 from tests.cluster.clusters import QUIETLY, SLOW_STEPS, AfterSome, evaluate_on, ray_cluster
 from tests.helpers import assert_all_gone, courses, descendants, journal_lines, start_yardarm, wait_until
 from tests.helpers import yardarm as yardarm_command
-from yardarm.cluster import ClusterPool, RayOptions, Setup, open_cluster, pool
+from yardarm.cluster import RayOptions, delegation, open_cluster, pool
+from yardarm.cluster.pool import ClusterPool
+from yardarm.cluster.setup import Setup
 from yardarm.envs import MemoryLayout
 from yardarm.envs.messages import Run
 from yardarm.errors import SetupError
@@ -205,7 +207,7 @@ def actors_on(cluster: Any) -> list[str]:
 def test_a_policy_that_never_answers_is_not_waited_for(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "QUESTION_LIMIT_S", 0.0)
+    monkeypatch.setattr(delegation, "TRIAL_LIMIT_S", 0.0)
     with open_cluster(RayOptions(address=cluster.address)):  # somebody's own, which goes on
         with pytest.raises(SetupError, match="`ray status` shows"):
             evaluate_on(
@@ -244,8 +246,8 @@ def test_a_worker_whose_node_went_with_its_last_report_is_not_waited_for(cluster
         with contextlib.closing(own):
             own.open(0)
             worker = own.hire(task, MemoryLayout({}))
-            (agent,) = own._agents.values()
-            own._lose(agent, RuntimeError("the node has gone"))
+            (agent,) = own._agents
+            own._agents.lose(agent, RuntimeError("the node has gone"))
             for left in (worker, own.hire(task, MemoryLayout({}))):
                 left.order(Run(EpisodeSpec(task, 0, 1000), PolicySpec("toy_world:SlowlyPolicy")))
             heard = own.wait()

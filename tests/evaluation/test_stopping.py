@@ -19,8 +19,9 @@ from yardarm.comparison import EpisodeOutcome
 from yardarm.engine.queue import Job, PlannedOrderQueue
 from yardarm.errors import UsageError
 from yardarm.evaluation.plan import Plan
+from yardarm.evaluation.stopping.declaration import Declaration
 from yardarm.evaluation.stopping.order import planned_order
-from yardarm.evaluation.stopping.rules import Declaration, make_referee
+from yardarm.evaluation.stopping.rules import make_referee
 from yardarm.policies import ActionChunk, ObservationSpec, Request
 from yardarm.report.stopping import stopping_lines
 from yardarm.results import RunResult, read_journal

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import draccus
-
 from yardarm.config.flag_text import FlagText, plain_value
 from yardarm.errors import UsageError, nearest
 
@@ -21,6 +19,8 @@ EVAL = "eval"
 
 def decode(kind: type, section: str, data: Mapping[str, Any], command: str = EVAL) -> Any:
     """A configuration class from what stands below its section; `command` is whose help lists the flags."""
+    import draccus
+
     hints = typing.get_type_hints(kind)
     check_names(section, data, {field.name for field in dataclasses.fields(kind)}, command)
     try:
@@ -30,7 +30,9 @@ def decode(kind: type, section: str, data: Mapping[str, Any], command: str = EVA
 
 
 def decode_value(name: str, hint: Any, value: Any) -> Any:
-    """The value of one option that stands outside of all sections."""
+    """The value of one option that belongs to no section."""
+    import draccus
+
     try:
         return draccus.decode(hint, _fitting(hint, value))
     except draccus.utils.DecodingError as error:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 
@@ -16,6 +14,8 @@ __all__ = ["read_config_file", "write_config_file"]
 
 def read_config_file(path: Path) -> dict[str, Any]:
     """Read YAML or JSON."""
+    import yaml
+
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -32,5 +32,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
 
 def write_config_file(path: Path, data: Mapping[str, Any]) -> None:
     """Write YAML that `read_config_file` reads, in the order given."""
+    import yaml
+
     text = yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True)
     write_atomically(path, lambda file: file.write(text.encode()))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
 __all__ = ["FlagText", "plain_value"]
 
 
@@ -16,6 +14,8 @@ class FlagText(str):
 
     def value(self) -> Any:
         """A number, a boolean, null, a list or a mapping; anything else stays text."""
+        import yaml
+
         try:
             value = yaml.safe_load(self)
         except yaml.YAMLError:

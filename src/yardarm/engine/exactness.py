@@ -1,4 +1,4 @@
-"""Fixes how a policy's batches are put together, once for a run and for all who continue it."""
+"""Fixes how a policy's batches are put together, once for a run and all of its sessions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["batching_text", "fix_batching"]
 def fix_batching(
     policy: Policy, *, exact: bool, stored: Mapping[str, Any] | None, known: dict[str, Batching] | None = None
 ) -> dict[str, Any] | None:
-    """Set the policy's batching as the run began with it, or choose one; return what the manifest shall say.
+    """Set the batching that the run started with, or choose one; returns what the manifest says about it.
 
-    A policy that is no `BatchedPolicy` answers requests in its own way, and is taken to be exact. `known` has what was
-    chosen for others, by their architecture: which rows are exact follows from shapes, not from weights.
+    A policy that is no `BatchedPolicy` answers requests in its own way, and is assumed to be exact. `known` has what
+    was chosen for others, by architecture: which rows are exact follows from shapes, not from weights.
     """
     if not isinstance(policy, BatchedPolicy):
         return None
@@ -48,7 +48,7 @@ def fix_batching(
 
 
 def batching_text(inference: Mapping[str, Any]) -> str:
-    """What a manifest says of batching, as a line for a log."""
+    """What a manifest says about batching, as a line for a log."""
     rows = f"{inference['rows']} row(s) a micro-batch" if inference["rows"] else "batches of any shape"
     threads = f", {inference['threads']} thread(s)" if inference["threads"] else ""
     return f"inference in {rows}{threads}" + (f": {inference['reason']}" if inference.get("reason") else "")

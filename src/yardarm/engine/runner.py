@@ -1,4 +1,4 @@
-"""Where workers and policies live: on this machine, or wherever another runner brings them."""
+"""Where workers and policies live: on this machine, or where another runner puts them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from yardarm.tasks import TaskSpec
 __all__ = ["LocalRunner", "Runner", "Setting"]
 
 Setting = dict[str, Any]
-"""What a manifest says of it."""
+"""What a manifest says about it."""
 
 
 class Runner(Protocol):
-    """Brings a policy to where it computes, and opens the workers."""
+    """Places a policy where it computes, and opens the workers."""
 
     def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: Mapping[str, Any] | None) -> Setting | None:
-        """Set how the policy's batches are put together; returns what the manifest shall say of it."""
+        """Set how the policy's batches are put together; returns what the manifest says about it."""
 
     def infers_here(self, policy: LoadedPolicy) -> bool:
         """Whether the scheduler must ask the policy, in this process."""
 
     def open_pool(self, log: Path, episodes: int) -> AbstractContextManager[tuple[Pool, Setting]]:
-        """Workers, and what there is to say of them."""
+        """Workers, and what the manifest says about them."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalRunner:
-    """All of it here."""
+    """Workers and policies on this machine."""
 
     options: EngineOptions
     policies: Sequence[LoadedPolicy]

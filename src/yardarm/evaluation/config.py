@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from yardarm.cluster import RayOptions
-from yardarm.comparison import run_folder
 from yardarm.config import one_of, option, positive
-from yardarm.engine import EngineOptions
 from yardarm.errors import UsageError
 from yardarm.evaluation.sharding.shard import Shard
-from yardarm.evaluation.stopping.rules import DECIDED, PRECISION, RULES
+from yardarm.evaluation.stopping.declaration import DECIDED, PRECISION, RULES
 from yardarm.policies import Policy, PolicySpec
 from yardarm.results import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.stats import CONFIDENCE
 from yardarm.tasks import FIRST_SEED, BenchmarkConfig
 from yardarm.tracking import WandbOptions
+
+if TYPE_CHECKING:
+    from yardarm.engine import EngineOptions
 
 __all__ = ["LOCAL", "RAY", "EvalConfig", "EvalOptions"]
 
@@ -86,6 +88,8 @@ class EvalOptions:
     @property
     def engine(self) -> EngineOptions:
         """What the engine needs to know."""
+        from yardarm.engine import EngineOptions
+
         return EngineOptions(
             batch_size=self.batch_size,
             use_async_envs=self.use_async_envs,
@@ -133,27 +137,27 @@ class EvalConfig:
 
     @property
     def envs(self) -> tuple[BenchmarkConfig, ...]:
-        """The benchmarks, of which there is mostly one."""
+        """The benchmarks; usually one."""
         return (self.env,) if isinstance(self.env, BenchmarkConfig) else tuple(self.env)
 
     @property
     def several(self) -> bool:
-        """Whether policies are given as a list, be it of one."""
+        """Whether policies are given as a list, even of one."""
         return isinstance(self.policy, Sequence)
 
     @property
     def policies(self) -> tuple[PolicySpec | Policy, ...]:
-        """All of them, of which there is mostly one."""
+        """All policies; usually one."""
         return tuple(self.policy) if isinstance(self.policy, Sequence) else (self.policy,)
 
     @property
     def part(self) -> Shard | None:
-        """The part of the plan that is played, if it is not all."""
+        """The part of the plan to play; None: all of it."""
         return Shard.parse(self.shard) if self.shard is not None else None
 
     @property
     def run_dir(self) -> Path | None:
-        """The run's folder, if it is named: a shard's is inside of that."""
+        """The run's folder, if it is given: a shard has a folder inside it."""
         return self.part.folder_in(self.output_dir) if self.part and self.output_dir else self.output_dir
 
     def __post_init__(self) -> None:
@@ -212,6 +216,8 @@ class EvalConfig:
             return
         if not self.against.exists():
             raise UsageError(f"--against={self.against}: there is no such run")
+        from yardarm.comparison import run_folder
+
         if self.output_dir and run_folder(self.against) == run_folder(self.output_dir):
             raise UsageError(f"--against={self.against} is the --output_dir: a run does not differ from itself")
 

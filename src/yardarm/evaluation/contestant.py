@@ -1,4 +1,4 @@
-"""A policy's part in a run: what it is to play, and where that is kept."""
+"""A policy's part in a run: what it plays, and where the results go."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from yardarm.evaluation.filming import RunFilming
 from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.software import refuse_other_versions
-from yardarm.evaluation.stopping.rules import Declaration
+from yardarm.evaluation.stopping.declaration import Declaration
 from yardarm.files import write_json
-from yardarm.pages import write_report
 from yardarm.policies import LoadedPolicy
 from yardarm.results import (
     EpisodeRecord,
@@ -56,7 +55,7 @@ class Contestant:
     manifest: Manifest
     filming: RunFilming
     crashed: bool = False
-    """Whether the session before this one ended without a word."""
+    """Whether the previous session was killed, or crashed."""
 
     @property
     def folder(self) -> RunFolder:
@@ -64,23 +63,23 @@ class Contestant:
         return self.manifest.folder
 
     def fix_batching(self, runner: Runner) -> dict[str, Any] | None:
-        """Set how the policy's batches are put together; returns what the manifest shall say of it."""
+        """Set how the policy's batches are put together; returns what the manifest says about it."""
         return runner.fix_batching(self.policy, self.config.eval.exact, self.manifest.inference)
 
     def check_software(self, software: Mapping[str, Any]) -> None:
-        """Refuse to go on with episodes that other versions have played, unless that is allowed."""
+        """Refuse to continue episodes that other versions have played, unless that is allowed."""
         if self.journal.finished() and not self.config.allow_mixed_versions:
             refuse_other_versions(self.manifest, {**software, **self._described()})
 
     def begin_session(self, setting: Mapping[str, Any]) -> None:
-        """Write down what is going to be played, and with what."""
+        """Record what is going to be played, and with what."""
         self._write_config(self.folder)
         self.folder.policy_error.unlink(missing_ok=True)  # of an earlier session
         self.manifest.begin_session({**setting, **self._described()}, anew=not self.journal.finished())
 
     def _described(self) -> dict[str, Any]:
         policy = self.policy.policy
-        # In the workers there is no torch, behind a socket another; else it was imported when the policy was made.
+        # A policy in workers uses no torch, one behind a socket another; otherwise it was imported with the policy.
         infers_here = policy.place == "host" and not hasattr(policy, "lanes")
         return {"policy": self.policy.describe(), "uses_torch": infers_here and "torch" in sys.modules}
 
@@ -96,7 +95,7 @@ class Contestant:
         self.manifest.finish(warnings)
 
     def close(self) -> None:
-        """Say how far it has come; if the folder was deleted, in the one that has what was saved of it."""
+        """Record how far it is; if the folder was deleted, in the folder that has what was rescued."""
         if self.journal.watched.has_folder:
             self.manifest.close()
         elif self.journal.refuge is not None:
@@ -105,7 +104,7 @@ class Contestant:
             self.manifest.move_to(refuge)
 
     def begin_if_new(self) -> None:
-        """Write down that there is nothing to play, as in a shard of a plan that has fewer episodes than shards."""
+        """Record that there is nothing to play, as in a shard of a plan with fewer episodes than shards."""
         if not self.folder.manifest.exists():
             self.begin_session({})
 
@@ -128,16 +127,16 @@ class Contestant:
         return outcome_of(self.folder, record)
 
     def played(self) -> int:
-        """How many episodes of the plan are on disk, counted or not."""
+        """How many episodes of the plan are on disk, whether they count or not."""
         return sum(self.plan.key(episode) in self.journal.records for episode in self.plan.episodes())
 
     def ended(self, result: EpisodeResult, place: int | None) -> FinishedEpisode:
-        """What is to be kept of an episode, so that it counts."""
+        """What is stored of an episode, so that it counts."""
         record, played = self._recorded(result, place)
         return FinishedEpisode(record, played, self.folder, self.journal, result.job)
 
     def summarise(self, stopping: Mapping[str, Any] | None) -> RunResult:
-        """The results so far, as far as they count."""
+        """The results so far, of episodes that count."""
         keys = [self.plan.key(episode) for episode in self.plan.episodes()]
         records = [self.journal.records[key] for key in keys if key in self.journal.records]
         counting = counted(records, stopping)
@@ -152,10 +151,12 @@ class Contestant:
         )
 
     def write_summary(self, result: RunResult) -> None:
-        """Write results down, if anything has begun, and draw them."""
+        """Write and draw the results, if anything was played."""
         if self.folder.manifest.exists():
             write_json(self.folder.eval_info, eval_info(result, self.folder.videos()))
             try:
+                from yardarm.pages import write_report
+
                 write_report(self.folder)
             except Exception as error:  # whatever it is: results are on disk, and `yardarm report` can try again
                 log.warning("there is no %s (%s); the results are kept", self.folder.report, one_line(error))
@@ -188,7 +189,7 @@ class Contestant:
 def open_contestants(
     config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, declared: Declaration | None
 ) -> Iterator[list[Contestant]]:
-    """The run's policy in the run's folder, and the second one, if there is one, in a folder inside of it."""
+    """The run's policy in the run's folder; a second one in a folder inside it."""
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(open_contestant(config, policies[0], plan, declared))
         contestants = [first]
@@ -209,13 +210,13 @@ def open_contestant(
     content = {**plan.to_json(), **_names(config, folder)}
     filming = RunFilming(folder, plan, config.eval.videos)
     with Journal(folder.journal) as journal, contextlib.closing(filming):
-        # Nobody else plays in this folder, as the journal is ours: whoever is said to be running there is dead.
+        # We hold the journal, so no other process plays in this folder: a session that is marked as running is dead.
         crashed = folder.manifest.exists() and folder.read_manifest().get("status") == "running"
         yield Contestant(config, policy, plan, journal, Manifest(folder, content), filming, crashed)
 
 
 def finish_contestants(contestants: Sequence[Contestant], warnings: Sequence[Sequence[str]]) -> None:
-    """All is done of those whose folder is still there; then raise what has happened to another's, if anything has."""
+    """Finish those whose folder is still there; then raise what happened to the folder of another, if anything did."""
     faults = []
     for contestant, own in zip(contestants, warnings, strict=True):
         try:
@@ -227,7 +228,7 @@ def finish_contestants(contestants: Sequence[Contestant], warnings: Sequence[Seq
 
 
 def close_contestants(contestants: Sequence[Contestant], results: Sequence[RunResult]) -> None:
-    """Say of all how far they have come, then draw them: a page may show how two compare."""
+    """Record how far each is, then draw them: a page may compare two."""
     for contestant in contestants:
         contestant.close()
     for contestant, result in zip(contestants, results, strict=True):
@@ -248,7 +249,7 @@ def _names(config: EvalConfig, folder: RunFolder) -> dict[str, Any]:
 
 
 def _config_of_opponent(config: EvalConfig, policy: LoadedPolicy, path: Path) -> EvalConfig:
-    """A run of its own: it knows nothing of the other, but that its intervals must allow for an early stop."""
+    """A run of its own, independent of the other, except that its intervals must allow for an early stop."""
     options = replace(config.eval, stop="", interval=config.eval.uncertainty.per_task)
     own = replace(config, policy=policy.spec, against=None, eval=options, output_dir=path)
     return replace(own, rename_map=None, method=None, training_seed=None, wandb=WandbOptions())

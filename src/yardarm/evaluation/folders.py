@@ -1,4 +1,4 @@
-"""Finds or makes the folder of a run: a new one, the one that was named, or the newest that can go on."""
+"""Finds or makes the folder of a run: a new one, the one that was named, or the newest that can be resumed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _check_plan(folder: RunFolder, plan: Plan) -> None:
 
 
 def refuse_results_of_others(folder: RunFolder) -> None:
-    """Stop at a folder that is no run, and yet has results."""
+    """Refuse a folder that is no run, but has results."""
     if folder.eval_info.exists() or (folder.journal.exists() and folder.journal.stat().st_size):
         raise UsageError(f"{folder.path} holds results of something else; choose another --output_dir")
 
@@ -94,7 +94,7 @@ def open_several_folder(
 
 
 def _listed(known: Sequence[PolicyEntry], policies: Mapping[str, LoadedPolicy]) -> list[PolicyEntry]:
-    """Those that are known, and the others under names that are free."""
+    """Known policies under their names, the others under free ones."""
     listed = {own.id: own for own in known}
     for name, policy in policies.items():
         if policy.id not in listed:
@@ -111,14 +111,14 @@ def _newest_of_several(plan: dict[str, Any], ids: Sequence[str]) -> Path | None:
     """The newest evaluation of the same policies on the same plan."""
     newest_first = sorted(DEFAULT_ROOT.glob("*/*/evaluation.json"), key=lambda path: path.parts, reverse=True)
     for folder in (SeveralFolder(index.parent) for index in newest_first):
-        with contextlib.suppress(UsageError):  # a damaged one is not this one's business
+        with contextlib.suppress(UsageError):  # a damaged one does not concern this run
             if folder.read_plan() == plan and {own.id for own in folder.read_policies()} == set(ids):
                 return folder.path
     return None
 
 
 def _made(config: EvalConfig, path: Path | None) -> Path:
-    """A folder that is there, without what a session that was killed has left half done."""
+    """Make the folder, and remove what a killed session left half done."""
     try:
         if path is None:
             path = _new_folder(config)
@@ -130,7 +130,7 @@ def _made(config: EvalConfig, path: Path | None) -> Path:
 
 
 def _why_not(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
-    """Why a run that is there cannot be gone on with."""
+    """Why an existing run cannot be continued."""
     if {**stored, "stopping": None} != {**wanted, "stopping": None}:
         return f"holds another run: {describe_difference(stored, wanted)}"
     before, now = stored.get("stopping") or {}, wanted.get("stopping") or {}
@@ -163,7 +163,7 @@ def _newest_of(plan: Plan) -> Path | None:
                 continue
             done = {record.key for record in read_journal(folder.journal) if record.status != "error"}
         except UsageError:
-            continue  # a damaged run is not this one's business
+            continue  # a damaged run does not concern this one
         decided = (manifest.get("stopping") or {}).get("decision") is not None
         if manifest.get("status") != "finished" or (plan.missing(done) and not decided):
             return folder.path
@@ -172,7 +172,7 @@ def _newest_of(plan: Plan) -> Path | None:
 
 
 def _new_folder(config: EvalConfig) -> Path:
-    """Make a folder that is nobody else's, even if another run starts in the same second."""
+    """Make a folder that no other run has, even if one starts in the same second."""
     benchmarks = "+".join(dict.fromkeys(env.name for env in config.envs))
     who = f"{len(config.policies)}_policies" if config.several else policy_name(config.policies[0])
     name = config.job_name or f"{benchmarks}_{who}"[:LONGEST_NAME]

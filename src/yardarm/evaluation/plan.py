@@ -25,11 +25,11 @@ class Plan:
     n_episodes: int
     seed: int
     stopping: Mapping[str, Any] | None = None
-    """What was declared of early stopping, if anything."""
+    """What was declared about early stopping, if anything."""
     shard: Shard | None = None
-    """The part that is played here, if it is not all. It is no part of the identity: all parts have one plan."""
+    """The part that is played here; None: all. It does not belong to the identity: all parts have one plan."""
     policy_place: int = 0
-    """Which of so many policies plays it: what a part consists of is counted over all of them."""
+    """Which policy of how many plays it: parts are counted over all of them."""
     policy_count: int = 1
 
     def distinct_tasks(self) -> tuple[TaskSpec, ...]:
@@ -60,7 +60,7 @@ class Plan:
         return EpisodeKey(self.policy_id, benchmark, env, name, episode.index, episode.seed)
 
     def identity(self) -> dict[str, Any]:
-        """What must be equal for one run to go on with another's episodes; their number may grow."""
+        """What must be equal for a run to continue another's episodes; their number may grow."""
         return {
             "policy": self.policy_id,
             "seed": self.seed,

@@ -1,4 +1,4 @@
-"""Holds policies and options against the tasks before anything slow starts."""
+"""Checks policies and options against the tasks before anything slow starts."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def naming(which: str) -> Iterator[None]:
 
 
 def check_requirements(config: EvalConfig, tasks: Sequence[TaskSpec]) -> None:
-    """Refuse what cannot be filmed, and miss what is not installed, now."""
+    """Refuse now what cannot be filmed, or is not installed."""
     if config.eval.videos and not any(task.env.cameras for task in tasks):
         raise UsageError(f"--eval.videos={config.eval.videos}: none of the tasks draws anything")
     filmed = [task for task in tasks if task.env.cameras and not task.env.replayable]
-    if config.runner == RAY and config.eval.videos and filmed:  # frames would have to come from afar
+    if config.runner == RAY and config.eval.videos and filmed:  # frames would have to cross the network
         raise UsageError(
             f"--eval.videos={config.eval.videos}: '{filmed[0].name}' cannot be replayed, and is filmed while it runs, "
             "which --runner=ray does not do; leave one of the two away"
@@ -92,7 +92,7 @@ def _check_shapes(policy: Policy, task: TaskSpec) -> None:
 
 
 def _size_flags(env: EnvSpec, wanted: Sequence[int]) -> str:
-    """The flags for images of a size, where an environment renders what it is asked for."""
+    """The flags for images of a size, if the environment can render any size."""
     if not {"height", "width"} <= set(env.options):
         return ""
     return f"add --env.observation_height={wanted[0]} --env.observation_width={wanted[1]}, which renders that size"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,19 +16,23 @@ from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.preflight import check_policy_fits, check_requirements, naming
 from yardarm.evaluation.runners import check_runner, open_policy_for
 from yardarm.evaluation.session import Session
+from yardarm.evaluation.stopping.declaration import PRECISION, Declaration
 from yardarm.evaluation.stopping.early_stopping import EarlyStopping
 from yardarm.evaluation.stopping.opponent import StoredOpponent
-from yardarm.evaluation.stopping.rules import PRECISION, Declaration
 from yardarm.policies import LoadedPolicy
 from yardarm.results import RunResult
-from yardarm.tasks import TaskSpec
 from yardarm.tracking import Tracker, open_tracker
 
 __all__ = ["evaluate"]
 
 
-def evaluate(config: EvalConfig, listener: EvaluationListener | None = None) -> RunResult:
-    """Run what is missing of an evaluation, and return the results of all of it."""
+def evaluate(
+    config: EvalConfig, listener: EvaluationListener | None = None, check: Callable[[Plan], None] = lambda plan: None
+) -> RunResult:
+    """Run what is missing of an evaluation, and return the results of all of it.
+
+    `check` is called with the plan before anything is played or written, and may raise to refuse it.
+    """
     assert not config.several, "several policies have results of their own: `evaluate_several`"
     listener = listener or EvaluationListener()
     check_runner(config)
@@ -45,18 +49,19 @@ def evaluate(config: EvalConfig, listener: EvaluationListener | None = None) -> 
             config = replace(config, against=policies[1].spec)
         check_policy_fits(policies[0].policy, tasks)
         check_requirements(config, tasks)
-        return _evaluate(config, policies, tasks, listener, tracker)
+        plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed, shard=config.part)
+        check(plan)
+        return _evaluate(config, policies, plan, listener, tracker)
 
 
 def _evaluate(
     config: EvalConfig,
     policies: Sequence[LoadedPolicy],
-    tasks: tuple[TaskSpec, ...],
+    plan: Plan,
     listener: EvaluationListener,
     tracker: Tracker,
 ) -> RunResult:
-    """Run what is missing with policies that are loaded, and fit the tasks."""
-    plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed, shard=config.part)
+    """Run what is missing of a plan, with policies that are loaded and fit its tasks."""
     opponent = None
     if isinstance(config.against, Path):
         opponent = StoredOpponent.read(config.against, plan.episodes())
@@ -75,7 +80,7 @@ def _evaluate(
             results = [session.summarise(contestant) for contestant in contestants]
             close_contestants(contestants, results)
             tracker.finish(results[0])
-    # Without early stopping, the comparison at the end says what is to be said of the other run.
+    # Without early stopping, the comparison at the end shows the notes about the other run.
     notes = opponent.run.notes if opponent and declared else ()
     return replace(
         results[0],
@@ -88,7 +93,7 @@ def _evaluate(
 def _declaration(
     config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, opponent: StoredOpponent | None
 ) -> Declaration | None:
-    """What is declared of early stopping."""
+    """What is declared about early stopping."""
     options = config.eval
     if not options.stop:
         return None

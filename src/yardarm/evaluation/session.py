@@ -50,7 +50,7 @@ AHEAD = 4
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """All that belongs to an evaluation while it goes on."""
+    """All that belongs to an evaluation while it runs."""
 
     config: EvalConfig
     folder: RunFolder
@@ -61,7 +61,7 @@ class Session:
     at_once: int = 0
     """How many of the contestants play at the same time; 0: all."""
     faults: dict[int, PolicyFault] = field(default_factory=dict)
-    """Who of several contestants could not go on, and why."""
+    """Which of several contestants failed, and why."""
 
     def play_missing_episodes(self) -> None:
         """Play until nothing is missing, or enough is known."""
@@ -103,7 +103,7 @@ class Session:
             )
 
     def warnings(self, contestant: Contestant) -> tuple[str, ...]:
-        """What to tell of a policy that may have another convention than its environment's."""
+        """Warnings about a policy that may have another convention than its environment."""
         if getattr(contestant.policy.policy, "scripted", False):
             return ()
         odd = odd_actions(self.summarise(contestant), contestant.folder)
@@ -135,7 +135,7 @@ class Session:
         ]
 
     def _time_limit(self, contestant: Contestant) -> TimeLimit:
-        """The time limit of workers is the policy's, too, unless it sees to that itself."""
+        """The time limit of workers holds for the policy, too, unless it has its own."""
         own = getattr(contestant.policy.policy, "own_time_limits", False)
         limit_s = math.inf if own else self.config.eval.timeout_s
         return TimeLimit(contestant.policy.id, limit_s, self.listener.computing)
@@ -158,7 +158,7 @@ class Session:
                         break
 
     def _playing(self, jobs: Sequence[Job]) -> list[Contestant]:
-        """Those who have anything left to play."""
+        """Those with episodes left to play."""
         return [self.contestants[player] for player in dict.fromkeys(job.player for job in jobs)]
 
     def _tuned(self, jobs: Sequence[Job], choice: TuningChoice) -> None:
@@ -168,7 +168,7 @@ class Session:
 
     @contextlib.contextmanager
     def _writer(self) -> Iterator[EpisodeWriter]:
-        """What has finished is kept, and counted, however the session ends."""
+        """Finished episodes are stored, and counted, however the session ends."""
         writer = EpisodeWriter()
         try:
             yield writer
@@ -210,7 +210,7 @@ class Session:
 
 
 class _Supervisor(Supervisor):
-    """Has finished episodes kept, the number of workers fitted, and goes on without one of many that fails."""
+    """Stores finished episodes, fits the number of workers, and continues when one of many policies fails."""
 
     def __init__(self, session: Session, queue: Queue, writer: EpisodeWriter, tuner: Tuner | None) -> None:
         self.bells = [writer.descriptor]
@@ -220,7 +220,7 @@ class _Supervisor(Supervisor):
         self._tuner = tuner
 
     def take(self, result: EpisodeResult) -> None:
-        """Have an episode kept."""
+        """Have an episode stored."""
         early_stopping = self._session.early_stopping
         place = early_stopping.referee.place(result.episode) if early_stopping else None
         self._writer.put(self._session.contestants[result.job.player].ended(result, place))
@@ -233,7 +233,7 @@ class _Supervisor(Supervisor):
             self._tuner.look()
 
     def go_on_without(self, player: int, fault: PolicyFault, running: Sequence[Job]) -> None:
-        """One of a lineup goes, and the others play on."""
+        """One of a lineup has failed; the others continue."""
         contestants = self._session.contestants
         contestants[player].note_fault(fault)
         if not isinstance(self._queue, LineupQueue):

@@ -15,7 +15,7 @@ __all__ = ["refuse_other_versions", "software_for"]
 
 
 def software_for(tasks: Sequence[TaskSpec]) -> dict[str, Any]:
-    """What the manifest says of it: versions here and in other interpreters, and which world lives where."""
+    """For the manifest: versions here and in other interpreters, and which interpreter each world has."""
     worlds: dict[str, dict[str, None]] = {}
     modules: dict[str, set[str]] = {"": set()}
     for task in tasks:
@@ -29,7 +29,7 @@ def software_for(tasks: Sequence[TaskSpec]) -> dict[str, Any]:
 
 
 def refuse_other_versions(manifest: Manifest, session: dict[str, Any]) -> None:
-    """Stop at a run whose episodes were made with other versions than a session's would be."""
+    """Refuse a run whose episodes were made with other versions than this session has."""
     benchmarks = benchmarks_of(manifest.content)
     before = software_of_sessions(manifest.sessions, benchmarks)
     changes = version_changes(before, software_of(session, benchmarks))

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from yardarm.errors import UsageError, one_line
 from yardarm.results.files import RunFolder
 from yardarm.results.journal import read_journal
@@ -23,8 +21,6 @@ from yardarm.tasks import ActionSpec, EnvSpec, TaskSpec
 
 __all__ = ["StoredResult", "is_going_on", "planned_number", "planned_records", "read_result"]
 
-# In C where it can be had: a viewer may read a thousand of them.
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 UNKNOWN_ACTION = ActionSpec(0, 0.0, 0.0)
 # Locks that processes of this machine hold, by the inode of their file.
 LOCKS = Path("/proc/locks")
@@ -66,12 +62,16 @@ class StoredResult:
 
 def read_result(folder: RunFolder) -> StoredResult:
     """Read what is known of a run, finished or not; what is damaged is named."""
+    import yaml
+
+    # In C if it is installed: a viewer may read a thousand of them.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     manifest = folder.read_manifest()
     if not folder.config.exists():
         raise UsageError(f"{folder.path} has lost its config.yaml")
     try:
         text = folder.config.read_text(encoding="utf-8")
-        config = yaml.load(text, Loader=LOADER)
+        config = yaml.load(text, Loader=loader)
         return StoredResult(folder, manifest, text, _result(folder, manifest, config))
     except (KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError, yaml.YAMLError) as error:
         raise UsageError(

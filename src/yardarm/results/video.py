@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import av
 import numpy as np
 
 from yardarm.files import beside
+
+if TYPE_CHECKING:
+    import av
 
 __all__ = ["VideoWriter"]
 
@@ -25,6 +28,8 @@ class VideoWriter:
 
     def add(self, frame: np.ndarray) -> None:
         """Append an RGB frame (height, width, 3)."""
+        import av
+
         if self._container is None:
             self._open(frame.shape[0], frame.shape[1])
         assert self._container is not None
@@ -49,6 +54,8 @@ class VideoWriter:
         self._temporary.unlink(missing_ok=True)
 
     def _open(self, height: int, width: int) -> None:
+        import av
+
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._container = av.open(str(self._temporary), "w", format="mp4")
         self._stream = self._container.add_stream("libx264", rate=self._fps)

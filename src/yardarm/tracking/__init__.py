@@ -1,9 +1,16 @@
-"""Tracking: what a run comes to, told to Weights & Biases while it goes on."""
+"""Tracking: a run's progress and results, sent to Weights & Biases."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from yardarm.tracking.options import WandbOptions
-from yardarm.tracking.tracker import Tracker
-from yardarm.tracking.training import TrainingTracker, open_training_tracker
-from yardarm.tracking.weights_and_biases import WandbTracker, open_tracker, tracked_text
+
+if TYPE_CHECKING:
+    from yardarm.tracking.tracker import Tracker
+    from yardarm.tracking.training import TrainingTracker, open_training_tracker
+    from yardarm.tracking.weights_and_biases import WandbTracker, open_tracker, tracked_text
 
 __all__ = [
     "Tracker",
@@ -14,3 +21,19 @@ __all__ = [
     "open_training_tracker",
     "tracked_text",
 ]
+
+# Configurations need the options only.
+LATE = {
+    "Tracker": "tracker",
+    "TrainingTracker": "training",
+    "WandbTracker": "weights_and_biases",
+    "open_tracker": "weights_and_biases",
+    "open_training_tracker": "training",
+    "tracked_text": "weights_and_biases",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in LATE:
+        return getattr(importlib.import_module(f"yardarm.tracking.{LATE[name]}"), name)
+    raise AttributeError(f"module 'yardarm.tracking' has no attribute '{name}'")

@@ -8,8 +8,6 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-import yaml
-
 from yardarm.results import Counts, EpisodeRecord, Manifest, RunFolder, RunResult
 from yardarm.tracking.connection import Connection, FaultTolerance, connect
 from yardarm.tracking.content import Rows, episode_rows, named_tasks, summary_values, task_rows
@@ -99,6 +97,8 @@ class WandbTracker(Tracker):
         self._run = None
 
     def _start(self) -> Any:
+        import yaml
+
         folder, options, manifest = self._folder, self._options, self._folder.read_manifest()
         # The file has no secrets in it, which the configuration in memory may have.
         config = yaml.safe_load(folder.config.read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
-"""Measures what workers and policies cost while a run goes on.
+"""Measures what workers and policies cost during a run.
 
-Seconds on the wall tell little where everybody fights for the same cores. The kernel knows how long a thread has had a
+Wall time says little where many compete for the same cores. The kernel knows how long a thread has had a
 core and how long it waited for one, so what is left was spent with a GPU, a clock or a network.
 """
 
@@ -20,7 +20,7 @@ from yardarm.policies import BatchedPolicy, Policy
 
 __all__ = ["Measured", "Meter"]
 
-# Nothing is quicker than that; and nothing is divided by zero.
+# Nothing is quicker than this; it also avoids a division by zero.
 SHORTEST_S = 1e-6
 
 
@@ -30,11 +30,11 @@ class Measured:
 
     seconds: float
     rounds: int
-    """How often workers were given something to play, those left out that were building."""
+    """How often workers were given something to play, without those that were building their simulator."""
     inferences: int
     costs: Costs
     others: float = 0.0
-    """How many cores other programs used meanwhile."""
+    """How many cores other programs used at the same time."""
 
     @property
     def rate(self) -> float:
@@ -62,7 +62,7 @@ class Meter:
         return int(self._workers[0])
 
     def restart(self) -> None:
-        """Forget what was."""
+        """Start measuring again."""
         self._started = time.monotonic()
         self._workers = np.zeros(4)
         self._last = self._read_workers()
@@ -72,7 +72,7 @@ class Meter:
         self._workers_s = 0.0
 
     def sample(self) -> None:
-        """Read the workers again. Often enough, because a worker that is dismissed takes its numbers with it."""
+        """Read the workers again; do it often, because the numbers of a dismissed worker are lost."""
         now = self._read_workers()
         for pid, reading in now.items():
             before = self._last.get(pid, np.zeros(4))
@@ -107,7 +107,7 @@ class Meter:
         thought_s = max(tally.seconds - queued_s, min(used_s, tally.seconds), SHORTEST_S)
         policy_s = process_s - own_s
         lanes = min(int(getattr(policy, "lanes", 1)) for policy in self._policies)
-        # What the scheduler does for a request is done by one thread, too.
+        # The scheduler's own work for a request is done by one thread, too.
         around_s = max(0.0, process_s - policy_s) / (tally.answers if lanes > 1 else tally.load)
         rows = _rows(self._policies)
         # Over the whole run: workers in step with each other ask in batches of one size, but not while they were built.
@@ -142,12 +142,12 @@ def _rows(policies: Sequence[Policy]) -> int | None:
 
 
 def _line(tally: Tally, speed: float, rows: int | None) -> tuple[float, float]:
-    """What an answer costs anyway, and what each request, or micro-batch, adds: the straight line of least squares."""
+    """What any answer costs, and what each request, or micro-batch, adds: a straight line by least squares."""
     if rows is not None:
         return 0.0, speed * tally.seconds / max(tally.answers, tally.load / rows)
     mean_s, load = tally.seconds / tally.answers, tally.load / tally.answers
     spread = tally.load_squared / tally.answers - load**2
-    # If nothing is known of other loads, more are taken to be free: where that is wrong, the next measurement says so.
+    # If nothing is known about other loads, assume that more are free: if that is wrong, the next measurement shows it.
     slope = (tally.load_seconds / tally.answers - load * mean_s) / spread if spread > 0.01 else 0.0
     each_s = min(max(slope, 0.0), mean_s / load)
     return speed * (mean_s - each_s * load), speed * each_s

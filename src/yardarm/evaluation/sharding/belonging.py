@@ -1,4 +1,4 @@
-"""Whether runs can be merged: what differs so that they cannot, and what differs so that it must be said."""
+"""Whether runs can be merged: which differences forbid it, and which need a warning."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from yardarm.results import cautions, is_going_on, sessions_of, software_of_sess
 
 __all__ = ["about_parts", "check_belong"]
 
-# They change results as a whole, not in the last bits.
+# These change results visibly, not just in the last bits.
 FIXED_INFERENCE = ("exact", "device")
 NAMES = ("method", "training_seed")
 
 
 def check_belong(parts: Sequence[Part], allow_mixed_versions: bool = False) -> None:
-    """Refuse runs that are not of one evaluation, with what differs; other versions can be allowed."""
+    """Refuse runs that do not belong to one evaluation, and say what differs; other versions can be allowed."""
     for part in parts:
         if part.manifest["plan"].get("stopping"):
             raise UsageError(
@@ -68,7 +68,7 @@ def _differences(first: Part, part: Part) -> Iterator[str]:
 
 
 def about_parts(parts: Sequence[Part]) -> Iterator[str]:
-    """What may let the same episode differ in its last bits from part to part; and who may be playing still."""
+    """What may make the same episode differ in its last bits from part to part, and which part may still be running."""
     yield from cautions([session for part in parts for session in sessions_of(part.manifest)])
     for part in parts:
         if part.manifest.get("status") == "running" and is_going_on(part.folder):

@@ -19,7 +19,6 @@ from yardarm.evaluation.sharding.lists import MergedList
 from yardarm.evaluation.sharding.parts import Part, find_runs, grouped, holds_shards
 from yardarm.evaluation.sharding.shard import Shard, absent_of
 from yardarm.files import write_all, write_json
-from yardarm.pages import write_report
 from yardarm.results import (
     EpisodeKey,
     EpisodeRecord,
@@ -38,17 +37,17 @@ from yardarm.results import (
 __all__ = ["MergedRun", "merge_runs"]
 
 COPIES_AT_ONCE = 16
-# What is true of a part, and not of the whole.
+# True of a part, but not of the whole.
 OF_A_PART = ("shard", "planned", "wandb")
 
 
 @dataclass(frozen=True, slots=True)
 class MergedRun:
-    """What came of a merge."""
+    """The result of a merge."""
 
     result: RunResult
     absent_shards: tuple[str, ...]
-    """Those of which there is no run, if any are there."""
+    """The shards without a run, if there are shards."""
 
     @property
     def missing(self) -> int:
@@ -101,7 +100,7 @@ class _Merge:
     others: Sequence[Part]
     n_episodes: int
     kept: dict[EpisodeKey, tuple[Part, EpisodeRecord]] = field(default_factory=dict)
-    """Each episode once, and whose it is."""
+    """Each episode once, and the part it is from."""
     unlike: list[tuple[Part, EpisodeRecord]] = field(default_factory=list)
     """Episodes that went differently than those that were kept in their place."""
 
@@ -121,7 +120,7 @@ class _Merge:
 
     @property
     def policy(self) -> str:
-        """Whose episodes they are."""
+        """The policy that played them."""
         return str(self.parts[0].manifest["plan"].get("policy"))
 
     @property
@@ -139,13 +138,15 @@ class _Merge:
                     self.unlike.append((part, record))
 
     def write(self) -> MergedRun:
-        """Write the merged run. Whenever that is ended, the same again completes it."""
+        """Write the merged run; if that is interrupted, writing it again completes it."""
+        from yardarm.pages import write_report
+
         config = self._config()
         self.target.path.mkdir(parents=True, exist_ok=True)
         with Journal(self.target.journal) as journal:
             content = self._manifest()
             write_config_file(self.target.config, config)
-            # From here on the folder is known to be of this evaluation, and not finished.
+            # From here on the folder is marked as this evaluation's, and not finished.
             write_json(self.target.manifest, {**content, "status": "interrupted"})
             lost = self._copy_played(journal)
             self._copy_pictures()
@@ -220,7 +221,7 @@ class _Merge:
         return {**data, "output_dir": str(self.target.path), "shard": None, "eval": options}
 
     def _copy_played(self, journal: Journal) -> int:
-        """Copy what was played in episodes that are new here; returns in how many that is lost."""
+        """Copy the actions of episodes that are new here; returns of how many they are lost."""
         new = [
             (part.folder.actions(record.key), self.target.actions(record.key))
             for part, record in self._in_order()
@@ -231,7 +232,7 @@ class _Merge:
         return len(new) - len(found)
 
     def _copy_pictures(self) -> None:
-        """Copy videos, and what replays saw, of episodes that went as those that are kept."""
+        """Copy videos, and what replays saw, of episodes that went like those that are kept."""
         for part in self.others:
             pictures = part.folder.pictures()
             found = [

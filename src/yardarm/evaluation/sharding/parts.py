@@ -30,7 +30,7 @@ class Part:
 
     @classmethod
     def read(cls, folder: RunFolder) -> Part:
-        """Read a run that nobody is writing to."""
+        """Read a run that no process is writing to."""
         manifest = folder.read_manifest()
         if _is_locked(folder.journal):
             raise UsageError(f"{folder.path} is being written by another process; merge when it has ended")
@@ -48,7 +48,7 @@ class Part:
 
     @property
     def own_wall_s(self) -> float:
-        """Seconds that it took itself, without those of runs that were merged into it."""
+        """Seconds that it took, without those of runs that were merged into it."""
         merged = sum(part["wall_s"] for part in self.manifest.get("merged_from", ()))
         return max(0.0, float(self.manifest.get("wall_s", 0.0)) - merged)
 
@@ -58,7 +58,7 @@ class Part:
         return tuple(dict.fromkeys(task["benchmark"] for task in self.manifest["tasks"]))
 
     def planned(self, n_episodes: int) -> list[EpisodeRecord]:
-        """What it has of a plan of so many episodes a task, in the plan's order."""
+        """Its episodes of a plan with `n_episodes` a task, in the plan's order."""
         return planned_records({**self.manifest, "n_episodes": n_episodes}, self.records.values())
 
 

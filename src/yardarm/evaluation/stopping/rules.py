@@ -8,38 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from yardarm.comparison import EpisodeOutcome, same_start
+from yardarm.evaluation.stopping.declaration import DECIDED, Declaration
 from yardarm.results import BUDGET_SPENT
 from yardarm.stats import SequentialMcNemar, confidence_sequence, difference_sequence, level
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["DECIDED", "PRECISION", "RULES", "Declaration", "Referee", "make_referee"]
+__all__ = ["Referee", "make_referee"]
 
-DECIDED, PRECISION = "decided", "precision"
-RULES = (DECIDED, PRECISION)
 ERRORS, OTHER_BEGINNINGS = "because of errors", "because they begin in different states"
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """What is declared before the first episode, and cannot be changed afterwards."""
-
-    rule: str
-    n_episodes: int
-    """Of each task, at most."""
-    confidence: float
-    half_width: float | None = None
-    against: str | None = None
-    """What the opponent is called, and its results filed under."""
-    outcomes: str | None = None
-    """A hash of the opponent's outcomes, if it has played already."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, of what applies."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 class Rule(Protocol):
@@ -53,10 +32,10 @@ class Rule(Protocol):
         """Look at the outcomes of one place."""
 
     def drop(self) -> None:
-        """Pass over a place of which nothing is known."""
+        """Skip a place whose outcome is unknown."""
 
     def state(self) -> dict[str, Any]:
-        """What it has come to."""
+        """Its current state."""
 
 
 class Decided:
@@ -79,7 +58,7 @@ class Decided:
         self._test.add(*outcomes)
 
     def drop(self) -> None:
-        """Pass over a pair."""
+        """Skip a pair."""
         self._test.drop()
 
     def state(self) -> dict[str, Any]:
@@ -115,7 +94,7 @@ class Precision:
         self._interval = confidence_sequence(self._counts, self._confidence)
 
     def drop(self) -> None:
-        """Pass over an episode."""
+        """Skip an episode."""
 
     def state(self) -> dict[str, Any]:
         """The rate, with an interval that holds whenever one stops."""
@@ -129,7 +108,7 @@ class Precision:
 
 
 class Referee:
-    """Hears of outcomes in the order in which they come, and has them judged in the planned one."""
+    """Takes outcomes in the order in which they arrive, and judges them in the planned order."""
 
     def __init__(self, rule: Rule, order: Sequence[EpisodeSpec], sides: int) -> None:
         self.order = order
@@ -142,7 +121,7 @@ class Referee:
 
     @property
     def decision(self) -> str | None:
-        """What the run has come to, once it needs no more episodes."""
+        """The decision, once the run needs no more episodes."""
         return self._rule.decision or (BUDGET_SPENT if self.released == len(self.order) else None)
 
     def place(self, episode: EpisodeSpec) -> int:
@@ -163,7 +142,7 @@ class Referee:
         return self._heard[self.place(episode)][player] is not None
 
     def state(self) -> dict[str, Any]:
-        """What the manifest and the report say of it."""
+        """What the manifest and the report say about it."""
         return {
             "maximum": len(self.order),
             "released": self.released,

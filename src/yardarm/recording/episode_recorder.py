@@ -1,4 +1,4 @@
-"""Watches an episode that is played again, and writes down every step of it."""
+"""Watches an episode that is played again, and writes each of its steps into a draft of the dataset."""
 
 from __future__ import annotations
 
@@ -10,34 +10,36 @@ from yardarm.datasets import EpisodeDraft
 from yardarm.envs import MemoryLayout
 from yardarm.envs.messages import Film
 from yardarm.policies import Look, PlayableChunk
-from yardarm.recording.takes import Take
+from yardarm.recording.source_episodes import SourceEpisode
 from yardarm.results import PlayedEpisode
 
-__all__ = ["Scribe"]
+__all__ = ["EpisodeRecorder"]
 
-# Looks of so many bytes go through shared memory at once: a whole episode of states, or some pictures, but so few that
-# it can be seen how far it is.
+# Bytes of looks that go through shared memory at once: a whole episode of states, or some pictures, but so few that
+# progress can be shown.
 ROOM = 4 << 20
 MOST_PICTURES = 16
 
 
-class Scribe:
+class EpisodeRecorder:
     """Frame t is what was seen before action t, the action, and what came of it."""
 
     film: Film | None = None
 
-    def __init__(self, take: Take, inputs: Sequence[str], draft: EpisodeDraft, on_frame: Callable[[], None]) -> None:
+    def __init__(
+        self, source: SourceEpisode, inputs: Sequence[str], draft: EpisodeDraft, on_frame: Callable[[], None]
+    ) -> None:
         self.draft = draft
-        self._take = take
+        self._source = source
         self._on_frame = on_frame
-        task = take.episode.task
+        task = source.episode.task
         features = {name: task.env.features[name] for name in inputs}
         most = MOST_PICTURES if any(feature.is_image for feature in features.values()) else task.max_steps
         fitting = ROOM // MemoryLayout(features).look_size()
         self.layout = MemoryLayout(features, looks=max(1, min(fitting, most)))
 
     def chunks(self, played: PlayedEpisode) -> Iterator[PlayableChunk]:
-        """As many actions at once as there is room for looks; the last is played alone, for nobody looks after it."""
+        """As many actions at once as there is room for looks; the last is played alone, without a look after it."""
         self._played = played
         return self._dealt(played.actions)
 
@@ -58,9 +60,9 @@ class Scribe:
                     **look.values,
                     "action": self._played.actions[look.step],
                     "next.reward": self._played.rewards[look.step],
-                    "next.success": np.bool_(look.step == last and self._take.record.success),
+                    "next.success": np.bool_(look.step == last and self._source.record.success),
                     "next.done": np.bool_(look.step == last),
-                    "task": self._take.instruction,
+                    "task": self._source.instruction,
                 }
             )
             self._on_frame()
@@ -68,6 +70,6 @@ class Scribe:
     def take_frame(self, frame: np.ndarray) -> None:
         """No film is made."""
 
-    def leave(self) -> None:
+    def discard(self) -> None:
         """Throw away what was written."""
         self.draft.close()

@@ -18,7 +18,7 @@ from yardarm.recording.config import ALL, STATES, RecordDatasetOptions
 from yardarm.tasks import BenchmarkConfig, TaskSpec
 from yardarm.tasks import Feature as Input
 
-__all__ = ["Recipe", "make_recipe"]
+__all__ = ["DatasetPlan", "plan_dataset"]
 
 OUTCOMES = {
     "next.reward": Feature("float32", (1,)),
@@ -28,8 +28,8 @@ OUTCOMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """A dataset that is to be: its features, and the tasks as they are looked at."""
+class DatasetPlan:
+    """A dataset that is to be written: its features, and its tasks as they are looked at."""
 
     info: DatasetInfo
     encoding: VideoEncoding
@@ -48,16 +48,16 @@ class Recipe:
         return {**self.encoding.described(self.info.features, self.info.fps), **INDEX_FEATURES}
 
 
-def make_recipe(
+def plan_dataset(
     options: RecordDatasetOptions, envs: Sequence[BenchmarkConfig], trust_remote_code: bool = False
-) -> Recipe:
+) -> DatasetPlan:
     """Say what will be recorded of these benchmarks' tasks, or why it cannot be."""
     tasks = select_tasks([_sized(env, options.size) for env in envs], trust_remote_code)
     for task in tasks:
         if not task.env.replayable:
             raise UsageError(
-                f"'{task.name}' of {task.benchmark} cannot be recorded: the same seed and actions do not give the same "
-                "episode again, and that is how episodes are looked at"
+                f"'{task.name}' of {task.benchmark} cannot be recorded: that takes playing episodes again, and its "
+                "seed and actions do not give the same episode twice"
             )
     inputs = _agreed(tasks, options.features)
     if options.size and not any(feature.is_image for feature in inputs.values()):
@@ -73,7 +73,7 @@ def make_recipe(
     )
     _try_out(info, options.encoding)
     known = {(task.benchmark, task.name): task for task in tasks}
-    return Recipe(info, options.encoding, known, tuple(inputs))
+    return DatasetPlan(info, options.encoding, known, tuple(inputs))
 
 
 def _sized(env: BenchmarkConfig, size: tuple[int, int] | None) -> BenchmarkConfig:
@@ -93,12 +93,12 @@ def _agreed(tasks: Sequence[TaskSpec], asked: str) -> dict[str, Input]:
         if task.fps != first.fps:
             raise UsageError(
                 f"'{first.name}' runs at {first.fps} steps a second, '{task.name}' at {task.fps}; a dataset has one "
-                "rate: record them by themselves"
+                "rate: record them separately"
             )
         if _chosen(task, asked) != inputs or task.env.action.size != first.env.action.size:
             raise UsageError(
-                f"'{first.name}' and '{task.name}' have other observations or actions; a dataset has one set: record "
-                "them by themselves, or name what both have in --dataset.features"
+                f"'{first.name}' and '{task.name}' differ in their observations or actions; a dataset has one set: "
+                "record them separately, or name what both have in --dataset.features"
             )
     return inputs
 
@@ -137,7 +137,7 @@ def _names(names: Sequence[str]) -> list[str] | None:
 
 
 def _try_out(info: DatasetInfo, encoding: VideoEncoding) -> None:
-    """Write a dataset of one black frame: what a codec or the format refuses is better known before than after."""
+    """Write a dataset of one black frame, to learn now what a codec or the format refuses."""
     blank = {
         name: np.zeros(feature.shape, np.uint8 if feature.is_visual else feature.dtype)
         for name, feature in info.features.items()

@@ -1,4 +1,4 @@
-"""What keeps policies on a node, without a cluster."""
+"""What hosts policies on a node, without a cluster."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from toy_world import MoverPolicy, ToyConfig
 
 from tests.checkpoints import small_act
 from yardarm.cluster.connection import load_ray
-from yardarm.cluster.custodian import Custodian
-from yardarm.cluster.messages import Ask, Charge, Question, Thought
+from yardarm.cluster.messages import ActionRequest, HostedPolicy, PolicyAnswer, PolicyCall
+from yardarm.cluster.policy_host import PolicyHost
 from yardarm.envs.messages import Answered, Refused
 from yardarm.errors import PolicyFault
 from yardarm.policies import Look, PolicySpec, open_policy
@@ -23,14 +23,14 @@ TASKS = ToyConfig(task="left").tasks()
 MOVER = PolicySpec("toy_world:MoverPolicy")
 
 
-def answer_to(charge: Charge) -> Any:
-    return Custodian().question(Question(charge, lambda policy: policy.place, {})).result(30)
+def answer_to(hosted: HostedPolicy) -> Any:
+    return PolicyHost().call(PolicyCall(hosted, lambda policy: policy.place, {})).result(30)
 
 
 def test_another_policy_than_the_drivers_is_refused_by_name() -> None:
     with open_policy(MOVER, TASKS) as drivers:
-        assert answer_to(Charge(MOVER, drivers.id, TASKS)) == Answered("host")
-        match answer_to(Charge(MOVER, "mover-000000", TASKS)):
+        assert answer_to(HostedPolicy(MOVER, drivers.id, TASKS)) == Answered("host")
+        match answer_to(HostedPolicy(MOVER, "mover-000000", TASKS)):
             case Refused(reason):
                 assert "mover-000000" in reason
                 assert drivers.id in reason
@@ -42,12 +42,12 @@ def test_a_checkpoint_that_lies_where_another_lay_is_refused(tmp_path: Path) -> 
     spec = PolicySpec("pretrained", {"path": str(tmp_path / "act"), "device": "cpu"})
     small_act().save_pretrained(tmp_path / "act")
     with open_policy(spec) as drivers:
-        charge = Charge(spec, drivers.id, ())
-    assert answer_to(charge) == Answered("host")
+        hosted = HostedPolicy(spec, drivers.id, ())
+    assert answer_to(hosted) == Answered("host")
     changed = small_act()
     next(changed.network.parameters()).data.add_(1.0)
     changed.save_pretrained(tmp_path / "act")
-    assert isinstance(answer_to(charge), Refused)
+    assert isinstance(answer_to(hosted), Refused)
 
 
 class LeavingPolicy(MoverPolicy):
@@ -72,25 +72,26 @@ class LeavingPolicy(MoverPolicy):
             sys.exit(here)
 
 
-def first_ask(custodian: Custodian, spec: PolicySpec) -> Thought:
+def first_request(host: PolicyHost, spec: PolicySpec) -> PolicyAnswer:
     """Begin an episode."""
-    charge = Charge(spec, "toy", TASKS)
+    hosted = HostedPolicy(spec, "toy", TASKS)
     look = Look(0, {"observation.state": np.zeros(2)})
-    (thought,) = custodian.infer([Ask("first", charge.key, [look], EpisodeSpec(TASKS[0], 0, 1000), charge)]).result(30)
-    return thought
+    request = ActionRequest("first", hosted.key, [look], EpisodeSpec(TASKS[0], 0, 1000), hosted)
+    (answer,) = host.infer([request]).result(30)
+    return answer
 
 
 @pytest.mark.parametrize("place", ["__init__", "start", "finish"])
 def test_a_policy_that_calls_exit_ends_nobody(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load_ray(), "get", lambda charge: charge)
-    custodian = Custodian()
-    thought = first_ask(custodian, PolicySpec(f"{__name__}:LeavingPolicy", {"at": place}))
+    monkeypatch.setattr(load_ray(), "get", lambda hosted: hosted)
+    host = PolicyHost()
+    answer = first_request(host, PolicySpec(f"{__name__}:LeavingPolicy", {"at": place}))
     if place == "finish":
         with pytest.raises(PolicyFault, match="SystemExit"):
-            custodian.finish("first", None).result(30)
+            host.finish("first", None).result(30)
     else:
-        assert "SystemExit" in thought.fault + thought.unmade
-    assert first_ask(custodian, PolicySpec(f"{__name__}:LeavingPolicy", {"at": "nowhere"})).play is not None
+        assert "SystemExit" in answer.fault + answer.cannot_make
+    assert first_request(host, PolicySpec(f"{__name__}:LeavingPolicy", {"at": "nowhere"})).play is not None
 
 
 class WeightyPolicy(MoverPolicy):
@@ -105,10 +106,10 @@ class WeightyPolicy(MoverPolicy):
 
 
 def test_more_policies_than_are_held_at_once_let_go_of_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load_ray(), "get", lambda charge: charge)
+    monkeypatch.setattr(load_ray(), "get", lambda hosted: hosted)
     monkeypatch.setattr(WeightyPolicy, "released", 0)
-    custodian = Custodian(most_held=1)
+    host = PolicyHost(most_held=1)
     for chunk, released in ((1, 0), (2, 1)):
-        first_ask(custodian, PolicySpec(f"{__name__}:WeightyPolicy", {"chunk": chunk}))
-        custodian.finish("first", None).result(30)
+        first_request(host, PolicySpec(f"{__name__}:WeightyPolicy", {"chunk": chunk}))
+        host.finish("first", None).result(30)
         assert WeightyPolicy.released == released

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from yardarm.errors import UsageError
-from yardarm.recording import RecordDatasetOptions, make_recipe
+from yardarm.recording import RecordDatasetOptions, plan_dataset
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 from yardarm.tasks.metaworld import MetaworldConfig
 
 
 def shapes(envs: Sequence[BenchmarkConfig], **options: Any) -> dict[str, tuple[str, tuple[int, ...]]]:
-    features = make_recipe(RecordDatasetOptions(**options), envs).info.features
+    features = plan_dataset(RecordDatasetOptions(**options), envs).info.features
     return {name: (feature.dtype, feature.shape) for name, feature in features.items() if name.startswith("obs")}
 
 
@@ -33,8 +33,8 @@ def test_observations_are_chosen_by_kind_or_by_name() -> None:
 
 def test_the_size_of_images_is_the_datasets_alone() -> None:
     env = MetaworldConfig(task="reach-v3")
-    recipe = make_recipe(RecordDatasetOptions(image_size="64"), [env])
-    seen, played = recipe.tasks["metaworld", "reach-v3"], env.tasks()[0]
+    plan = plan_dataset(RecordDatasetOptions(image_size="64"), [env])
+    seen, played = plan.tasks["metaworld", "reach-v3"], env.tasks()[0]
     assert seen.env.options == {**played.env.options, "height": 64, "width": 64}
     assert replace(seen, env=played.env) == played
 
@@ -42,8 +42,8 @@ def test_the_size_of_images_is_the_datasets_alone() -> None:
 def test_tasks_that_differ_too_much_are_refused() -> None:
     toy = BENCHMARKS.load("toy")()
     with pytest.raises(UsageError, match="'left' runs at 20 steps a second, 'reach-v3' at 80; a dataset has one rate"):
-        make_recipe(RecordDatasetOptions(), [toy, MetaworldConfig(task="reach-v3")])
+        plan_dataset(RecordDatasetOptions(), [toy, MetaworldConfig(task="reach-v3")])
     apart = [MetaworldConfig(task="reach-v3"), MetaworldConfig(task="push-v3", obs_type="state")]
-    with pytest.raises(UsageError, match="'reach-v3' and 'push-v3' have other observations or actions"):
-        make_recipe(RecordDatasetOptions(), apart)
-    make_recipe(RecordDatasetOptions(features="states"), apart)
+    with pytest.raises(UsageError, match="'reach-v3' and 'push-v3' differ in their observations or actions"):
+        plan_dataset(RecordDatasetOptions(), apart)
+    plan_dataset(RecordDatasetOptions(features="states"), apart)
