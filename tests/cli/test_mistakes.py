@@ -38,7 +38,7 @@ def with_flag(flag: str) -> list[str]:
             "--policy.type=expert and --policy.path=lerobot/act exclude each other",
         ),
         ([*EVAL[:1], *EVAL[2:], "--policy.path="], "--policy.path is empty"),
-        ([*EVAL[:1], *EVAL[2:], "--policy.path=a/b/c"], "there is no such folder, and it is no Hub id"),
+        ([*EVAL[:1], *EVAL[2:], "--policy.path=a/b/c"], "there is no such folder, and it is not a Hub id"),
         (with_flag("--policy.type=pretrained"), "--policy.path=CHECKPOINT or --policy.type is missing"),
         (with_flag("--rename_map=nonsense"), "--rename_map=nonsense must map the environment's names to the policy's"),
         (with_flag("--policy.type=act"), "--policy.type=act needs trained weights: give --policy.path="),

@@ -192,7 +192,7 @@ def test_the_server_ends_with_a_run_that_is_killed(checkpoint: MakeCheckpoint, t
         ("vqbet", {}, {"n_action_steps": "three"}, "--policy.n_action_steps=three does not fit: TypeError"),
         ("vqbet", {}, {"from_pretrained": 3}, "has no such field"),
         ("vqbet", {"input_features": {}}, {}, "does not say what the policy reads"),
-        ("vqbet", {}, {"path": "/nowhere"}, "there is no such folder, and it is no Hub id"),
+        ("vqbet", {}, {"path": "/nowhere"}, "there is no such folder, and it is not a Hub id"),
         ("vqbet", {}, {"path": ""}, "--policy.path=… is missing"),
     ],
 )

@@ -296,7 +296,8 @@ def test_an_environment_comes_from_the_hub_by_its_revision(tmp_path: Path) -> No
         plan = json.loads(Path("3/manifest.json").read_text())["plan"]
         assert plan["env"][0]["commit"] == commit
         missing = command(*words, "--env.path=owner/walk:nowhere.py", "--trust_remote_code=true", **settings)
-        assert "owner/walk on the Hub has no nowhere.py, so it is no environment; it has env.py" in missing.stderr
+        expected = "owner/walk on the Hub has no nowhere.py, so no environment can be loaded from it; it has env.py"
+        assert expected in missing.stderr
 
 
 def test_paths_are_read_as_lerobot_writes_them(tmp_path: Path) -> None:
@@ -326,5 +327,5 @@ def test_mistakes_get_one_clear_line(code: str, message: str, tmp_path: Path) ->
 def test_a_folder_without_the_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no env.py; name another file with --env.path="):
         find_tasks(HubConfig(path=str(tmp_path)))
-    with pytest.raises(UsageError, match="there is no such folder, and it is no Hub id"):
+    with pytest.raises(UsageError, match="there is no such folder, and it is not a Hub id"):
         HubConfig(path="/nowhere/at/all")

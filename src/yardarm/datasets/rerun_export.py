@@ -19,7 +19,7 @@ from yardarm.datasets.names import dimension_names
 from yardarm.datasets.selection import select_episodes
 from yardarm.datasets.video import VideoReaders
 from yardarm.errors import SetupError, UsageError, one_line
-from yardarm.files import beside
+from yardarm.files import temporary_path
 
 __all__ = ["write_rerun"]
 
@@ -39,7 +39,7 @@ def write_rerun(root: Path, path: Path, episodes: Sequence[int] | None = None) -
     chosen = [meta.episodes[index] for index in select_episodes(episodes, meta.total_episodes)]
     if not chosen:
         raise UsageError(f"{root} has no episodes yet")
-    temporary = beside(path)
+    temporary = temporary_path(path)
     try:
         recording = rerun.RecordingStream("yardarm_dataset", recording_id=root.resolve().name)
         recording.save(temporary)

@@ -83,7 +83,7 @@ def _local(repo_id: str, root: str | Path | None, revision: str | None) -> Path 
             if (folder / "meta" / "info.json").exists():
                 return folder
     if not HUB_ID.fullmatch(repo_id):
-        raise UsageError(f"there is no dataset '{repo_id}' here, and it is no Hub id (owner/name) either")
+        raise UsageError(f"there is no dataset '{repo_id}' here, and it is not a Hub id (owner/name) either")
     return None
 
 

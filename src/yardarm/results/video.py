@@ -8,7 +8,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from yardarm.files import beside
+from yardarm.files import temporary_path
 
 __all__ = ["VideoWriter"]
 
@@ -19,7 +19,7 @@ class VideoWriter:
     def __init__(self, path: Path, fps: Fraction) -> None:
         self.path = path
         self._fps = fps
-        self._temporary = beside(path)
+        self._temporary = temporary_path(path)
         self._container: av.container.OutputContainer | None = None
         self.frames = 0
 

@@ -100,7 +100,7 @@ class Source:
             return cls(str(local.absolute()), file if colon else DEFAULT_FILE)
         repo_id, _, revision = place.partition("@")
         if not HUB_ID.fullmatch(repo_id):
-            raise UsageError(f"--env.path={text}: there is no such folder, and it is no Hub id (owner/name) either")
+            raise UsageError(f"--env.path={text}: there is no such folder, and it is not a Hub id (owner/name) either")
         return cls(repo_id, file if colon else DEFAULT_FILE, revision or None)
 
     @property

@@ -75,7 +75,7 @@ def _folder(path: str, revision: str | None) -> Path:
     folder = Path(path).expanduser()
     if not folder.is_dir():
         if folder.is_absolute() or path.count("/") != 1:
-            raise BackendError(f"--policy.path={path}: there is no such folder, and it is no Hub id (owner/name)")
+            raise BackendError(f"--policy.path={path}: there is no such folder, and it is not a Hub id (owner/name)")
         from huggingface_hub import snapshot_download
 
         try:

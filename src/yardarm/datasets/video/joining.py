@@ -12,7 +12,7 @@ import av
 
 from yardarm.datasets.arrow import OpenFile
 from yardarm.errors import DatasetFault, one_line
-from yardarm.files import beside, sync
+from yardarm.files import sync, temporary_path
 
 __all__ = ["Segment", "can_be_copied", "join_segments", "kind_of_video"]
 
@@ -32,7 +32,7 @@ def join_segments(segments: Sequence[Segment], path: Path) -> None:
 
     All must be of one kind (`kind_of_video`) and begin with a key frame (`can_be_copied`).
     """
-    temporary = beside(path)
+    temporary = temporary_path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with av.open(str(temporary), "w", format="mp4") as output:
