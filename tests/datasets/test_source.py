@@ -140,5 +140,5 @@ def test_lerobots_home_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         find_dataset("")
     with pytest.raises(UsageError, match="it is not a Hub id"):
         find_dataset("a/b/c")
-    with pytest.raises(UsageError, match="leave one of them out"):
+    with pytest.raises(UsageError, match="omit one of them"):
         find_dataset("lab/toy", made, revision="main")
