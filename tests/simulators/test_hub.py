@@ -86,7 +86,7 @@ def test_suites_of_tasks_and_their_selection(tmp_path: Path) -> None:
     assert [task.index for task in find_tasks(HubConfig(path=path, task="near", task_ids=[4]))] == [4]
     with pytest.raises(UsageError, match=r"--env.task=nere: env.py has no such suite; did you mean 'near'"):
         find_tasks(HubConfig(path=path, task="nere"))
-    with pytest.raises(UsageError, match=r"--env.task_ids=\[7\] selects nothing; there are \[0, 4\]"):
+    with pytest.raises(UsageError, match=r"--env.task_ids=\[7\] selects nothing; the ids are \[0, 4\]"):
         find_tasks(HubConfig(path=path, task_ids=[7]))
 
 
@@ -187,7 +187,7 @@ def test_code_that_changes_while_a_run_goes_on_is_noticed(tmp_path: Path) -> Non
     failed = [record.status == "error" for record in run.episodes]
     assert not failed[0]
     assert failed == sorted(failed), "when the first is told of, the second may have begun"
-    assert "was changed while the run went on" in str(run.episodes[-1].error)
+    assert "was changed during the run" in str(run.episodes[-1].error)
 
 
 def test_two_folders_in_one_process_keep_their_modules_apart(tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def test_paths_are_read_as_lerobot_writes_them(tmp_path: Path) -> None:
         ("", r"env.py of .* has no function make_env"),
         ("import nowhere", r"env.py of .* needs 'nowhere', which is not installed for the workers"),
         ("1 / 0", r"env.py of .* cannot be imported: ZeroDivisionError: division by zero"),
-        ("def make_env(): return 3", "int is no Gymnasium environment"),
+        ("def make_env(): return 3", "int is not a Gymnasium environment"),
         (SINGLE.replace("Walk()", "gym.vector.SyncVectorEnv([Walk] * 2)"), "returned a vector of 2 environments"),
     ],
 )
