@@ -246,7 +246,7 @@ def test_a_typed_module_is_found_in_the_current_folder_with_what_it_imports(
     assert not (folder / MARK).exists()
     again = yardarm("eval", "--config_path=run/config.yaml", "--trust_remote_code=true")
     assert again.returncode == 2
-    assert "The current folder is searched for what you type only" in again.stderr
+    assert "The current folder is only searched for modules that you type" in again.stderr
 
 
 def test_an_installed_module_comes_before_one_of_the_current_folder(marked: Path) -> None:

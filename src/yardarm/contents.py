@@ -1,4 +1,4 @@
-"""Reads JSON that may be damaged, or anybody's, and checks once that it holds what the rest of the program counts on.
+"""Reads JSON that may be damaged or untrusted, and checks once that it holds what the rest of the program relies on.
 
     TASK = record({"name": text, "max_steps": whole})
     MANIFEST = record({"tasks": list_of(TASK)}, optional={"wall_s": number})
@@ -34,23 +34,23 @@ __all__ = [
 ]
 
 Check = Callable[[Any, str], None]
-"""Raises `ValueError` if a value, which stands at this place, is not what it should be."""
+"""Raises `ValueError` if the value found at this place is not what it should be."""
 
 MOST_DEPTH = 100
-# What 64 bits hold has 20 at most: larger ones turn up where something is wrong, and cannot be counted with.
+# A 64-bit integer has at most 20 digits. Longer ones mean that the file is wrong, and nothing can compute with them.
 MOST_DIGITS = 20
 LONGEST_SHOWN = 40
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds; `ValueError` if it is damaged."""
+    """Read a JSON file; `ValueError` if it is damaged."""
     return parse_json(path.read_bytes())
 
 
 def parse_json(data: bytes) -> Any:
-    """What JSON says; `ValueError` also for what cannot be counted with, followed or written again.
+    """Parse JSON; `ValueError` also for valid JSON that the program could not use or write again.
 
-    That is: integers beyond 64 bits, hundreds of nested lists, and halves of characters.
+    That is: integers beyond 64 bits, hundreds of nested lists, and lone surrogates (half a character).
     """
     try:
         content = json.loads(data, parse_int=_integer)
@@ -80,11 +80,11 @@ def _check_depth(content: Any) -> None:
 
 
 def anything(value: Any, place: str) -> None:
-    """Whatever it is."""
+    """Any value."""
 
 
 def text(value: Any, place: str) -> None:
-    """A text."""
+    """A string."""
     _demand(isinstance(value, str), value, place, "text")
 
 
@@ -99,30 +99,30 @@ def whole(value: Any, place: str) -> None:
 
 
 def count(value: Any, place: str) -> None:
-    """A whole number from 0 on."""
+    """A whole number of at least 0."""
     whole(value, place)
     _demand(value >= 0, value, place, "0 or more")
 
 
 def positive(value: Any, place: str) -> None:
-    """A whole number from 1 on."""
+    """A whole number of at least 1."""
     whole(value, place)
     _demand(value > 0, value, place, "1 or more")
 
 
 def quantity(value: Any, place: str) -> None:
-    """A number; infinities, and what is no number, are allowed: a reward may be such."""
+    """A number, including infinity and NaN: a reward can be either."""
     _demand(isinstance(value, int | float) and not isinstance(value, bool), value, place, "a number")
 
 
 def number(value: Any, place: str) -> None:
-    """A number that can be counted with."""
+    """A finite number."""
     quantity(value, place)
     _demand(math.isfinite(value), value, place, "a finite number")
 
 
 def optional(check: Check) -> Check:
-    """The same, or nothing."""
+    """The same check, but null is allowed."""
 
     def checked(value: Any, place: str) -> None:
         if value is not None:
@@ -132,7 +132,7 @@ def optional(check: Check) -> Check:
 
 
 def list_of(check: Check) -> Check:
-    """A list of these."""
+    """A list whose items pass the check."""
 
     def checked(value: Any, place: str) -> None:
         _demand(isinstance(value, list), value, place, "a list")
@@ -143,7 +143,7 @@ def list_of(check: Check) -> Check:
 
 
 def map_of(check: Check) -> Check:
-    """These by names of any kind."""
+    """A map with any keys, whose values pass the check."""
 
     def checked(value: Any, place: str) -> None:
         _demand(isinstance(value, dict), value, place, "a map")
@@ -154,7 +154,7 @@ def map_of(check: Check) -> Check:
 
 
 def record(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
-    """A map with known names, some of which may be missing; others, which a newer version may have added, pass."""
+    """A map with required and optional keys; other keys are ignored, since a newer version may have added them."""
 
     def checked(value: Any, place: str) -> None:
         _demand(isinstance(value, dict), value, place, "a map")

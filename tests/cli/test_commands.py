@@ -85,7 +85,7 @@ def test_lerobots_flags_are_accepted_with_warnings_where_they_mislead() -> None:
         "--job_name=try",
     )
     assert answer.returncode == 0, answer.stderr
-    assert "--env.multitask_eval=false changes nothing" in answer.stderr
+    assert "--env.multitask_eval=false has no effect" in answer.stderr
     assert "prefix" in answer.stderr
     assert "LeRobot ignores it" in answer.stderr
     assert "render_mode" not in answer.stderr

@@ -49,10 +49,10 @@ def test_help_explains_the_flags() -> None:
         (with_flags(RECORD, "--dataset.image_size=8"), "--dataset.image_size must be HEIGHTxWIDTH or one number"),
         (with_flags(RECORD, "--dataset.image_size=96x"), "like 96 or 96x128; got '96x'"),
         (with_flags(RECORD, "--dataset.vcodec=h265"), "unknown video codec 'h265'"),
-        (with_flags(RECORD, "--dataset.vcodec=h264", "--dataset.image_size=33"), "h264 takes even sides only"),
+        (with_flags(RECORD, "--dataset.vcodec=h264", "--dataset.image_size=33"), "h264 needs even sides"),
         (
             with_flags(RECORD, "--dataset.crf=99"),
-            "crf (0: best, largest) must lie between 0 and 63 for libsvtav1, got 99",
+            "crf (0: best, largest) must be between 0 and 63 for libsvtav1, got 99",
         ),
         (
             with_flags(RECORD, "--dataset.features=observation.stat"),

@@ -143,14 +143,18 @@ def test_merged_tasks_are_united_by_their_words(source: Path, episodes: list[Any
 @pytest.mark.parametrize(
     ("features", "settings", "expected"),
     [
-        (PLAIN, {}, "has the feature 'observation.images.top', and b has not"),
-        ({**WITH_VIDEO, "actions": PLAIN["action"]}, {}, "b has the feature 'actions', and .*; did you mean 'action'"),
+        (PLAIN, {}, "has the feature 'observation.images.top', but b does not"),
+        (
+            {**WITH_VIDEO, "actions": PLAIN["action"]},
+            {},
+            "b has the feature 'actions', but .* does not; did you mean 'action'",
+        ),
         (
             {**WITH_VIDEO, "action": Feature("float64", (2,))},
             {},
-            "'action' has the dtype float32 in .*, and float64 in b",
+            "'action' has the dtype float32 in .*, but float64 in b",
         ),
-        ({**WITH_VIDEO, "action": Feature("float32", (3,))}, {}, r"the shape \(2,\) in .*, and \(3,\) in b"),
+        ({**WITH_VIDEO, "action": Feature("float32", (3,))}, {}, r"the shape \(2,\) in .*, but \(3,\) in b"),
     ],
 )
 def test_what_does_not_fit_is_named(features: dict[str, Feature], settings: dict[str, Any], expected: str) -> None:
@@ -167,7 +171,7 @@ def test_different_rates_and_robots_are_named() -> None:
         with DatasetWriter.create(name, DatasetInfo(fps, PLAIN, robot)) as writer:
             writer.add_frame(frame_of(PLAIN, 0, 0))
             writer.save_episode()
-    with pytest.raises(UsageError, match="a has 10 frames a second, and fast has 20"):
+    with pytest.raises(UsageError, match="a has 10 frames per second, but fast has 20"):
         merge_datasets([Path("a"), Path("fast")], Path("both"))
     with pytest.raises(UsageError, match=r"different robots \(toy, arm\)"):
         merge_datasets([Path("a"), Path("other")], Path("both"))

@@ -143,7 +143,10 @@ def test_a_place_that_is_taken_is_refused() -> None:
     make_dataset(Path("own"), (2, 2), PLAIN)
     Path("taken").mkdir()
     Path("taken/file").touch()
-    for output, expected in ((Path("taken"), "is there already"), (Path("own/inside"), "lies inside of the dataset")):
+    for output, expected in (
+        (Path("taken"), "already exists and is not empty"),
+        (Path("own/inside"), "is inside the dataset"),
+    ):
         with pytest.raises(UsageError, match=expected):
             delete_episodes(Path("own"), [0], output)
     Path("empty").mkdir()

@@ -243,7 +243,8 @@ def test_a_row_that_names_another_file_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("codec", "side", "complaint"), [("h264", 33, "even sides only"), ("hevc", 32, "64 pixels a side")]
+    ("codec", "side", "complaint"),
+    [("h264", 33, "h264 needs even sides"), ("hevc", 32, "hevc needs sides of at least 64")],
 )
 def test_sizes_that_a_codec_cannot_take_are_refused(tmp_path: Path, codec: str, side: int, complaint: str) -> None:
     info = DatasetInfo(FPS, {"observation.images.top": Feature("video", (side, side, 3))})
@@ -256,8 +257,8 @@ def test_sizes_that_a_codec_cannot_take_are_refused(tmp_path: Path, codec: str, 
     ("feature", "complaint"),
     [
         (Feature("float33", (1,)), "dtype 'float33'"),
-        (Feature("float32", ()), "a plain number has"),
-        (Feature("float32", (0,)), "a plain number has"),
+        (Feature("float32", ()), "a single number has the shape"),
+        (Feature("float32", (0,)), "a single number has the shape"),
         (Feature("video", (3, 4)), "must be"),
         (Feature("image", (2, 4, 5)), "must be"),
         (Feature("string", (2,)), "must be"),
@@ -300,7 +301,7 @@ def test_a_bad_frame_is_refused_and_leaves_the_episode(tmp_path: Path, change: d
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     make_dataset(tmp_path / "made", [2], PLAIN)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         make_dataset(tmp_path / "made", [2], PLAIN)
 
 

@@ -268,7 +268,7 @@ def test_a_manifest_of_a_later_format_is_refused_by_all_who_read_one(begun: Path
     ):
         refused = yardarm_here(*words)
         assert refused.returncode == 2, words
-        assert "manifest.json has format 99, and this Yardarm reads up to 1: update Yardarm" in refused.stderr
+        assert "manifest.json has format 99, but this Yardarm reads only up to 1: update Yardarm" in refused.stderr
         assert refused.stderr.count("\n") == 1
 
 

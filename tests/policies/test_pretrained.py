@@ -477,7 +477,7 @@ def test_a_training_runs_folder_is_told_from_the_checkpoint_in_it(inner: str, or
 
 
 def test_a_path_that_is_neither_a_folder_nor_a_hub_id_is_said_to_be_none(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no such folder, and it is no Hub id"):
+    with pytest.raises(UsageError, match="there is no such folder, and it is not a Hub id"):
         load_policy(tmp_path / "nowhere")
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"is a file; give the folder that holds config.json"):

@@ -250,7 +250,7 @@ def test_an_open_run_of_a_training_script_is_left_alone(tmp_path: Path) -> None:
     [
         (
             "--wandb.mode=ofline",
-            "--wandb.mode 'ofline' is unknown; did you mean 'offline'? one of online, offline, disa",
+            "--wandb.mode 'ofline' is unknown; did you mean 'offline'? use one of online, offline, disa",
         ),
         ("--wandb.project=a/b", "--wandb.project must have 1 to 128 characters, and none of / \\ # ? % :, got 'a/b'"),
         ("--wandb.run_id=", "--wandb.run_id must have 1 to 128 characters"),

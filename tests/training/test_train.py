@@ -223,7 +223,7 @@ def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
         ({"max_eval_samples": 5}, "--max_eval_samples is for held-out episodes"),
         ({"eval_freq": 5}, "--eval_freq=5 needs to know where to evaluate"),
         ({"dataset": {"image_transforms": {"enable": True}}}, "the policy sees no images"),
-        ({"dataset": {"episodes": 0}}, r"--dataset.episodes: this is no list\[int\]"),
+        ({"dataset": {"episodes": 0}}, r"--dataset.episodes: the value must be list\[int\]"),
         ({"policy": {**TINY_ACT, "dropout": 2.0}}, "cannot be made so"),
         ({"policy": {**TINY_ACT, "repo_id": "xx"}}, "--policy.repo_id=xx is no name on the Hub"),
         ({"policy": {**TINY_ACT, "revision": "main"}}, "--policy.revision is of a policy on the Hub"),

@@ -1,6 +1,6 @@
-"""Configurations of all commands: options and their checks, the text of flags, decoding, files, and consent.
+"""What the configurations of all commands share: options and checks, flags, decoding, files, and consent.
 
-What needs YAML or draccus is imported when it is asked for: workers have neither.
+Modules that need YAML or draccus are imported on first use: workers have neither.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ __all__ = [
     "select_episodes",
 ]
 
-# Reading for training needs torch, which takes a second to import: recording and editing do without.
+# Reading for training needs torch, which takes a second to import; recording and editing do not need it.
 WITH_TORCH = {
     "DatasetLoader": "loading",
     "ImageTransforms": "transforms",

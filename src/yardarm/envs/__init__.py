@@ -1,6 +1,6 @@
-"""Simulators behind one small protocol, and the workers that they live in.
+"""The protocol that every simulator follows, and the worker processes that run simulators.
 
-`yardarm.envs.messages`, what is said to a worker and by it, is public too.
+`yardarm.envs.messages`, the messages to and from a worker, is public too.
 """
 
 from yardarm.envs.names import environment_names, policy_names

@@ -1,4 +1,4 @@
-"""One finished episode, as it stands in the journal."""
+"""One finished episode, as stored in the journal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STATUSES = ("success", "failure", "error")
 
 @dataclass(frozen=True, slots=True, order=True)
 class EpisodeKey:
-    """What makes an episode: with the same key, an episode has the same course."""
+    """What identifies an episode: episodes with the same key go the same way."""
 
     policy: str
     benchmark: str
@@ -33,19 +33,19 @@ class EpisodeRecord:
 
     key: EpisodeKey
     status: Literal["success", "failure", "error"]
-    """An error is neither a success nor a failure: nothing is known of the policy."""
+    """An error is neither a success nor a failure: it says nothing about the policy."""
     steps: int = 0
     sum_reward: float = 0.0
     max_reward: float = 0.0
     terminated: bool = False
     fingerprints: dict[str, str] = field(default_factory=dict)
-    """Hash of the physical state after so many steps."""
+    """Hashes of the physical state, by the number of steps before them."""
     error: str | None = None
     place: int | None = None
-    """Where it stands in the planned order, if the run may stop early."""
+    """Its position in the planned order, if the run may stop early."""
     attempts: int = 1
     timing: EpisodeTiming = EpisodeTiming()
-    """The only part that differs between two runs of the same episode, with `attempts` and `place`."""
+    """With `attempts` and `place`, the only part that may differ between two runs of the same episode."""
 
     @property
     def success(self) -> bool:
@@ -53,7 +53,7 @@ class EpisodeRecord:
         return self.status == "success"
 
     def course(self) -> dict[str, Any]:
-        """All but what it cost: equal for equal keys, whatever the batch size, the machine's load or its history."""
+        """Everything but the costs: equal for equal keys, whatever the batch size or the machine's load and history."""
         return {name: value for name, value in self.to_json().items() if name not in ("place", "attempts", "timing")}
 
     def to_json(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class EpisodeRecord:
 
     @classmethod
     def from_json(cls, line: dict[str, Any]) -> EpisodeRecord:
-        """Read a line, or raise `ValueError`; fields that a newer version added are passed over."""
+        """Read a line, or raise `ValueError`; ignore fields that a newer version added."""
         EPISODE(line, "")
         if line["status"] not in STATUSES:
             raise ValueError(f"status must be one of {', '.join(STATUSES)}, got {line['status']!r}")

@@ -1,4 +1,4 @@
-"""An evaluation of several policies on disk: each has a run of its own in it, and an index lists them."""
+"""An evaluation of several policies on disk: one run per policy, and an index."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class PolicyEntry:
-    """A policy of a list: what it is called, what its results are filed under, and where it came from."""
+    """A policy of the list: its name, the id that its results are stored under, and its source."""
 
     name: str
     id: str
@@ -35,16 +35,16 @@ class SeveralFolder:
 
     @property
     def index(self) -> Path:
-        """Which policies there are, and what they all play."""
+        """The list of policies, and the plan that all of them play."""
         return self.path / "evaluation.json"
 
     @property
     def whole(self) -> RunFolder:
-        """Files that a run has too: the configuration, the page that shows it all, what simulators print."""
+        """Files that a run also has: the configuration, the report, the output of simulators."""
         return RunFolder(self.path)
 
     def run(self, name: str) -> RunFolder:
-        """The run of a policy."""
+        """A policy's run."""
         return RunFolder(self.path / "policies" / name)
 
     def begun(self) -> list[RunFolder]:
@@ -53,15 +53,15 @@ class SeveralFolder:
         return [run for run in runs if run.journal.exists() and run.journal.stat().st_size]
 
     def write_index(self, plan: Mapping[str, Any], policies: Sequence[PolicyEntry]) -> None:
-        """Say what belongs to the evaluation."""
+        """Write the index."""
         write_json(self.index, {"format": FORMAT, "plan": dict(plan), "policies": [asdict(own) for own in policies]})
 
     def read_plan(self) -> dict[str, Any]:
-        """What all policies play."""
+        """The plan that all policies play."""
         return dict(self._read()["plan"])
 
     def read_policies(self) -> list[PolicyEntry]:
-        """The policies, in the order in which they were listed."""
+        """The policies, in the order of the list."""
         return [PolicyEntry(own["name"], own["id"], own["source"]) for own in self._read()["policies"]]
 
     def _read(self) -> dict[str, Any]:

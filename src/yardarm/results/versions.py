@@ -1,7 +1,7 @@
-"""Which software made a session's episodes, as far as it can change them.
+"""The versions of the software that can change a session's episodes.
 
-A world's package and its physics, what it draws with, numpy, torch where the policy uses it, Python (3.12, whatever
-comes after) and Yardarm itself do. Packages that read, draw, store or upload (rich, pyarrow, wandb, …) do not.
+That is: a world's package, physics and renderer, numpy, torch if the policy uses it, Python (its minor version) and
+Yardarm itself. Packages that only read, display, store or upload (rich, pyarrow, wandb, …) do not count.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ POLICY_SERVER = "the policy's server"
 
 
 class Component(NamedTuple):
-    """A package, and where it was used: in Yardarm's own process (""), in a world's workers, by a policy's server."""
+    """A package, and where it was used: in Yardarm's process (""), in a world's workers, or by a policy's server."""
 
     place: str
     package: str
 
     def __str__(self) -> str:
         if not self.place or self.package not in (*WORKERS, *SERVER):
-            return self.package  # only simulators have it
+            return self.package  # only simulators use it
         return f"{self.package} of {self.place}"
 
 
 Software = Mapping[Component, tuple[str, ...]]
-"""Versions by component. There are mostly one each; a world whose tasks live in two interpreters may have two."""
+"""Versions by component: usually one each, but a world whose tasks run in two interpreters may have two."""
 
 
 def simulator_packages(benchmarks: Iterable[str]) -> tuple[str, ...]:
-    """The packages that decide what happens in these benchmarks."""
+    """The packages that can change the episodes of these benchmarks."""
     return tuple(dict.fromkeys(name for own in benchmarks for name in SIMULATORS.get(own, OTHER_SIMULATORS)))
 
 
 def versions_in(session: Mapping[str, Any], package: str) -> list[str]:
-    """A package's versions in a session, as the manifest has it: those of its simulators, if they lived elsewhere."""
+    """A package's versions in a session of a manifest: those of other interpreters, if its simulators used them."""
     elsewhere = [own.get(package) for own in (session.get("other_interpreters") or {}).values()]
     here = (session.get("versions") or {}).get(package)
     return [str(version) for version in elsewhere if version] or ([str(here)] if here else [])
 
 
 def software_of(session: Mapping[str, Any], benchmarks: Sequence[str]) -> Software:
-    """What can have changed the episodes of a session, by its entry in the manifest."""
+    """The software that can have changed a session's episodes, from its entry in the manifest."""
     here, elsewhere = session.get("versions") or {}, session.get("other_interpreters") or {}
-    # Manifests of before do not say which world lived where: in the other interpreters, if there were any.
+    # Older manifests do not say where each world ran: in the other interpreters, if there were any.
     worlds = session.get("worlds") or {name: list(elsewhere) or [""] for name in benchmarks}
-    # Torch is installed for many who evaluate a scripted policy, and then changes nothing.
+    # Torch is often installed while a scripted policy is evaluated, and then has no influence.
     with_torch = session.get("uses_torch", session.get("inference") is not None)
     found = {Component("", name): {_version(here, name)} for name in (*HERE, *(("torch",) if with_torch else ()))}
     for world, pythons in worlds.items():
@@ -73,12 +73,12 @@ def software_of(session: Mapping[str, Any], benchmarks: Sequence[str]) -> Softwa
 
 
 def _version(installed: Mapping[str, Any], package: str) -> str:
-    """Of Python the minor version alone; "" for what is not there."""
+    """A package's version, only major and minor for Python; "" if it is not installed."""
     version = str(installed.get(package) or "")
     return ".".join(version.split(".")[:2]) if package == "python" else version
 
 
 def _served(session: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a policy's server that knows Yardarm has said of itself."""
+    """What a policy's server reported about itself, if it is Yardarm's."""
     declared = (session.get("policy") or {}).get("declared") or {}
     return (declared.get("yardarm") or {}).get("about") or {}

@@ -1,6 +1,6 @@
-"""What can be evaluated: benchmarks, their tasks, and how a selector becomes a list of tasks.
+"""Benchmarks and their tasks: what can be evaluated, and how a selector becomes a list of tasks.
 
-`option`, `one_of` and `positive` are here, too, so that a benchmark's author needs no other room.
+`option`, `one_of` and `positive` are exported here too, so that authors of benchmarks need no other import.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from yardarm.errors import UsageError, YardarmError, one_line
-from yardarm.files import beside, sync
+from yardarm.files import sync, temporary_path
 from yardarm.results import TrainingFolder, now
 from yardarm.training.config_file import TRAIN_CONFIG
 
@@ -85,7 +85,7 @@ class Checkpoint:
 def write_checkpoint(folder: Path, step: int, fill: Callable[[Checkpoint], None]) -> Checkpoint:
     """Have a checkpoint filled beside its place, flush it to the disk, put it there, and let `last` point to it."""
     final = Checkpoint(folder / f"{step:06d}")
-    partial = Checkpoint(beside(final.path))
+    partial = Checkpoint(temporary_path(final.path))
     shutil.rmtree(partial.path, ignore_errors=True)
     try:
         partial.policy.mkdir(parents=True)
@@ -173,7 +173,7 @@ def _checkpoints(folder: Path) -> Iterator[Checkpoint]:
 
 
 def _point_last_to(path: Path) -> None:
-    link = beside(path.parent / LAST)
+    link = temporary_path(path.parent / LAST)
     link.unlink(missing_ok=True)
     link.symlink_to(path.name)
     os.replace(link, path.parent / LAST)

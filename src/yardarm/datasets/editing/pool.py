@@ -1,4 +1,4 @@
-"""Does many jobs at once on threads, and gives their results in order. Decoding and encoding let Python go on."""
+"""Runs many jobs in threads, and returns their results in order. Decoding and encoding release Python's lock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Job = Callable[[threading.Event], Result]
 
 
 class Pool:
-    """A thread for each core. Jobs are given an event that tells them to stop, so that Ctrl-C need not wait."""
+    """One thread per core. Each job gets an event that tells it to stop, so that Ctrl-C is quick."""
 
     def __init__(self) -> None:
         self._workers = usable_cores()
@@ -25,7 +25,7 @@ class Pool:
         self._stop = threading.Event()
 
     def in_order(self, jobs: Iterable[Job[Result]]) -> Iterator[Result]:
-        """The jobs' results; as few are begun ahead as keep all cores busy."""
+        """The jobs' results in order; only as many jobs are started in advance as keep all cores busy."""
         waiting: deque[Future[Result]] = deque()
         for job in jobs:
             waiting.append(self._threads.submit(job, self._stop))

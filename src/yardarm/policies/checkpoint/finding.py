@@ -28,7 +28,7 @@ def find_checkpoint(path_or_id: str | Path, revision: str | None = None) -> Chec
         raise UsageError(f"--policy.path={path_or_id} is a file; give the folder that holds {CONFIG}")
     if not HUB_ID.fullmatch(str(path_or_id)):
         raise UsageError(
-            f"--policy.path={path_or_id}: there is no such folder, and it is no Hub id (owner/name) either"
+            f"--policy.path={path_or_id}: there is no such folder, and it is not a Hub id (owner/name) either"
         )
     # The state of training may lie in folders, and is large.
     wanted = HubFiles(str(path_or_id), revision, "checkpoint", CONFIG, ("*.json", "*.safetensors"), ignore=("*/*",))

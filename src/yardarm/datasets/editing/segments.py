@@ -1,4 +1,4 @@
-"""Episodes' pieces of videos: what copying them would take, and how they are decoded, counted and encoded anew."""
+"""An episode's segment of a video: whether it can be copied, and how it is decoded, counted and encoded again."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from yardarm.datasets.statistics import PixelCounts
 from yardarm.datasets.video import Segment, VideoEncoding, can_be_copied, kind_of_video, open_video
 from yardarm.errors import DatasetFault, YardarmError, one_line
 
-__all__ = ["Piece", "count_pixels", "encode_anew", "encoding_like", "piece_of"]
+__all__ = ["CopyableSegment", "copyable", "count_pixels", "encoding_like", "reencode"]
 
-# Codecs show frames in another order than they are stored in, by at most so many.
+# Codecs may store frames out of order, by at most this many.
 REORDERED = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A segment that can be copied."""
+class CopyableSegment:
+    """A segment that can be joined to others without encoding it again."""
 
     segment: Segment
     kind: tuple[Any, ...]
@@ -33,23 +33,23 @@ class Piece:
     is_temporary: bool = False
 
 
-def piece_of(segment: Segment) -> Piece | None:
-    """The segment as it is; None if it does not begin with a key frame and has to be encoded anew."""
+def copyable(segment: Segment) -> CopyableSegment | None:
+    """The segment itself; None if it does not begin with a key frame and must be encoded again."""
     if not can_be_copied(segment):
         return None
-    return Piece(segment, *_kind_and_size(segment))
+    return CopyableSegment(segment, *_kind_and_size(segment))
 
 
 def _kind_and_size(segment: Segment) -> tuple[tuple[Any, ...], int]:
-    facts = _facts(segment.path, segment.path.stat().st_mtime_ns)
-    first = round(segment.start_s / facts.base)
-    last = first + round(segment.frames / Fraction(segment.fps) / facts.base)
-    inside = (facts.times >= first) & (facts.times < last)
-    return facts.kind, int(facts.sizes[inside].sum())
+    index = _video_index(segment.path, segment.path.stat().st_mtime_ns)
+    first = round(segment.start_s / index.base)
+    last = first + round(segment.frames / Fraction(segment.fps) / index.base)
+    inside = (index.times >= first) & (index.times < last)
+    return index.kind, int(index.sizes[inside].sum())
 
 
 @dataclass(frozen=True, slots=True)
-class _Facts:
+class _VideoIndex:
     kind: tuple[Any, ...]
     base: Fraction
     times: np.ndarray
@@ -57,14 +57,14 @@ class _Facts:
 
 
 @functools.lru_cache(8)
-def _facts(path: Path, changed: int) -> _Facts:
+def _video_index(path: Path, changed: int) -> _VideoIndex:
     with open_video(path) as container:
         stream = container.streams.video[0]
         entries = stream.index_entries
-        # The index knows when frames are decoded, which can be before the time that the first is shown at, 0.
+        # The index has decoding times, which can start before 0, when the first frame is shown.
         times = np.array([entry.timestamp - entries[0].timestamp for entry in entries], np.int64)
         sizes = np.array([entry.size for entry in entries], np.int64)
-        return _Facts(kind_of_video(path), stream.time_base, times, sizes)
+        return _VideoIndex(kind_of_video(path), stream.time_base, times, sizes)
 
 
 def decoded(segment: Segment) -> Iterator[Any]:
@@ -94,29 +94,31 @@ def decoded(segment: Segment) -> Iterator[Any]:
 
 
 def count_pixels(segment: Segment, every: int, stop: threading.Event) -> PixelCounts:
-    """Count each so-many-th frame."""
+    """Count every n-th frame."""
     counts = PixelCounts()
     for number, frame in enumerate(decoded(segment)):
-        _go_on(stop)
+        _check_stop(stop)
         if number % every == 0:
             counts.add(frame.to_ndarray(format="rgb24"))
     return counts
 
 
-def encode_anew(segment: Segment, path: Path, fps: float, encoding: VideoEncoding, stop: threading.Event) -> Piece:
-    """Encode a segment to a file of its own."""
+def reencode(
+    segment: Segment, path: Path, fps: float, encoding: VideoEncoding, stop: threading.Event
+) -> CopyableSegment:
+    """Encode a segment to a new file."""
     rate = Fraction(fps).limit_denominator(1001)
     container: Any = None
     stream: Any = None
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         for number, frame in enumerate(decoded(segment)):
-            _go_on(stop)
+            _check_stop(stop)
             if container is None:
                 container, stream = encoding.open(path, rate, frame.height, frame.width)
                 _same_colours(segment.path, stream.codec_context)
             frame.pts, frame.time_base = number, 1 / rate
-            frame.pict_type = av.video.frame.PictureType.NONE  # key frames are the new encoder's to choose
+            frame.pict_type = av.video.frame.PictureType.NONE  # let the new encoder choose key frames
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
     except av.FFmpegError as error:
@@ -124,13 +126,13 @@ def encode_anew(segment: Segment, path: Path, fps: float, encoding: VideoEncodin
     finally:
         if container is not None:
             container.close()
-    return Piece(
+    return CopyableSegment(
         Segment(path, 0.0, segment.frames, segment.fps), kind_of_video(path), path.stat().st_size, is_temporary=True
     )
 
 
 def _same_colours(path: Path, codec: Any) -> None:
-    """Frames are passed on as they were coded, so what is said of their colours must stay, too."""
+    """Copy the colour description, since frames are passed on without converting colours."""
     with open_video(path) as container:
         source = container.streams.video[0].codec_context
         for name in ("color_range", "colorspace", "color_primaries", "color_trc"):
@@ -138,7 +140,7 @@ def _same_colours(path: Path, codec: Any) -> None:
 
 
 def encoding_like(info: Mapping[str, Any]) -> VideoEncoding:
-    """How a camera's videos were encoded, as far as it is known."""
+    """How a camera's videos were encoded, as far as is known."""
     usual, pix_fmt = VideoEncoding(), info.get("video.pix_fmt")
     g, crf = info.get("video.g"), info.get("video.crf")
     return VideoEncoding(
@@ -149,6 +151,6 @@ def encoding_like(info: Mapping[str, Any]) -> VideoEncoding:
     )
 
 
-def _go_on(stop: threading.Event) -> None:
+def _check_stop(stop: threading.Event) -> None:
     if stop.is_set():
         raise YardarmError("stopped")

@@ -1,4 +1,4 @@
-"""Takes files over as they are: copies them, or, where the original goes away, gives them a second name."""
+"""Copies unchanged files, or hard-links them if the original is deleted afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.errors import DatasetFault
 from yardarm.files import write_atomically
 
-__all__ = ["carry_other_files", "carry_rollouts", "carry_video_files", "other_files"]
+__all__ = ["copy_other_files", "copy_rollouts", "copy_video_files", "other_files"]
 
 OWN_FOLDERS = ("data", "videos", "meta/episodes")
 OWN_FILES = (
@@ -23,8 +23,8 @@ OWN_FILES = (
 )
 
 
-def carry(source: Path, target: Path, link: bool) -> None:
-    """Have a file at another place, too."""
+def copy_or_link(source: Path, target: Path, link: bool) -> None:
+    """Put a file at another place too."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if link:
         try:
@@ -39,43 +39,43 @@ def carry(source: Path, target: Path, link: bool) -> None:
         raise DatasetFault(f"{source} is missing; the dataset is incomplete") from None
 
 
-def carry_video_files(meta: DatasetMetadata, key: str, root: Path, info: DatasetInfo, link: bool) -> Iterator[int]:
-    """PickedEpisode a camera's files over with their numbers; yields how many episodes' videos each has."""
+def copy_video_files(meta: DatasetMetadata, key: str, root: Path, info: DatasetInfo, link: bool) -> Iterator[int]:
+    """Copy a camera's files under the same numbers; yield how many episodes each contains."""
     slots = [episode.videos[key].slot for episode in meta.episodes]
     for slot in dict.fromkeys(slots):
-        carry(video_file(meta.root, meta.info, key, slot), video_file(root, info, key, slot), link)
+        copy_or_link(video_file(meta.root, meta.info, key, slot), video_file(root, info, key, slot), link)
         yield slots.count(slot)
 
 
-def carry_rollouts(takes: Sequence[PickedEpisode], root: Path) -> None:
-    """Keep what is written down of where episodes are from, with a line for each of the new ones, if all have one."""
+def copy_rollouts(picks: Sequence[PickedEpisode], root: Path) -> None:
+    """Copy the lines that say where episodes came from, if every episode has one."""
     known: dict[Path, list[bytes]] = {}
     lines = []
-    for take in takes:
-        source = rollouts_file(take.reader.meta.root)
+    for pick in picks:
+        source = rollouts_file(pick.reader.meta.root)
         if source not in known:
             known[source] = source.read_bytes().splitlines(keepends=True) if source.exists() else []
-        if take.episode.index >= len(known[source]):
+        if pick.episode.index >= len(known[source]):
             return
-        lines.append(known[source][take.episode.index])
+        lines.append(known[source][pick.episode.index])
     write_atomically(rollouts_file(root), lambda file: file.writelines(lines))
 
 
-def carry_other_files(source: Path, root: Path, in_place: bool) -> None:
-    """PickedEpisode over what others keep in a dataset's folder: its card, a `meta/modality.json`."""
+def copy_other_files(source: Path, root: Path, in_place: bool) -> None:
+    """Copy other files from a dataset's folder: its card, a `meta/modality.json`."""
     for path in other_files(source):
         name = path.relative_to(source)
-        # A copy needs no traces of where the original came from; in place, a `.git` folder must not get lost.
+        # A copy does not need hidden folders like `.git`; an edit in place must not lose them.
         is_wanted = in_place or not name.parts[0].startswith(".") or name.name == ".gitattributes"
         if in_place and path.is_symlink():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).symlink_to(os.readlink(path))
-        elif is_wanted and path.is_file():  # a link that leads nowhere, or to a folder, stays with the original
-            carry(path, root / name, link=in_place)
+        elif is_wanted and path.is_file():  # not a broken link, nor a link to a folder
+            copy_or_link(path, root / name, link=in_place)
 
 
 def other_files(root: Path) -> Iterator[Path]:
-    """Files that are no part of the format."""
+    """Files that are not part of the format."""
     for folder, folders, names in os.walk(root):
         place = Path(folder).relative_to(root)
         folders[:] = [name for name in folders if (place / name).as_posix() not in OWN_FOLDERS]
