@@ -1,4 +1,4 @@
-"""Evaluation from Python: no `__main__` guard is needed, and everything is on disk as well."""
+"""Evaluate policies from Python. No `__main__` guard is needed, and the results are also on disk."""
 
 from my_policy import HoverPolicy
 

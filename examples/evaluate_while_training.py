@@ -1,6 +1,6 @@
-"""Evaluates a network between epochs of its training.
+"""Evaluate a network between the epochs of its training.
 
-It imitates a rule that goes to the middle of the table, which solves few episodes: the loop is what matters here.
+The network imitates a rule that moves to the middle of the table and solves few episodes; the loop is the point here.
 """
 
 import torch
@@ -9,7 +9,7 @@ import yardarm
 
 
 class Network(torch.nn.Module):
-    """From the gripper's place to a chunk of ten actions."""
+    """Maps the gripper's position to a chunk of ten actions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -20,7 +20,7 @@ class Network(torch.nn.Module):
 
 
 def rule(states: torch.Tensor) -> torch.Tensor:
-    """Go to a place above the table: the actions that a demonstration would have."""
+    """The actions of a demonstration: move to a point above the table."""
     target = torch.tensor([0.0, 0.8, 0.15])
     moves = (target - states[:, :3]).clamp(-0.1, 0.1) * 10
     return torch.cat([moves, torch.zeros(len(states), 1)], dim=1)[:, None].expand(-1, 10, -1)

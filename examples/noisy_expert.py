@@ -1,4 +1,4 @@
-"""Meta-World's experts with a trembling hand: a policy that is worse by as much as you like, to try comparisons on.
+"""Meta-World's experts with added noise: a policy that is as much worse as you like, for trying out comparisons.
 
 yardarm eval --policy.type=noisy_expert:NoisyExpert --policy.noise=0.5 --against=expert --eval.stop=decided \
   --env.type=metaworld --env.task=medium --eval.n_episodes=10

@@ -147,7 +147,7 @@ def test_the_viewer_never_runs_code_that_a_run_names(marked: Path, tmp_path: Pat
             shown = {"run": str(number), "task": "left", "index": 0}
             status, episode = ask(address, "/api/episode", **shown)
             assert status == 200
-            assert "The viewer never runs code that a run names" in episode["no_rendering"]
+            assert "The viewer never runs code from a run" in episode["no_rendering"]
             assert f"yardarm replay {runs / str(number)} --task=toy/left --episode=0" in episode["no_rendering"]
             assert ask(address, "/api/rendering", **shown)[0] == 404
     assert not marked.exists()

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: simulated outcomes, and the look of the pictures."""
+"""Shared by the scripts in this folder: simulated outcomes, and the style of the figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter
 from PIL import Image
 from scipy.special import ndtri
 
-# Dark, middle and light, so that they can be told apart in grey, too.
+# Dark, middle and light, so that they can also be distinguished in greyscale.
 DARK, WARM, LIGHT, GREY, FAINT = "#0b4f8a", "#d9661f", "#8fc3e8", "#6b6b6b", "#dcdcdc"
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.0f}%")
@@ -45,7 +45,7 @@ def picture(height: float, columns: int = 1, **options: object) -> tuple[Figure,
 
 
 def save(figure: Figure, name: str) -> None:
-    """Write the picture into the folder that the command names, or else into docs/images."""
+    """Write the figure to the folder given on the command line, or to docs/images."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
     folder.mkdir(parents=True, exist_ok=True)
     pixels = io.BytesIO()
@@ -54,7 +54,7 @@ def save(figure: Figure, name: str) -> None:
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table."""
+    """A Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -62,7 +62,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def paired_outcomes(
     rng: np.random.Generator, rates: tuple[float, float], correlation: float, shape: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Whether A and B solve each of many episodes, which they meet both; what one solves the other often does."""
+    """Outcomes of A and B on the same episodes, with the given correlation."""
     a, b = rates
     both = a * b + correlation * math.sqrt(a * (1 - a) * b * (1 - b))
     draw = rng.random(shape)
@@ -70,6 +70,6 @@ def paired_outcomes(
 
 
 def outcomes_by_difficulty(rng: np.random.Generator, rates: np.ndarray, episodes: int, shared: float) -> np.ndarray:
-    """A row of outcomes for each policy. Some episodes are hard for all: that is the `shared` part of the luck."""
+    """A row of outcomes per policy; `shared` is the part of the variation that episodes have in common for all."""
     hard, own = rng.normal(size=episodes), rng.normal(size=(len(rates), episodes))
     return math.sqrt(shared) * hard + math.sqrt(1 - shared) * own < ndtri(rates)[:, None]

@@ -1,4 +1,4 @@
-"""How often `--eval.stop=decided` is right and wrong, and what it saves: the page's table."""
+"""How often `--eval.stop=decided` is right or wrong, and how much it saves: the table on the statistics page."""
 
 import numpy as np
 from common import markdown, paired_outcomes
@@ -12,7 +12,7 @@ rng = np.random.default_rng(0)
 rows = []
 largest = {}
 for gap in GAPS:
-    repetitions = 2_000 if gap else 4_000  # false findings are rare, and it takes more to count them
+    repetitions = 2_000 if gap else 4_000  # false positives are rare, so counting them takes more repetitions
     for maximum in MAXIMA:
         a, b = paired_outcomes(rng, (BASELINE + gap, BASELINE), CORRELATION, (repetitions, maximum))
         better, used, differences = [], [], []
@@ -44,6 +44,6 @@ for gap in GAPS:
 header = ("A − B", "at most", "A is better", "B is better", "not decided", "pairs used", "saved", "one test at the end")
 print(markdown(header, rows))
 print(
-    f"\nWhere A is 10 points better and that was found early, the difference looks larger than it is: on average "
+    f"\nIf A is 10 points better and the test stops early, the difference looks larger than it is: on average "
     f"{100 * largest[100]:.0f} points with at most 100 pairs, {100 * largest[500]:.0f} points with at most 500."
 )

@@ -1,4 +1,4 @@
-"""Six policies on the same 150 episodes, and the letters that tell which of them could be told apart."""
+"""Six policies on the same 150 episodes, and the letters that show which of them differ significantly."""
 
 from itertools import combinations, pairwise
 
@@ -34,7 +34,7 @@ for place, name in enumerate(names):
     for row, letter in enumerate(columns):
         if letter in own[place]:
             axes.text(place, 0.17 - 0.075 * row, letter, ha="center", va="center", fontsize=20, weight="bold")
-for row, letter in enumerate(columns):  # a bar joins those that share a letter
+for row, letter in enumerate(columns):  # a bar joins policies that share a letter
     members = [place for place in range(len(names)) if letter in own[place]]
     height = 0.165 - 0.075 * row
     for left, right in pairwise(members):
@@ -50,5 +50,7 @@ axes.set_title("Six policies on the same 150 episodes, with 95% intervals")
 save(figure, "statistics_letters.png")
 
 print(markdown(("policy", "k/n", "95% interval", "letters"), rows))
-plain, allowed = sum(p < LEVEL for p in p_values), sum(p < LEVEL for p in adjusted)
-print(f"\nOf the {len(pairs)} comparisons, {plain} have p < 0.05; {allowed} of them still do after Holm's method.")
+plain, corrected = sum(p < LEVEL for p in p_values), sum(p < LEVEL for p in adjusted)
+print(
+    f"\nOf the {len(pairs)} comparisons, {plain} have p < 0.05; {corrected} of them still do after Holm's correction."
+)

@@ -1,4 +1,4 @@
-"""Two policies on the same episodes: who solves what, `yardarm compare`, and how many episodes pairs save."""
+"""Two policies on the same episodes: who solves which, `yardarm compare`, and how many episodes pairing saves."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ LINES = {0.7: "-", 0.5: "--", 0.3: "-.", 0.0: ":"}
 rng = np.random.default_rng(5)
 outcomes = {task: paired_outcomes(rng, rates, CORRELATION, (EPISODES,)) for task, rates in RATES.items()}
 
-# The strip of the first task: a column for each episode.
+# The strip of the first task: a column per episode.
 a, b = outcomes["push-v3"]
 figure, axes = picture(2.7)
 for row, (solved, other, colour) in enumerate([(a, b, DARK), (b, a, WARM)]):
@@ -46,16 +46,16 @@ for correlation, line in LINES.items():
 powers = [Design(0.7, 0.1).power_with(int(number)) for number in numbers]
 axes.plot(numbers, powers, color=WARM, label="different episodes")
 axes.axhline(0.8, color=GREY, linewidth=1)
-axes.text(398, 0.79, "80%, the usual aim", color=GREY, ha="right", va="top", fontsize=13)
+axes.text(398, 0.79, "80%, the usual target", color=GREY, ha="right", va="top", fontsize=13)
 axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.02), fontsize=13)
-axes.set_title("Chance to find that 80% is better than 70%")
+axes.set_title("Chance of detecting that 80% is better than 70%")
 axes.set_xlabel("episodes of each policy")
 axes.yaxis.set_major_formatter(PERCENT)
 axes.set_ylim(0, 1)
 axes.set_xlim(0, 400)
 save(figure, "statistics_power.png")
 
-# The same outcomes as files, and what `yardarm compare` says of them.
+# The same outcomes as files, compared by `yardarm compare`.
 with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
     for policy, name in enumerate(["act_a", "act_b"]):
         per_task = [

@@ -1,4 +1,4 @@
-"""Two equally good policies: how often one of them is "found" to be better by who tests after every pair."""
+"""Two equally good policies: how often testing after every pair "finds" one of them to be better."""
 
 import numpy as np
 from common import DARK, GREY, PERCENT, WARM, paired_outcomes, picture, save
@@ -6,13 +6,13 @@ from common import DARK, GREY, PERCENT, WARM, paired_outcomes, picture, save
 from yardarm.stats import PairedCounts, SequentialMcNemar, mcnemar
 
 RATE, CORRELATION, PAIRS, LEVEL = 0.7, 0.5, 300, 0.05
-PEEKING, SEQUENTIAL = 20_000, 6_000  # repetitions; the sequential test looks at each pair in Python
+PEEKING, SEQUENTIAL = 20_000, 6_000  # repetitions; the sequential test processes each pair in Python
 
 rng = np.random.default_rng(0)
 a, b = paired_outcomes(rng, (RATE, RATE), CORRELATION, (PEEKING, PAIRS))
 only_a, only_b = (a & ~b).cumsum(axis=1), (b & ~a).cumsum(axis=1)
 
-# For each number of discordant pairs: how few of them the loser must have won for p < 0.05; -1 if none are few enough.
+# For each number of discordant pairs: the most the loser may have won for p < 0.05; -1 if there is no such number.
 few_enough, few = np.empty(PAIRS + 1, int), -1
 for discordant in range(PAIRS + 1):
     while few + 1 < discordant and mcnemar(PairedCounts(only_a=few + 1, only_b=discordant - few - 1)) < LEVEL:
@@ -22,7 +22,7 @@ found = np.minimum(only_a, only_b) <= few_enough[only_a + only_b]
 
 
 def ever_found(every: int) -> np.ndarray:
-    """The share of comparisons with a finding at some look so far, by who looks after every so many pairs."""
+    """The share of comparisons that have "found" a difference so far, testing after each `every` pairs."""
     looked = found & (np.arange(1, PAIRS + 1) % every == 0)
     return np.maximum.accumulate(looked, axis=1).mean(axis=0)
 
@@ -35,15 +35,15 @@ for repetition in range(SEQUENTIAL):
             decided[repetition, pair:] = True
             break
 
-so_many = np.arange(1, PAIRS + 1)
+seen = np.arange(1, PAIRS + 1)
 shares = {every: ever_found(every) for every in (1, 10, 50)}
 sequential = decided.mean(axis=0)
 figure, axes = picture(5)
 labels = {1: "p < 0.05 after every pair", 10: "after every 10 pairs", 50: "after every 50 pairs"}
 for (every, share), line in zip(shares.items(), ["-", "--", ":"], strict=True):
-    axes.plot(so_many, share, color=WARM, linestyle=line, drawstyle="steps-post")
+    axes.plot(seen, share, color=WARM, linestyle=line, drawstyle="steps-post")
     axes.text(PAIRS + 4, share[-1], labels[every], color=WARM, va="center")
-axes.plot(so_many, sequential, color=DARK, linewidth=4)
+axes.plot(seen, sequential, color=DARK, linewidth=4)
 axes.text(PAIRS + 4, sequential[-1] - 0.006, "the sequential test,\nafter every pair", color=DARK, va="top")
 axes.axhline(LEVEL, color=GREY, linewidth=1)
 axes.text(PAIRS + 4, LEVEL + 0.003, "5%, as declared", color=GREY, va="center")
@@ -56,8 +56,8 @@ axes.set_ylim(0, 0.2)
 save(figure, "statistics_peeking.png")
 
 at_the_end = found[:, -1].mean()
-print(f"- one test at the end of {PAIRS} pairs: {at_the_end:.1%} false findings")
+print(f"- one test at the end of {PAIRS} pairs: {at_the_end:.1%} false positives")
 for every, share in shares.items():
     looks = "every pair" if every == 1 else f"every {every} pairs"
-    print(f"- p < 0.05 after {looks}: {share[-1]:.0%} false findings by the end of {PAIRS} pairs")
+    print(f"- p < 0.05 after {looks}: {share[-1]:.0%} false positives by the end of {PAIRS} pairs")
 print(f"- the sequential test after every pair: {sequential[-1]:.1%}")

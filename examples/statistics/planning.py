@@ -1,4 +1,4 @@
-"""How many episodes it takes to tell two policies apart: the page's table."""
+"""How many episodes it takes to detect a difference: the table on the statistics page."""
 
 from common import markdown
 

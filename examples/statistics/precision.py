@@ -1,6 +1,6 @@
-"""How many episodes `--eval.stop=precision` takes, and how often its last interval misses: the page's table.
+"""How many episodes `--eval.stop=precision` takes, and how often its last interval misses: a table on the page.
 
-Nothing is drawn: the chance of every course is added up.
+This is exact, not simulated: it adds up the chances of all possible sequences.
 """
 
 from functools import cache
@@ -21,11 +21,11 @@ def interval_of(successes: int, episodes: int) -> Interval:
 
 @cache
 def enough(episodes: int, half_width: float) -> int:
-    """The fewest successes, of half of the episodes or more, whose interval is narrow enough."""
+    """The fewest successes, from half of the episodes up, whose interval is narrow enough."""
     middle = (episodes + 1) // 2
     successes = min(episodes, enough(episodes - 1, half_width) + 1) if episodes > 1 else 1
     if interval_of(successes, episodes).half_width > half_width:
-        return episodes + 1  # not even if all were solved
+        return episodes + 1  # not even if all are solved
     while successes > middle and interval_of(successes - 1, episodes).half_width <= half_width:
         successes -= 1
     return successes
@@ -47,7 +47,7 @@ def stop(rate: float, half_width: float) -> tuple[float, float]:
 
 
 def planned(rate: float, half_width: float) -> int:
-    """How many episodes Wilson's interval takes for the same, if the rate is known beforehand."""
+    """How many episodes Wilson's interval needs for the same width, if the rate is known beforehand."""
     return next(n for n in range(1, 10_000) if wilson(round(rate * n), n).half_width <= half_width)
 
 

@@ -10,8 +10,8 @@ SOLVED = (20, 20, 19, 18, 17, 15, 14, 12, 9, 4)
 
 tasks = [TaskCounts(solved, EPISODES) for solved in SOLVED]
 meanings = {
-    pooled: "these tasks, all episodes in one pot",
-    stratified: "these tasks, each for itself",
+    pooled: "these tasks, with all episodes pooled",
+    stratified: "exactly these tasks",
     clustered: "new tasks like these",
 }
 rows = []
@@ -19,8 +19,8 @@ for method, meaning in meanings.items():
     interval = method(tasks)
     flag = f"`--eval.over_tasks={method.__name__}`"
     rows.append((flag, meaning, f"{interval.low:.1%} – {interval.high:.1%}", f"± {100 * interval.half_width:.1f}"))
-print(f"Ten tasks with {', '.join(map(str, SOLVED))} of {EPISODES} solved: {sum(SOLVED)}/{10 * EPISODES} in all.\n")
-print(markdown(("flag", "it speaks of", "95% interval", "points"), rows))
+print(f"Ten tasks with {', '.join(map(str, SOLVED))} of {EPISODES} solved: {sum(SOLVED)}/{10 * EPISODES} in total.\n")
+print(markdown(("flag", "holds for", "95% interval", "points"), rows))
 
 approximate, exact = wilson(15, EPISODES), clopper_pearson(15, EPISODES)
 print(
@@ -28,7 +28,7 @@ print(
     f"{exact.high:.1%}."
 )
 
-# Most episodes end after some 80 steps; those that fail last the full 500.
+# Most episodes end after about 80 steps; failures last the full 500.
 steps = np.where(np.arange(50) < 40, np.random.default_rng(0).integers(60, 101, 50), 500)
 interval = bootstrap_mean([steps])
 print(

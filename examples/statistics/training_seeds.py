@@ -1,4 +1,4 @@
-"""Two methods that are equally good, five training seeds of each: comparing single checkpoints finds differences."""
+"""Two equally good methods with five training seeds each: comparing single checkpoints "finds" differences."""
 
 import numpy as np
 from common import DARK, GREY, PERCENT, WARM, outcomes_by_difficulty, picture, save
@@ -10,7 +10,7 @@ NUMBERS, REPETITIONS, LEVEL = (25, 50, 100, 200, 400), 2_000, 0.05
 
 
 def found(rng: np.random.Generator, gap: float, episodes: int) -> tuple[bool, bool, bool]:
-    """Whether a difference is found between one seed of each, with all seeds in one pot, and between methods."""
+    """Whether a difference is found between one seed of each, between all seeds pooled, and between the methods."""
     rates = rng.normal(MEAN, SPREAD, 2 * SEEDS).clip(0.02, 0.98)
     rates[:SEEDS] += gap
     outcomes = outcomes_by_difficulty(rng, rates.clip(0.02, 0.98), episodes, SHARED)
@@ -45,11 +45,11 @@ axes.set_xlabel("episodes of each checkpoint")
 axes.set_title("Two equal methods: how often a difference is “found”")
 save(figure, "statistics_training_seeds.png")
 
-for number, (one, pot, methods) in zip(NUMBERS, shares, strict=True):
+for number, (one, together, methods) in zip(NUMBERS, shares, strict=True):
     if number in (50, 200):
         print(
             f"With {number} episodes, one checkpoint of each is found to differ {one:.0%} of the time, the "
-            f"five of each in one pot {pot:.0%}, and the methods {methods:.1%}."
+            f"five of each pooled {together:.0%}, and the methods {methods:.1%}."
         )
 better = np.mean([found(rng, 0.1, 200)[2] for _ in range(REPETITIONS)])
-print(f"If one method is 10 points better, five seeds of each and 200 episodes find it {better:.0%} of the time.")
+print(f"If one method is 10 points better, five seeds of each and 200 episodes detect it {better:.0%} of the time.")

@@ -1,4 +1,4 @@
-"""The same policy, evaluated twenty times with 50 episodes: how much its success rate wobbles."""
+"""The same policy, evaluated twenty times with 50 episodes: how much its success rate varies."""
 
 import numpy as np
 from common import DARK, GREY, PERCENT, WARM, picture, save
@@ -8,7 +8,7 @@ from yardarm.stats import wilson
 
 RATE, EPISODES, TIMES = 0.85, 50, 20
 
-# A seed with one miss, which is what to expect of twenty.
+# A seed with one miss, which is to be expected in twenty.
 solved = np.random.default_rng(15).binomial(EPISODES, RATE, TIMES)
 intervals = [wilson(successes, EPISODES) for successes in solved]
 misses = [RATE not in interval for interval in intervals]
@@ -24,7 +24,7 @@ for place, (successes, interval, miss) in enumerate(zip(solved, intervals, misse
         axes.text(place, interval.low - 0.015, "misses", color=WARM, ha="center", va="top")
 axes.set_xticks(range(1, TIMES + 1))
 axes.set_xlabel(f"evaluation, {EPISODES} episodes each")
-axes.set_title("Success rate of one and the same policy, with 95% intervals")
+axes.set_title("Success rate of the same policy, with 95% intervals")
 axes.yaxis.set_major_formatter(PERCENT)
 axes.set_ylim(0.55, 1)
 save(figure, "statistics_wobble.png")
@@ -37,7 +37,7 @@ print(
 counts = np.arange(EPISODES + 1)
 chances = binom.pmf(counts, EPISODES, RATE)
 covered = sum(chance for k, chance in zip(counts, chances, strict=True) if RATE in wilson(int(k), EPISODES))
-print(f"Over all evaluations that could have come, {covered:.1%} of the intervals hold the truth.")
+print(f"Over all possible evaluations, {covered:.1%} of the intervals contain the truth.")
 apart = sum(chances[i] * chances[j] for i in counts for j in counts if abs(i - j) >= 2)
 print(f"Two evaluations of this same policy differ by 4 points or more {apart:.0%} of the time.")
 one, other = wilson(44, 50), wilson(42, 50)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    # Workers import this package too: what they do not need is imported on first use.
+    # Workers import this package too, so everything they do not need is imported on first use.
     if name in ("compare", "evaluate", "evaluate_several", "make_env"):
         from yardarm import api
 

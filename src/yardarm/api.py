@@ -1,4 +1,4 @@
-"""Evaluation from Python."""
+"""The Python API: evaluate policies, compare runs, build environments."""
 
 from __future__ import annotations
 
@@ -47,36 +47,36 @@ def evaluate(
     listener: EvaluationListener | None = None,
     **options: Any,
 ) -> RunResult:
-    """Evaluate a policy and return its results, which are on disk too.
+    """Evaluate a policy and return its results, which are also on disk.
 
     `policy` is a name ("expert", "package.module:Name"), a checkpoint's folder or Hub id ("owner/name"), an object that
     follows `yardarm.policies.Policy`, or any function or `torch.nn.Module` that maps a batch of observations to
-    actions; such a one reads `inputs`, or all that the tasks offer.
+    actions; a function or module reads `inputs`, or everything that the tasks offer.
 
-    `tasks` selects tasks as ``--env.task`` does ("medium", ["reach-v3", "easy"]), or is a whole benchmark
-    configuration, or a list of those. Further options are those below ``--eval.``: `n_episodes`, `batch_size`, …
+    `tasks` selects tasks like ``--env.task`` ("medium", ["reach-v3", "easy"]), or is a benchmark configuration, or a
+    list of those. `options` are the ``--eval.`` flags: `n_episodes`, `batch_size`, …
 
-    `against` is what to compare with: a run, or another policy, which plays the same episodes. With ``stop="decided"``
-    the evaluation ends as soon as one of the two is better; `RunResult.stopping` tells.
+    `against` is a run to compare with, or another policy, which plays the same episodes. With ``stop="decided"`` the
+    evaluation stops as soon as one of the two is significantly better; `RunResult.stopping` has the decision.
 
-    With `allow_mixed_versions` a run is resumed that other versions of simulators, torch, … have begun, which marks its
-    results for good.
+    `allow_mixed_versions` resumes a run that was started with other versions of simulators, torch, …; its results are
+    then marked permanently.
 
-    `wandb` has the run tracked with Weights & Biases: ``WandbOptions(enable=True, project="…")``.
+    `wandb` tracks the run with Weights & Biases: ``WandbOptions(enable=True, project="…")``.
 
-    With ``runner="ray"`` it runs on all nodes of a cluster: `RayOptions` (of `yardarm.cluster`) says which.
+    ``runner="ray"`` runs on all nodes of a Ray cluster, which `RayOptions` (in `yardarm.cluster`) selects.
 
-    With ``recording=True`` all episodes become a dataset, in the folder `recordings` inside the run's.
+    ``recording=True`` writes all episodes as a dataset, in the run's folder `recordings`.
 
-    Workers are started by a process of their own, so a script that calls this needs no ``__main__`` guard.
+    A separate process starts the workers, so a script that calls this needs no ``__main__`` guard.
     """
     envs = _benchmarks(tasks, benchmark)
-    made = _maker(envs, inputs, trust_remote_code)
+    make_policy = _policy_maker(envs, inputs, trust_remote_code)
     config = EvalConfig(
         env=envs,
-        policy=made(policy),
+        policy=make_policy(policy),
         eval=_eval_options(options),
-        against=_opponent(against, made),
+        against=_opponent(against, make_policy),
         seed=seed,
         output_dir=Path(output_dir) if output_dir else None,
         method=method,
@@ -107,17 +107,17 @@ def evaluate_several(
     listener: EvaluationListener | None = None,
     **options: Any,
 ) -> SeveralResults:
-    """Evaluate several policies on the same episodes, with the same workers; the rest is as in `evaluate`.
+    """Evaluate several policies on the same episodes with the same workers; other arguments are those of `evaluate`.
 
-    Each has a run of its own, in `SeveralResults.runs`, which `compare` takes. One that fails takes nobody with it.
+    Each policy has its own run in `SeveralResults.runs`, which `compare` accepts. If one fails, the rest continue.
     """
     if not isinstance(policies, Sequence) or isinstance(policies, str):
-        raise UsageError(f"evaluate_several takes a list of policies, not {policies!r}; `evaluate` takes one")
+        raise UsageError(f"evaluate_several takes a list of policies, got {policies!r}; use `evaluate` for one policy")
     envs = _benchmarks(tasks, benchmark)
-    made = _maker(envs, inputs, trust_remote_code)
+    make_policy = _policy_maker(envs, inputs, trust_remote_code)
     config = EvalConfig(
         env=envs,
-        policy=[made(policy) for policy in policies],
+        policy=[make_policy(policy) for policy in policies],
         eval=_eval_options(options),
         seed=seed,
         output_dir=Path(output_dir) if output_dir else None,
@@ -130,15 +130,15 @@ def evaluate_several(
     return run_several(config, listener)
 
 
-def _maker(
+def _policy_maker(
     envs: Sequence[BenchmarkConfig], inputs: Sequence[str] | None, trust_remote_code: bool
 ) -> Callable[[PolicySource], PolicySpec | Policy]:
-    """What makes a policy of all that may stand for one; a function reads what the tasks offer."""
+    """A function that makes a policy from any accepted source; plain functions read what the tasks offer."""
     return lambda source: as_policy(source, lambda: select_tasks(envs, trust_remote_code)[0].env.features, inputs)
 
 
 def _evaluate_and_record(config: EvalConfig, listener: EvaluationListener | None) -> RunResult:
-    from yardarm.recording import evaluate_and_record  # it needs pyarrow, which takes a moment to import
+    from yardarm.recording import evaluate_and_record  # needs pyarrow, which is slow to import
 
     return evaluate_and_record(config, listener)
 
@@ -149,9 +149,9 @@ def compare(
     confidence: float = CONFIDENCE,
     allow_unfinished: bool = False,
 ) -> Comparison:
-    """Compare runs: folders of Yardarm's, LeRobot's ``eval_info.json``, or what `evaluate` returned.
+    """Compare runs: Yardarm's folders, LeRobot's ``eval_info.json``, or results of `evaluate`.
 
-    Episodes are paired by task, index and seed, and by where they begin, unless `paired` is false.
+    Episodes are paired by task, index, seed and initial state, unless `paired` is false.
     """
     paths = [run.path if isinstance(run, RunResult) else Path(run) for run in runs]
     return compare_runs(read_runs(paths, allow_unfinished=allow_unfinished), paired, confidence)
@@ -160,37 +160,41 @@ def compare(
 def make_env(
     config: BenchmarkConfig | str, n_envs: int = 1, use_async_envs: bool = False, trust_remote_code: bool = False
 ) -> dict[str, dict[int, Any]]:
-    """Gymnasium's vector environments of a benchmark's tasks, ``{suite: {task_id: VectorEnv}}``, as in LeRobot.
+    """Make Gymnasium vector environments of a benchmark's tasks, ``{suite: {task_id: VectorEnv}}``, as in LeRobot.
 
     `config` is a benchmark's configuration, its name ("metaworld"), or the Hub id or path of an environment's folder.
-    Nothing is built before its first use, and `close` frees it between tasks. With `use_async_envs` each of several
-    environments has a process of its own; a script needs a ``__main__`` guard then.
+    Environments are built on first use, and `close` frees them. With `use_async_envs` each of several environments runs
+    in its own process; a script then needs a ``__main__`` guard.
     """
     if n_envs < 1:
         raise UsageError(f"n_envs must be at least 1, got {n_envs}")
     env = _benchmark(config) if isinstance(config, str) else config
     if env.python:
-        raise UsageError(f"make_env builds simulators in this interpreter; python={env.python} is for `evaluate`")
+        raise UsageError(
+            f"make_env builds simulators in this interpreter, so python={env.python} does not apply; use `evaluate`"
+        )
     try:
         env.check_requirements()
     except SetupError as missing:
         raise SetupError(
-            f"{missing}; only pip helps make_env, which builds simulators in this interpreter"
+            f"{missing}; make_env builds simulators in this interpreter, so they must be installed here with pip"
         ) from missing
     tasks = select_tasks([env], trust_remote_code)
     try:
         from yardarm.envs.vector import vector_envs
     except ModuleNotFoundError as error:
-        raise SetupError(f"make_env needs gymnasium: pip install 'gymnasium>=1.1,<2' ({error})") from error
+        raise SetupError(f"make_env needs gymnasium; run: pip install 'gymnasium>=1.1,<2' ({error})") from error
     return vector_envs(tasks, n_envs, use_async_envs)
 
 
-def _opponent(source: Any, made: Callable[[Any], PolicySpec | Policy]) -> Path | PolicySpec | Policy | None:
+def _opponent(source: Any, make_policy: Callable[[Any], PolicySpec | Policy]) -> Path | PolicySpec | Policy | None:
     if isinstance(source, RunResult):
         return source.path
     if source is None or isinstance(source, str | Path):
-        return against_from_data(None if source is None else str(source), trusted=True)  # a program was typed
-    return made(source)
+        return against_from_data(
+            None if source is None else str(source), trusted=True
+        )  # typed by the user in a program
+    return make_policy(source)
 
 
 def _benchmark(name: str) -> BenchmarkConfig:
@@ -205,7 +209,7 @@ def _benchmarks(tasks: Tasks, benchmark: str) -> list[BenchmarkConfig]:
     if configs and len(configs) == len(given):
         return configs
     if len(names) != len(given):
-        raise UsageError("tasks must be names of tasks, or benchmark configurations, not some of each")
+        raise UsageError("tasks must be task names or benchmark configurations, not a mix of both")
     return [BENCHMARKS.load(benchmark)(task=",".join(names))]
 
 
@@ -213,5 +217,7 @@ def _eval_options(options: dict[str, Any]) -> EvalOptions:
     known = [known.name for known in dataclasses.fields(EvalOptions)]
     for name in options:
         if name not in known:
-            raise UsageError(f"evaluate has no option '{name}'{nearest(name, known)} it has {', '.join(known)}")
+            raise UsageError(
+                f"evaluate has no option '{name}'{nearest(name, known)} its options are {', '.join(known)}"
+            )
     return EvalOptions(**options)

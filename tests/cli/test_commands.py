@@ -138,7 +138,7 @@ def test_replay_renders_the_video_and_checks_it(tmp_path: Path) -> None:
         (["--episode=7"], "'reach-v3' has no finished episode 7; it has 0"),
         (["--camera=corner9"], "unknown camera 'corner9'; did you mean 'corner"),
         (["--size=huge"], "--size must be HEIGHTxWIDTH"),
-        (["--fps=0"], "--fps must be a whole number of at least 1"),
+        (["--fps=0"], "--fps must be a whole number, at least 1"),
         (["--output=video.avi"], "--output must end in .mp4"),
     ],
 )
@@ -227,7 +227,7 @@ def test_videos_without_any_actions_end_all_the_same() -> None:
     shutil.rmtree("run/actions")
     answer = yardarm(*words, "--eval.videos=1", timeout=60)
     assert answer.returncode == 0, answer.stderr
-    assert answer.stderr.count("warning: there is no run/videos/toy") == 2
+    assert answer.stderr.count("warning: the video run/videos/toy") == 2
 
 
 def test_a_terminal_that_cannot_show_a_dash_ends_nothing() -> None:

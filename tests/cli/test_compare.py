@@ -51,14 +51,14 @@ def test_the_first_run_is_the_candidate(runs: list[str], tmp_path: Path) -> None
     assert compare.run([good, similar, "--fail-if-worse"]) == 0
     answer = yardarm("compare", bad, good, similar, "--fail_if_worse=true")
     assert answer.returncode == 3
-    assert "Runs that share a letter could not be told apart" in answer.stdout
+    assert "Runs that share a letter do not differ significantly" in answer.stdout
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--jsn"], "unknown option '--jsn'; did you mean 'json'?"),
-        (["--confidence=95"], "--confidence must lie between 0.5 and 1, got 95"),
+        (["--confidence=95"], "--confidence must be at least 0.5 and below 1, got 95"),
         (["--lerobot.seed=x"], "--lerobot.seed must be a whole number, got 'x'"),
         (["--json=maybe"], "--json must be true or false, got 'maybe'"),
     ],
@@ -72,7 +72,7 @@ def test_mistakes_of_compare(words: list[str], message: str, runs: list[str]) ->
 def test_one_run_is_not_enough(runs: list[str]) -> None:
     answer = yardarm("compare", runs[0])
     assert answer.returncode == 2
-    assert answer.stderr == "yardarm: yardarm compare takes at least two runs; see `yardarm compare --help`\n"
+    assert answer.stderr == "yardarm: yardarm compare needs at least two runs, got 1; see `yardarm compare --help`\n"
 
 
 def test_a_plan_for_a_gap(capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,15 +99,18 @@ def test_a_plan_for_a_number_of_episodes(capsys: pytest.CaptureFixture[str]) -> 
     ("words", "message"),
     [
         (["--detect=.1"], "--baseline is missing"),
-        (["--baseline=.8"], "give either --detect=GAP or --episodes=NUMBER"),
-        (["--baseline=.8", "--detect=.1", "--episodes=5"], "give either --detect=GAP or --episodes=NUMBER"),
-        (["--baseline=80", "--detect=.1"], "--baseline must lie between 0 and 1, got 80"),
-        (["--baseline=.8", "--detect=.3"], "a rate of 1.1 is not possible"),
-        (["--baseline=.8", "--detect=0"], "policies that are equal cannot be told apart"),
-        (["--baseline=.8", "--detect=.1", "--correlation=.9"], "not possible for rates of 0.8 and 0.9: at most 0.66"),
+        (["--baseline=.8"], "give either --detect=DIFFERENCE or --episodes=NUMBER"),
+        (["--baseline=.8", "--detect=.1", "--episodes=5"], "give either --detect=DIFFERENCE or --episodes=NUMBER"),
+        (["--baseline=80", "--detect=.1"], "--baseline must be between 0 and 1, got 80"),
+        (["--baseline=.8", "--detect=.3"], "a rate of 1.1 is impossible"),
+        (["--baseline=.8", "--detect=0"], "--detect=0: there is no difference to detect; give one like --detect=0.1"),
+        (
+            ["--baseline=.8", "--detect=.1", "--correlation=.9"],
+            "is impossible for rates of 0.8 and 0.9: it is at most 0.66",
+        ),
         (["--baseline=.8", "--episodes=few"], "--episodes must be a whole number, got 'few'"),
         (["--baseline=.8", "--episodes=0"], "--episodes must be between 1 and 1,000,000, got 0"),
-        (["--baseline=.8", "--episodes=5", "--tasks=2"], "--tasks spreads what --detect finds"),
+        (["--baseline=.8", "--episodes=5", "--tasks=2"], "--tasks goes with --detect"),
         (["--baseline=.8", "--detect=.1", "--powr=.9"], "unknown option '--powr'; did you mean 'power'?"),
         (["fifty"], "takes flags only, not 'fifty'"),
     ],
@@ -123,7 +126,7 @@ def test_an_evaluation_against_a_policy_says_who_is_better() -> None:
     against = ["--against=zero", "--eval.n_episodes=12", "--output_dir=run"]
     answer = yardarm(*words, *against, "--eval.stop=decided", "--method=mover", "--training_seed=3")
     assert answer.returncode == 0, answer.stderr
-    assert "Decided: A is better than B. A alone solved" in answer.stdout
+    assert "Decided: A is better than B. Only A solved" in answer.stdout
     assert "saved " in answer.stdout.rpartition("Decided after")[2]
     manifest = json.loads(Path("run/manifest.json").read_text())
     assert (manifest["method"], manifest["training_seed"]) == ("mover", 3)

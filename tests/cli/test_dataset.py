@@ -46,7 +46,7 @@ def test_info_shows_what_is_there() -> None:
     make_dataset(Path("own"), (5, 3))
     text = yardarm_here("dataset", "info", "own").stdout
     assert "own (v3.0, toy)" in text
-    assert "2 episode(s), 8 frames: 0.8 seconds at 10 frames a second" in text
+    assert "2 episode(s), 8 frames: 0.8 seconds at 10 frames per second" in text
     assert "h264 yuv420p" in text
     assert "task 1 (1 episode(s))" in text
     content = json.loads(yardarm_here("dataset", "info", "own", "--json").stdout)
@@ -119,13 +119,13 @@ def test_videos_are_encoded_anew_and_old_versions_converted() -> None:
         (["info", "elsewhere"], "there is no dataset elsewhere"),
         (["info", "own", "own"], "takes the folder of one dataset, got own own"),
         (["info", "."], ". is not a LeRobot dataset: it has no meta/info.json"),
-        (["delete", "own", "--episodes=1"], "where does the result go? --output=DIR, or --in_place=true"),
+        (["delete", "own", "--episodes=1"], "--output is missing; give --output=DIR, or --in_place=true"),
         (["delete", "own", "--episodes=1", "--output=o", "--in_place=true"], "exclude each other"),
         (["delete", "own", "--output=o"], "--episodes is missing: --episodes=1,3,5-8"),
         (["delete", "own", "--episodes=1,9,12", "--output=o"], "--episodes 9, 12: the dataset has 4 episodes, 0 to 3"),
         (["delete", "own", "--episodes=2,1-2", "--output=o"], "--episodes must not be repeated, got 2 more than once"),
         (["delete", "own", "--episodes=-1", "--output=o"], "--episodes: '-1' is no episode's number"),
-        (["delete", "own", "--episodes=3-1", "--output=o"], "--episodes: '3-1' ends before it begins"),
+        (["delete", "own", "--episodes=3-1", "--output=o"], "--episodes: '3-1' ends before it starts"),
         (["delete", "own", "--episodes=0-3", "--output=o"], "names all 4 episodes of own; nothing would be left"),
         (["delete", "own", "--episode=0", "--output=o"], "unknown option '--episode'; did you mean 'episodes'?"),
         (["delete", "own", "--episodes=0", "--output=own"], "own already exists and is not empty"),
@@ -138,14 +138,14 @@ def test_videos_are_encoded_anew_and_old_versions_converted() -> None:
         (["split", "own", "--splits=a=0-2,b=0.5", "--output=o"], "mixes shares and lists of episodes"),
         (["split", "own", "--splits=../a=0-2", "--output=o"], "'../a' cannot be a folder's name"),
         (["split", "own", "--splits={", "--output=o"], "--splits is no JSON"),
-        (["split", "own", "--splits=0.8", "--output=o"], "'0.8' has no names; it looks like train=0.8,val=0.2"),
+        (["split", "own", "--splits=0.8", "--output=o"], "'0.8' has no names; write it like train=0.8,val=0.2"),
         (["merge", "--output=o"], "takes the folders of datasets"),
         (["merge", "own", "./own", "--output=o"], "own is named twice"),
         (["add-feature", "own", "--name=action", "--value=1.0", "--output=o"], "own already has a feature 'action'"),
-        (["add-feature", "own", "--name=x", "--output=o"], "give --values=FILE.npy with a row for each frame, or"),
+        (["add-feature", "own", "--name=x", "--output=o"], "give either --values=FILE.npy with one row per frame, or"),
         (["add-feature", "own", "--name=x", "--values=no.npy", "--output=o"], "there is no no.npy"),
         (["add-feature", "own", "--name=x", "--values=short.npy", "--output=o"], "for each of 19 frames, got (7,)"),
-        (["add-feature", "own", "--name=x", "--values=text.npy", "--output=o"], "text.npy is no NumPy file"),
+        (["add-feature", "own", "--name=x", "--values=text.npy", "--output=o"], "text.npy is not a NumPy file"),
         (["add-feature", "own", "--name=a/b", "--value=1.0", "--output=o"], "call it 'a.b'"),
         (["add-feature", "own", "--name=x", "--value=1.5", "--dtype=int64", "--output=o"], "'x' must be int64, got"),
         (
@@ -190,7 +190,7 @@ def test_ctrl_c_leaves_everything_as_it_was() -> None:
     _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (
         130,
-        "yardarm: stopped; the original is whole (in place: as it was, or already edited)\n",
+        "yardarm: stopped; the dataset is intact (with --in_place: either unchanged or fully edited)\n",
     )
     assert snapshot(Path("own")) == before
     assert sorted(Path().iterdir()) == [Path("own")]

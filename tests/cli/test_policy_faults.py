@@ -65,7 +65,7 @@ def test_a_policy_that_hangs_is_said_to_and_ends(tmp_path: Path) -> None:
     assert time.monotonic() - started < 60
     assert answer.returncode == 1
     lines = answer.stderr.splitlines()
-    assert "has been computing for 1 s without an answer; it is given up after 2 s (--eval.timeout_s)" in lines[0]
+    assert "has not answered for 1 s; the run gives up after 2 s (--eval.timeout_s)" in lines[0]
     assert "where `infer` hangs (most recent call last):" in lines
     assert "thread.join()" in answer.stderr
     assert "hangs: `infer` has not answered for 2 s" in lines[-1]
@@ -115,7 +115,7 @@ def test_a_policy_that_takes_the_process_with_it_costs_no_finished_episode(
     again = yardarm("eval", "--policy.type=own:Own", *TOY)
     assert again.returncode == 0, again.stderr
     assert again.stderr.splitlines()[0] == (
-        "yardarm: warning: the last session of run was killed, or crashed; 2 episodes were finished, and are kept"
+        "yardarm: warning: the last session of run was killed or crashed; all 2 finished episodes are kept"
     )
     assert journal_lines(tmp_path / "run") == 4
     assert "crashed" not in yardarm("eval", "--policy.type=own:Own", *TOY).stderr

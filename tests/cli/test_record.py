@@ -127,7 +127,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_continue(tmp_path: Path) -> None:
     assert_all_gone(children)
     assert "Traceback" not in errors
     saved = read_metadata(tmp_path / "data").total_episodes
-    told = re.search(r"stopped; (\d) of 6 episodes are recorded; continue with", errors)
+    told = re.search(r"stopped; (\d) of 6 episodes are recorded; resume with", errors)
     assert told is not None, errors
     assert int(told[1]) in (saved - 1, saved)  # it may have been stopped in the moment between saving and counting
     assert not list((tmp_path / "data").glob(".draft*")), "nothing half done is left"

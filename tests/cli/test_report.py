@@ -56,7 +56,7 @@ def test_figures_markdown_and_a_model_card(tmp_path: Path) -> None:
         (["run", "run"], "is given twice"),
         (["run", "--markdwon"], "did you mean 'markdown'"),
         (["run", "--markdown", "--output=x.html"], "--markdown makes none"),
-        (["run", "other", "--model-card"], "--model-card is for the run of one policy"),
+        (["run", "other", "--model-card"], "--model-card needs the run of one policy, got 2 runs"),
         (["run", "--output=/proc/no/such.html"], "cannot be written"),
         (["run", "--figures=/proc/no/such"], "/proc/no/such"),
         (["run", "--model-card=/proc/no/README.md"], "/proc/no"),

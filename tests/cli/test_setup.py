@@ -85,7 +85,7 @@ def test_a_world_that_was_set_up_is_used_by_itself(ready: dict[str, str]) -> Non
 
 def test_what_is_set_up_is_listed(ready: dict[str, str]) -> None:
     assert f"tiny       usable, by {python(ready)}\n" in yardarm("setup", **ready).stdout
-    assert "metaworld  usable, by this interpreter\n" in yardarm("setup", **ready).stdout
+    assert "metaworld  ready, runs in this interpreter\n" in yardarm("setup", **ready).stdout
 
 
 @pytest.mark.slow
@@ -191,7 +191,7 @@ def test_removing_takes_all_of_it(nowhere: dict[str, str]) -> None:
     ("words", "message"),
     [
         (["metawrld"], "unknown benchmark 'metawrld'; did you mean 'metaworld'?"),
-        (["metaworld", "aloha"], "takes one world, got metaworld aloha"),
+        (["metaworld", "aloha"], "takes one benchmark, got metaworld aloha"),
         (["--remove"], "--remove needs a world"),
         (["aloha", "--remove"], "'aloha' is not set up: there is no "),
         (["aloha", "--delete"], "unknown option '--delete'"),

@@ -42,12 +42,12 @@ def test_seeds_that_do_not_match_are_compared_unpaired_and_told_of() -> None:
     (pair,) = compare([made_up("a", GOOD), made_up("b", BAD, first_seed=5000)]).pairs
     assert pair.method == "boschloo"
     assert pair.overall.counts is None
-    assert "no task, index and seed is in both runs" in pair.notes[0]
+    assert "the runs share no task, index and seed" in pair.notes[0]
     assert pair.better(0.05) == "a"
     (shifted,) = compare([made_up("a", GOOD), made_up("b", BAD, first_seed=1005)]).pairs
-    assert "15 seeds are, at another index: give both runs the same --seed" in shifted.notes[0]
+    assert "15 seeds are in both at different indices: give both runs the same --seed" in shifted.notes[0]
     (asked,) = compare([made_up("a", GOOD), made_up("b", BAD)], paired=False).pairs
-    assert "as asked for" in asked.notes[0]
+    assert "as requested" in asked.notes[0]
 
 
 def test_unpaired_tasks_weigh_the_same_in_both_runs() -> None:
@@ -58,7 +58,7 @@ def test_unpaired_tasks_weigh_the_same_in_both_runs() -> None:
     (pair,) = compare([a, b]).pairs
     assert pair.overall.difference == 0
     assert (pair.unmatched_a, pair.unmatched_b) == (30, 30)
-    assert "of tasks that the other run lacks, or has fewer episodes of" in " ".join(pair.notes)
+    assert "belong to tasks that the other run lacks, or has fewer episodes of" in " ".join(pair.notes)
 
 
 def test_errors_are_left_out_and_shown_under_both_readings() -> None:
@@ -126,7 +126,7 @@ def test_a_single_seed_is_told_of() -> None:
 
 def test_the_same_training_seed_twice_is_refused() -> None:
     twice = [*seeds("act", GOOD), *seeds("act", GOOD), made_up("b", BAD)]
-    with pytest.raises(UsageError, match="both of method 'act' with training seed 0"):
+    with pytest.raises(UsageError, match="both have method 'act' and training seed 0"):
         compare([replace(run, name=f"{run.name}{k}") for k, run in enumerate(twice)])
     with pytest.raises(UsageError, match="with no training seed"):
         compare([made_up("a", GOOD, method="act"), made_up("b", BAD, method="act")])

@@ -34,7 +34,7 @@ def test_lerobots_own_file_is_paired_with_a_run_of_ours(tmp_path: Path) -> None:
     assert pair.pairs == 2
     assert pair.overall.counts is not None
     assert (pair.overall.counts.only_a, pair.overall.counts.only_b) == (2, 0)
-    assert "inferred as 1000 + the episode's index" in comparison.notes[0]
+    assert "assumed to be 1000 + the episode's index" in comparison.notes[0]
     assert any("initial states are not recorded" in note for note in pair.notes)
 
 
@@ -57,7 +57,7 @@ def test_of_libero_only_the_first_batch_is_paired(batch_size: int | None, pairs:
     comparison = compare(read_runs(paths, LerobotAssumptions(batch_size=batch_size)))
     (pair,) = comparison.pairs
     assert (pair.pairs, pair.unmatched_a) == (pairs, 5 - pairs)
-    assert "only the first batch begins where its seeds say" in " ".join(comparison.notes)
+    assert "only the first batch starts where its seeds say" in " ".join(comparison.notes)
     assert pair.tasks[0].task.startswith("libero/pick_up_the_black_bowl")
 
 

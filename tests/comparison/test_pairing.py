@@ -36,7 +36,7 @@ def test_other_beginnings_are_told_of_and_compared_unpaired(tmp_path: Path) -> N
     runs = read_runs([written(tmp_path / "a", A), written(tmp_path / "b", B, 1e-2)])
     (pair,) = compare(runs).pairs
     assert pair.method == "boschloo"
-    assert "6 episodes have the same seed but begin in different states" in " ".join(pair.notes)
+    assert "6 episodes have the same seed but start in different states" in " ".join(pair.notes)
 
 
 def test_damaged_actions_make_no_pair(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_runs_of_different_image_sizes_are_the_same_world(tmp_path: Path) -> Non
 
 def test_an_unfinished_run_is_refused(tmp_path: Path) -> None:
     paths = [written(tmp_path / "a", A), written(tmp_path / "b", B, n_episodes=50, status="interrupted")]
-    with pytest.raises(UsageError, match=r"b is not finished \(6 of 50 episodes\), and the quick ones"):
+    with pytest.raises(UsageError, match=r"b is not finished \(6 of 50 episodes\), and quick episodes"):
         read_runs(paths)
     _, second = read_runs(paths, allow_unfinished=True)
     assert "is not finished" in second.notes[0]

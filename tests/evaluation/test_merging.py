@@ -103,7 +103,7 @@ def test_a_merged_run_is_continued_with_more_episodes(shards: Path) -> None:
     merge_runs([shards])
     before = courses(shards)
     answer = yardarm_here("eval", f"--config_path={shards}/config.yaml", "--eval.n_episodes=6")
-    assert "12 episodes, 10 of them finished before" in answer.stdout
+    assert "12 episodes, 10 of them already finished" in answer.stdout
     assert before.items() < courses(shards).items()
     merge_runs([shards])
     assert len(courses(shards)) == 12, "merging again keeps what was added"
@@ -131,7 +131,7 @@ def test_missing_shards_are_named_and_merged_later(shards: Path, tmp_path: Path)
     third.rename(tmp_path / "later" / third.name)
     answer = yardarm_here("merge", shards)
     assert answer.returncode == 1
-    assert "of 10 episodes are missing (there is no shard 3/3)" in answer.stderr
+    assert "of 10 episodes are missing (no shard 3/3)" in answer.stderr
     assert f"yardarm eval --config_path={shards}/config.yaml" in answer.stderr
     assert read_result(RunFolder(shards)).status == "interrupted"
     (tmp_path / "later" / third.name).rename(third)
@@ -233,7 +233,7 @@ def test_packages_that_the_tasks_do_not_use_may_differ(shards: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "takes the folder of an evaluation's shards, or runs"),
+        ([], "needs the folder of an evaluation's shards, or runs"),
         (["nowhere"], "there is no run nowhere"),
         (["{tmp}"], "is neither a run nor a folder of shards"),
         (["{whole}"], "--output_dir is missing"),

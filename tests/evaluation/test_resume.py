@@ -80,7 +80,7 @@ def test_ctrl_c_and_sigterm_stop_cleanly_and_say_how_to_go_on(stop: signal.Signa
     _, errors = process.communicate(timeout=20)
     assert process.returncode == code
     assert "Traceback" not in errors
-    assert "are finished and kept; go on with" in errors
+    assert "are finished and kept; resume with" in errors
     assert f"--output_dir={folder}" in errors
     assert_all_gone(children)
     assert json.loads((folder / "manifest.json").read_text())["status"] == "interrupted"
@@ -94,7 +94,7 @@ def test_more_episodes_add_only_the_missing_ones(tmp_path: Path) -> None:
     first = (folder / "episodes.jsonl").read_bytes()
     more = yardarm(*words, "--eval.n_episodes=5", f"--output_dir={folder}")
     assert more.returncode == 0
-    assert "10 episodes, 4 of them finished before" in more.stdout
+    assert "10 episodes, 4 of them already finished" in more.stdout
     assert (folder / "episodes.jsonl").read_bytes().startswith(first)
     assert journal_lines(folder) == 10
 
@@ -141,10 +141,10 @@ def test_resume_finds_the_newest_unfinished_run_of_the_same_plan(tmp_path: Path)
     assert yardarm(*words, "--eval.n_episodes=2").returncode == 0
     assert yardarm(*words, "--eval.n_episodes=2", "--seed=5").returncode == 0
     resumed = yardarm(*words, "--eval.n_episodes=3", "--resume=true")
-    assert "6 episodes, 4 of them finished before" in resumed.stdout
+    assert "6 episodes, 4 of them already finished" in resumed.stdout
     assert len(list(Path("outputs/eval").glob("*/*"))) == 2
     finished = yardarm(*words, "--eval.n_episodes=3", "--resume=true")
-    assert "6 episodes, 6 of them finished before" in finished.stdout, "a finished run is shown, not run again"
+    assert "6 episodes, 6 of them already finished" in finished.stdout, "a finished run is shown, not run again"
     assert len(list(Path("outputs/eval").glob("*/*"))) == 2
 
 
@@ -155,7 +155,7 @@ def test_a_torn_last_line_is_repaired(tmp_path: Path) -> None:
     expected = courses(folder)
     journal.write_bytes(whole[:-20])
     again = yardarm(*TOY, f"--output_dir={folder}")
-    assert "29 of them finished before" in again.stdout
+    assert "29 of them already finished" in again.stdout
     assert courses(folder) == expected
 
 

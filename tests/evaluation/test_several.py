@@ -238,7 +238,7 @@ def test_the_command_line_compares_all_and_goes_on_after_a_kill(tmp_path: Path) 
     assert yardarm_here("report", "all").returncode == 0
     assert (tmp_path / "all" / "report.html").is_file()
     same = yardarm_here("eval", "--config_path=all/config.yaml", "--trust_remote_code=true")
-    assert "16 of them finished before" in same.stdout
+    assert "16 of them already finished" in same.stdout
 
 
 def test_shards_of_a_list_merge_into_the_whole_evaluation(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_shards_of_a_list_merge_into_the_whole_evaluation(tmp_path: Path) -> Non
     assert (tmp_path / "parts" / "report.html").is_file()
     more = yardarm_here("eval", "--config_path=parts/config.yaml", "--trust_remote_code=true", "--eval.n_episodes=4")
     assert more.returncode == 0, more.stderr
-    assert "24 episodes, 18 of them finished before" in more.stdout
+    assert "24 episodes, 18 of them already finished" in more.stdout
 
 
 def listed(folder: str, *policies: object, words: Sequence[str] = ()) -> None:
@@ -286,7 +286,7 @@ def test_a_shard_that_nobody_played_is_missed(tmp_path: Path) -> None:
     listed("parts", "toy_world:MoverPolicy", "zero", words=["--shard=1/2"])
     merged = yardarm_here("merge", "parts")
     assert merged.returncode == 1
-    assert "there is no shard 2/2, nor what only that has played" in merged.stderr
+    assert "shard 2/2 is missing, and so are the episodes that only it played" in merged.stderr
     one = "parts/shard_1_of_2/policies/MoverPolicy/config.yaml"
     alone = yardarm_here("eval", f"--config_path={one}", "--trust_remote_code=true")
     assert alone.returncode == 2
@@ -335,7 +335,7 @@ def test_policies_that_all_fail_are_told_of_in_a_line(tmp_path: Path, monkeypatc
     (tmp_path / "list.json").write_text(json.dumps({"policy": ["broken:Broken"], "env": {"type": "toy"}}))
     answer = yardarm_here("eval", "--config_path=list.json", "--trust_remote_code=true", "--output_dir=all")
     assert answer.returncode == 1
-    assert "Broken could not go on: the policy raised RuntimeError: rotten; its finished" in answer.stderr
+    assert "Broken failed: the policy raised RuntimeError: rotten; its finished" in answer.stderr
 
 
 def test_weights_that_wait_for_their_turn_are_gone_when_play_begins(

@@ -51,7 +51,7 @@ def test_a_list_in_a_file_is_one_run(config_file: Path) -> None:
     # What was written down runs again, and has nothing left to do.
     again = yardarm("eval", "--config_path=run/config.yaml")
     assert again.returncode == 0, again.stderr
-    assert "6 of them finished before" in again.stdout
+    assert "6 of them already finished" in again.stdout
 
 
 def test_episodes_are_those_of_each_benchmark_alone(tmp_path: Path) -> None:
@@ -107,11 +107,11 @@ def test_lists_that_make_no_sense_are_named(env: object, message: str) -> None:
 def test_flags_cannot_reach_into_a_list(config_file: Path) -> None:
     answer = yardarm("eval", f"--config_path={config_file}", "--env.task=left")
     assert answer.returncode == 2
-    assert "--env.task: the configuration file lists several under 'env'; change it there" in answer.stderr
+    assert "--env.task: the configuration file has a list under 'env'; edit it there" in answer.stderr
 
 
 def test_names_are_not_mixed_with_configurations() -> None:
-    with pytest.raises(UsageError, match="not some of each"):
+    with pytest.raises(UsageError, match="not a mix of both"):
         evaluate("random", [ToyConfig(), "reach-v3"], n_episodes=1)  # type: ignore[list-item]
 
 

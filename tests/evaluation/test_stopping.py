@@ -122,7 +122,7 @@ def test_mistakes_about_the_opponent_say_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has none of these tasks: it has toy/far"):
         duel(tmp_path / "run", against=far, stop="")
     stored = evaluate(WORSE, TOY, n_episodes=1, output_dir=tmp_path / "stored")
-    with pytest.raises(UsageError, match="a run does not differ from itself"):
+    with pytest.raises(UsageError, match="is given twice; give different runs"):
         evaluate(WORSE, TOY, n_episodes=1, output_dir=stored.path, against=stored.path / "eval_info.json")
 
 

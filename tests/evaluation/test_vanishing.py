@@ -50,7 +50,7 @@ def test_a_deleted_journal_is_noticed_and_saved_under_another_name(tmp_path: Pat
     assert json.loads((folder / "manifest.json").read_text())["status"] == "interrupted"
     recovered.rename(folder / "episodes.jsonl")
     resumed = yardarm_here(*TOY, SLOW, f"--output_dir={folder}")
-    assert f"{saved(said)} of them finished before" in resumed.stdout
+    assert f"{saved(said)} of them already finished" in resumed.stdout
     assert journal_lines(folder) == 30
 
 
@@ -79,7 +79,7 @@ def test_a_deleted_folder_stays_deleted_and_its_results_are_a_run_that_goes_on(t
     assert saved(said) == journal_lines(refuge) >= 5
     resumed = yardarm_here(*TOY, SLOW, f"--output_dir={refuge}")
     assert resumed.returncode == 0, resumed.stderr
-    assert f"{saved(said)} of them finished before" in resumed.stdout
+    assert f"{saved(said)} of them already finished" in resumed.stdout
     whole = tmp_path / "whole"
     assert yardarm_here(*TOY, SLOW, f"--output_dir={whole}").returncode == 0
     assert courses(refuge) == courses(whole)

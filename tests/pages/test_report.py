@@ -173,7 +173,7 @@ def test_a_run_that_is_not_finished_says_so_first(browser: Browser, tmp_path: Pa
         open_report(page, folder / "report.html")
         warning = page.locator("#headline .warning")
         expect(warning).to_contain_text("Not finished (interrupted): 3 of 40 episodes.")
-        expect(warning).to_contain_text("rates can be too high")
+        expect(warning).to_contain_text("rates may be too high")
         expect(page.locator("#headline")).not_to_contain_text("you can tell")
 
 

@@ -99,7 +99,7 @@ def test_a_loss_that_is_no_number_is_said_and_left_out(none: float | None) -> No
     data = shown([train_point(100, 0.5), train_point(200, none), train_point(300, none)])
     assert data["train"]["columns"]["loss"]["values"] == [0.5, None, None]
     assert data["loss"] is None
-    assert data["warnings"] == ["The loss is no number after step 100: the training has diverged."]
+    assert data["warnings"] == ["The loss is not a number after step 100: the training has diverged."]
 
 
 def test_the_parts_of_a_loss_are_shown_if_there_are_several() -> None:
@@ -155,5 +155,5 @@ def test_commands_go_on_with_it_and_evaluate_it() -> None:
     ("points", "manifest"), [([], {"policy": None}), ([], {"steps": "many"}), ([{"kind": "train", "step": 1}], {})]
 )
 def test_what_cannot_be_understood_is_named(points: list[dict[str, Any]], manifest: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=r"/outputs/act cannot be shown .* damaged, or of another version"):
+    with pytest.raises(UsageError, match=r"/outputs/act cannot be shown .* damaged, or from another version"):
         training_data(training(points, **manifest))

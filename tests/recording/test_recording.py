@@ -36,7 +36,7 @@ def test_a_dataset_holds_what_was_played_whoever_played_it(tmp_path: Path) -> No
     root = tmp_path / "data"
     answer = recorded(*words, "--dataset.root=data", "--workers=2")
     assert f"Dataset: {root} (3 episodes, 18 frames, 1 task(s), " in answer.stdout
-    assert f"Look at it: yardarm dataset view {root}" in answer.stdout
+    assert f"View it: yardarm dataset view {root}" in answer.stdout
     assert_holds(root, tmp_path / "run", finished(tmp_path / "run"))
     meta = read_metadata(root)
     assert (meta.fps, meta.robot_type, meta.tasks) == (80, "metaworld", ("Reach a goal position",))
@@ -100,8 +100,7 @@ def test_only_successes_plays_until_there_are_enough(tmp_path: Path) -> None:
 def test_too_few_successes_are_kept_and_said(tmp_path: Path) -> None:
     words = [*TOY, "--n_episodes=2", "--only_successes=true", "--dataset.features=states", "--dataset.root=data"]
     answer = recorded(*words, "--env.task=left,far", code=1)
-    assert "20 episodes of each task were played, which is the most" in answer.stderr
-    assert "fewer than 2 successes of: far 0" in answer.stderr
+    assert "fewer than 2 successes in 20 episodes per task, which is the limit: far 0" in answer.stderr
     meta = read_metadata(tmp_path / "data")
     assert (meta.tasks, meta.total_episodes) == (("Go left",), 2)
 
@@ -148,10 +147,10 @@ def test_a_killed_recording_resumes_where_it_stopped(tmp_path: Path) -> None:
     before = read_metadata(tmp_path / "data").total_episodes
     assert before < 8, "it was not killed in the middle"
     answer = recorded(*words)
-    assert "8 of them finished before" in answer.stdout
-    assert f"{before} more were recorded before" in answer.stdout
+    assert "8 of them already finished" in answer.stdout
+    assert f"({before} more are already recorded)" in answer.stdout
     assert contents(tmp_path / "data") == contents(tmp_path / "whole_data")
-    assert "nothing is left to record" in recorded(*words).stdout
+    assert "nothing left to record" in recorded(*words).stdout
 
 
 def change_journal(run: Path, index: int, **changes: object) -> None:
@@ -196,7 +195,7 @@ def test_an_evaluation_records_all_of_its_tasks_in_one_dataset(tmp_path: Path) -
     assert meta.tasks == ("Go left", "Go right")
     assert [episode.tasks for episode in meta.episodes] == [("Go left",)] * 3 + [("Go right",)] * 3
     again = recorded(*words, "--eval.recording=true")
-    assert "nothing is left to record" in again.stdout
+    assert "nothing left to record" in again.stdout
 
 
 def test_python_records_an_evaluation_too(tmp_path: Path) -> None:

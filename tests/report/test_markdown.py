@@ -66,7 +66,7 @@ def test_a_runs_table_gives_its_numbers_back(tmp_path: Path) -> None:
     assert [numbers(row[3]) for row in table[1:]] == [near(wilson(3, 4)), near(wilson(0, 4)), near(wilson(3, 8))]
     head, *_, below = texts(text)
     assert head.startswith("act-1 on metaworld (medium): 37.5% success, 3/8 episodes, 95% interval 13.7% – 69.4%")
-    assert "Wilson's" in below
+    assert "Intervals (95%): Wilson;" in below
     assert "2 tasks, 4 episodes each, seed 1000." in below
     assert "Made with Yardarm 0.1.0 (metaworld 3.1.1, mujoco 3.3.0)." in below
 
@@ -78,7 +78,7 @@ def test_several_groups_have_a_column_and_a_sum_each(tmp_path: Path) -> None:
         ["group", "task", "k/n"],
         ["easy", "one", "2/2"],
         ["easy", "two", "1/2"],
-        ["easy", "all of it", "3/4"],
+        ["easy", "whole group", "3/4"],
         ["hard", "three", "0/2"],
         ["", "all", "3/6"],
     ]
@@ -87,11 +87,11 @@ def test_several_groups_have_a_column_and_a_sum_each(tmp_path: Path) -> None:
 def test_errors_are_read_both_ways(tmp_path: Path) -> None:
     text = markdown([stored(tmp_path / "run", tasks_of({"reach-v3": "sfee", "push-v3": "ssss"}))], None)
     (table,) = tables(text)
-    assert table[0][-3:] == ["errors", "had they failed", "had they succeeded"]
+    assert table[0][-3:] == ["errors", "if they had failed", "if they had succeeded"]
     assert table[1][4] == "275"  # of 50 and 500 steps: what broke took none
     assert table[1][-3:] == ["2", "25.0% (4.6% – 69.9%)", "75.0% (30.1% – 95.4%)"]
     assert table[2][-3:] == ["", "", ""]
-    assert "2 error(s) left out (62.5% had they failed, 87.5% had they succeeded)" in text
+    assert "2 error(s) not counted (62.5% if they had failed, 87.5% if they had succeeded)" in text
 
 
 def test_what_the_intervals_are_is_told(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_what_the_intervals_are_is_told(tmp_path: Path) -> None:
     (table,) = tables(text)
     assert table[0][3] == "90% interval"
     assert numbers(table[-1][3]) == near(clustered([TaskCounts(3, 4), TaskCounts(0, 4)], 0.9))
-    assert "Intervals (90%) are Clopper and Pearson's (exact); over several tasks clustered, for new tasks" in text
+    assert "Intervals (90%): Clopper–Pearson (exact); over several tasks, clustered (for new tasks" in text
 
 
 def test_a_run_that_is_not_finished_says_so(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_run_that_stopped_early_says_what_was_decided(tmp_path: Path) -> None:
     run = stored(tmp_path / "run", tasks_of({"reach-v3": "sssfs"}), options=options, stopping=precise(4))
     text = markdown([run], None)
     assert "- Precise enough after 4 of at most 20 episodes: 75.0%" in text
-    assert "confidence sequences (they hold whenever one stops)" in text
+    assert "confidence sequences (valid at any stopping time)" in text
     assert "Not finished" not in text
     assert tables(text)[0][1][2] == "3/4"  # what finished ahead of its turn is not counted
 
@@ -155,7 +155,7 @@ def test_two_runs_are_compared_task_by_task(tmp_path: Path) -> None:
     text = markdown([a, b], compared(a, b))
     runs, tasks = tables(text)
     assert [row[:3] for row in runs[1:]] == [["A: a", "100.0%", "20/20"], ["B: b", "55.0%", "11/20"]]
-    assert tasks[0] == ["task", "A", "B", "A − B", "95% interval", "p", "p (Holm)", "A alone", "B alone", "pairs"]
+    assert tasks[0] == ["task", "A", "B", "A − B", "95% interval", "p", "p (Holm)", "only A", "only B", "pairs"]
     assert tasks[1] == ["reach-v3", "100.0%", "10.0%", "+90.0", tasks[1][4], "0.0039", "0.0078", "9", "0", "10"]
     assert tasks[3][0] == "all"
     assert tasks[3][6:] == ["", "9", "0", "20"]

@@ -195,13 +195,13 @@ def test_the_library_is_named_for_checkpoints_only_and_only_if_it_is_not_there(t
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("---\nlicense: [mit\n---\nText", "cannot be understood"),
-        ("---\n- a list\n---\nText", "cannot be understood"),
+        ("---\nlicense: [mit\n---\nText", "cannot be parsed"),
+        ("---\n- a list\n---\nText", "cannot be parsed"),
         ("---\nlicense: mit\nText", "has no end"),
-        ("---\nmodel-index: later\n---\nText", "cannot be understood"),
-        ("---\nmodel-index:\n- results: []\n---\nText", "cannot be understood"),
-        ("---\ntags: 5\n---\nText", "cannot be understood"),
-        ("---\nlicense: mit\n---\n<!-- yardarm:begin metaworld/medium -->\nText", "without its yardarm:end"),
+        ("---\nmodel-index: later\n---\nText", "cannot be parsed"),
+        ("---\nmodel-index:\n- results: []\n---\nText", "cannot be parsed"),
+        ("---\ntags: 5\n---\nText", "cannot be parsed"),
+        ("---\nlicense: mit\n---\n<!-- yardarm:begin metaworld/medium -->\nText", "without a yardarm:end"),
         ("\udcff", "cannot be read"),
     ],
 )
@@ -220,7 +220,7 @@ def test_a_run_that_is_not_finished_or_only_erred_is_not_published(tmp_path: Pat
     half = stored(tmp_path / "half", tasks_of({"reach-v3": "ss"}), status="interrupted", n_episodes=5)
     with pytest.raises(UsageError, match=r"not finished \(2 of 5 episodes\).*--config_path="):
         write_model_card(half, tmp_path / "README.md")
-    with pytest.raises(UsageError, match="no episode that came to an end"):
+    with pytest.raises(UsageError, match="no episode without an error"):
         write_model_card(stored(tmp_path / "broken", tasks_of({"reach-v3": "ee"})), tmp_path / "README.md")
     assert not (tmp_path / "README.md").exists()
 

@@ -109,7 +109,7 @@ def test_without_them_its_clients_are_told_what_is_missing() -> None:
 def test_a_server_in_the_open_without_a_key_is_warned_of() -> None:
     served = Served("--policy.type=zero", "--host=0.0.0.0")
     _, err = served.stop()
-    assert "anybody who reaches this port can use it; give --api_key" in err
+    assert "anyone who can reach this port can use the policy; set --api_key" in err
 
 
 @pytest.mark.parametrize(

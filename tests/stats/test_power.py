@@ -207,7 +207,7 @@ def test_mcnemars_test_has_the_power_that_was_planned(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1.2, 0.1), "rates lie between"),
+        ((1.2, 0.1), "rates must be between"),
         ((0.5, 0.1, None, 2.0), "power and alpha"),
         ((0.5, 0.1, None, 0.8, 0), "alpha"),
     ],
@@ -218,7 +218,7 @@ def test_impossible_designs_are_refused(arguments: tuple, message: str) -> None:
 
 
 def test_impossible_rates_and_correlations_have_no_power() -> None:
-    with pytest.raises(ValueError, match=r"a rate of 1\.2 is not possible"):
+    with pytest.raises(ValueError, match=r"a rate of 1\.2 is impossible"):
         Design(0.9, 0.3, 0.5).episodes()
     with pytest.raises(ValueError, match=r"cannot have a correlation of 0\.99"):
         Design(0.5, 0.1, 0.99).power_with(100)

@@ -136,7 +136,7 @@ def test_a_dropped_pair_uses_up_a_place() -> None:
     test = SequentialMcNemar(2)
     test.drop()
     test.drop()
-    with pytest.raises(ValueError, match="all 2 pairs"):
+    with pytest.raises(ValueError, match="all 2 declared pairs"):
         test.drop()
 
 
@@ -144,7 +144,7 @@ def test_more_pairs_than_declared_are_refused() -> None:
     test = SequentialMcNemar(3)
     for _ in range(3):
         test.add(True, False)
-    with pytest.raises(ValueError, match="all 3 pairs"):
+    with pytest.raises(ValueError, match="all 3 declared pairs"):
         test.add(True, False)
 
 

@@ -55,7 +55,7 @@ def test_episodes_that_all_went_one_way_prove_little() -> None:
 def test_tables_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="the same episodes, got 3 and 1"):
         method_difference(np.eye(3), np.ones((3, 1)))
-    with pytest.raises(ValueError, match="one training seed"):
+    with pytest.raises(ValueError, match="at least two training seeds, got 1"):
         seed_spread(np.ones((1, 5)))
     with pytest.raises(ValueError, match=r"got shape \(2, 0\)"):
         seed_spread(np.ones((2, 0)))

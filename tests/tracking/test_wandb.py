@@ -206,7 +206,7 @@ def test_a_wandb_that_fails_halfway_costs_no_episode(
     assert (result.counts.episodes, result.counts.errors) == (4, 0)
     assert json.loads(Path("run/manifest.json").read_text())["status"] == "finished"
     (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert "could not log an episode (ConnectionError: the line is cut); the evaluation goes on" in warning
+    assert "could not log an episode (ConnectionError: the line is cut); the evaluation continues" in warning
 
 
 def test_a_wandb_that_cannot_start_costs_no_episode(
@@ -218,7 +218,7 @@ def test_a_wandb_that_cannot_start_costs_no_episode(
     monkeypatch.setattr(wandb, "init", fail)
     assert toy_run(wandb=offline()).counts.episodes == 4
     assert [record.getMessage() for record in caplog.records] == [
-        "Weights & Biases could not be started (CommError: over quota); the evaluation goes on"
+        "Weights & Biases could not be started (CommError: over quota); the evaluation continues"
     ]
 
 
@@ -298,7 +298,7 @@ def _logged_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_nobody_logged_in_is_told_before_anything_starts() -> None:
     answer = yardarm_here(*TOY)
     assert answer.returncode == 2
-    assert "nobody is logged in to Weights & Biases; run `wandb login`" in answer.stderr
+    assert "not logged in to Weights & Biases; run `wandb login`" in answer.stderr
     assert answer.stderr.count("\n") == 1
     assert not Path("outputs").exists()
 

@@ -47,7 +47,7 @@ def test_a_training_that_was_killed_goes_on_and_gives_the_same_weights(tmp_path:
     assert not (tmp_path / "killed" / "checkpoints" / "000300").exists(), "it was too quick to be killed"
     again = yardarm_here("train", "--resume=true", f"--config_path={tmp_path / 'killed'}")
     assert again.returncode == 0, again.stderr
-    assert "goes on after step" in again.stdout
+    assert "resuming after step" in again.stdout
     assert yardarm_here(*words, f"--output_dir={tmp_path / 'whole'}").returncode == 0
     assert_same(weights(tmp_path / "killed"), weights(tmp_path / "whole"))
     steps = [json.loads(line)["step"] for line in (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()]
@@ -163,7 +163,7 @@ def test_evaluations_that_other_versions_have_begun_go_on_if_that_is_allowed(tmp
         ((), "which dataset"),
         (("--dataset.root=nowhere", "--policy.type=act"), "nowhere"),
         (("--dataset.rot=x",), "unknown option '--dataset.rot'; did you mean 'root'"),
-        (("--resume=true",), "--resume=true needs to know what"),
+        (("--resume=true",), "--resume=true needs a training"),
         (("--resume=true", "--config_path=nowhere"), "there is no nowhere to resume from"),
         (("--steps=many", "--dataset.root=x"), "--steps"),
         (("run",), "takes flags only, not 'run'"),

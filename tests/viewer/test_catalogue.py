@@ -11,7 +11,7 @@ import pytest
 
 from tests.report.runs import tasks_of, written
 from yardarm.errors import UsageError
-from yardarm.viewer.catalogue import Catalogue
+from yardarm.viewer.run_catalogue import RunCatalogue
 from yardarm.viewer.viewed_folder import ViewedFolder
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "eval_info.json"
@@ -23,12 +23,12 @@ def test_runs_are_found_wherever_they_are(tmp_path: Path) -> None:
         written(tmp_path / name, TASKS)
     (tmp_path / "day" / "notes").mkdir()
     (tmp_path / "day" / "notes" / "manifest.json").write_text("{}")  # of some other program
-    assert {line["name"] for line in Catalogue(ViewedFolder(tmp_path)).lines()} == {"a", "day/b", "day/b/against"}
+    assert {line["name"] for line in RunCatalogue(ViewedFolder(tmp_path)).lines()} == {"a", "day/b", "day/b/against"}
 
 
 def test_a_folder_that_is_a_run_has_one(tmp_path: Path) -> None:
     written(tmp_path / "run", TASKS)
-    (line,) = Catalogue(ViewedFolder(tmp_path / "run")).lines()
+    (line,) = RunCatalogue(ViewedFolder(tmp_path / "run")).lines()
     assert (line["name"], line["successes"], line["episodes"]) == (".", 2, 3)
 
 
@@ -37,7 +37,7 @@ def test_a_damaged_run_shows_as_damaged_and_breaks_nothing(tmp_path: Path) -> No
         written(tmp_path / name, TASKS)
     (tmp_path / "torn" / "manifest.json").write_text('{"plan": ')
     (tmp_path / "lost" / "manifest.json").unlink()
-    lines = {line["name"]: line for line in Catalogue(ViewedFolder(tmp_path)).lines()}
+    lines = {line["name"]: line for line in RunCatalogue(ViewedFolder(tmp_path)).lines()}
     assert {name: line["status"] for name, line in lines.items()} == {
         "good": "finished",
         "torn": "damaged",
@@ -49,7 +49,7 @@ def test_a_damaged_run_shows_as_damaged_and_breaks_nothing(tmp_path: Path) -> No
 def test_lerobots_runs_are_listed_to_be_compared(tmp_path: Path) -> None:
     (tmp_path / "lerobot").mkdir()
     shutil.copy(GOLDEN, tmp_path / "lerobot" / "eval_info.json")
-    (line,) = Catalogue(ViewedFolder(tmp_path)).lines()
+    (line,) = RunCatalogue(ViewedFolder(tmp_path)).lines()
     assert (line["status"], line["episodes"]) == ("LeRobot", sum(len(own) for own in successes()))
     assert line["successes"] == sum(sum(own) for own in successes())
 
@@ -60,7 +60,7 @@ def successes() -> list[list[bool]]:
 
 def test_a_run_that_grew_is_read_again(tmp_path: Path) -> None:
     run = written(tmp_path / "run", TASKS, n_episodes=9)
-    catalogue = Catalogue(ViewedFolder(tmp_path))
+    catalogue = RunCatalogue(ViewedFolder(tmp_path))
     assert catalogue.result("run").result.counts.episodes == 3
     record = json.loads((run / "episodes.jsonl").read_text().splitlines()[0])
     with (run / "episodes.jsonl").open("a") as journal:
@@ -75,7 +75,7 @@ def test_a_run_with_links_that_lead_outside_is_not_shown(tmp_path: Path, inside:
     secret = written(tmp_path / "secret", TASKS)
     (run / "manifest.json").unlink() if inside == "manifest.json" else None
     (run / inside).symlink_to(secret / inside if inside == "manifest.json" else secret)
-    catalogue = Catalogue(ViewedFolder(tmp_path / "shown"))
+    catalogue = RunCatalogue(ViewedFolder(tmp_path / "shown"))
     with pytest.raises(UsageError, match="leads outside"):
         catalogue.result("run")
     assert [line["status"] for line in catalogue.lines()] == ["damaged"]
@@ -89,7 +89,7 @@ def test_odd_runs_do_not_hide_the_others(tmp_path: Path) -> None:
     deep = written(tmp_path / "deep", TASKS)
     (deep / "manifest.json").write_text("[" * 100_000)
     (tmp_path / os.fsdecode(b"\xff")).mkdir()
-    lines = {line["name"]: line for line in Catalogue(ViewedFolder(tmp_path)).lines()}
+    lines = {line["name"]: line for line in RunCatalogue(ViewedFolder(tmp_path)).lines()}
     assert lines["good"]["status"] == "finished"
     assert "manifest.json is damaged: wall_s must be a finite number" in lines["odd"]["problem"]
     assert lines["deep"]["status"] == "damaged"
@@ -101,7 +101,7 @@ def test_nothing_else_has_a_name(tmp_path: Path, name: str) -> None:
     written(tmp_path / "shown" / "run", TASKS)
     written(tmp_path / "secret", TASKS)
     (tmp_path / "shown" / "link").symlink_to(tmp_path / "secret")
-    catalogue = Catalogue(ViewedFolder(tmp_path / "shown"))
-    with pytest.raises(UsageError, match=r"outside of the folder|there is no run"):
+    catalogue = RunCatalogue(ViewedFolder(tmp_path / "shown"))
+    with pytest.raises(UsageError, match=r"outside the viewed folder|there is no run"):
         catalogue.folder(name)
     assert [line["name"] for line in catalogue.lines()] == ["run"]

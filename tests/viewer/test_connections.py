@@ -70,7 +70,7 @@ def test_a_page_that_listens_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_connections_inherit_what_the_kernel_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        connections.notice_lost_readers(listening)
+        connections.close_dead_connections(listening)
         with socket.create_connection(listening.getsockname()) as _:
             accepted, _ = listening.accept()
             with accepted:

@@ -87,7 +87,7 @@ def test_links_and_descriptions_that_lead_outside_are_refused(address: str, path
     status, answer = ask(address, path, dataset=dataset, index=0, camera="observation.images.front", frame=0)
     assert status == 404
     by_itself = "data_path leads out of the dataset's folder"
-    assert (by_itself if dataset == "elsewhere" else "leads outside of the folder that is viewed") in answer["problem"]
+    assert (by_itself if dataset == "elsewhere" else "is outside the viewed folder") in answer["problem"]
 
 
 def test_a_snapshot_of_the_hub_is_shown_from_a_folder_that_holds_its_blobs(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_bad_words_get_one_line(folder: Path, tmp_path: Path) -> None:
         (tmp_path,): "there is no dataset in",
         (folder, "--port=99999"): "--port must be at most 65535",
         (folder, "--prot=1"): "did you mean 'port'",
-        (folder, "--episode=1"): "--episode is of one dataset, and there are 5",
+        (folder, "--episode=1"): "--episode=1 needs one dataset, and there are 5",
         (folder / "shown", "--episode=x"): "--episode must be a whole number",
         (folder / "shown", folder, "--rerun"): "--rerun takes one dataset",
         (folder / "shown", "--rerun", "--port=1"): "--port is for the browser",

@@ -229,7 +229,7 @@ def test_the_list_remembers_what_was_chosen(browser: Browser, address: str) -> N
 def test_an_address_that_leads_nowhere_says_so(browser: Browser, address: str) -> None:
     with open_page(browser, refused=True) as page:
         page.goto(f"{address}/nonsense")
-        expect(page.locator("h1")).to_have_text("There is nothing here")
+        expect(page.locator("h1")).to_have_text("Page not found")
         page.goto(f"{address}/episode")
         expect(page.get_by_role("alert")).to_have_text("The address names no run.")
 

@@ -12,7 +12,7 @@ from tests.pages.trainings import append_points, train_point, usual_points, with
 from tests.report.runs import tasks_of, written
 from yardarm.errors import UsageError
 from yardarm.results import Curve, RunFolder, TrainingFolder
-from yardarm.viewer.catalogue import Catalogue
+from yardarm.viewer.run_catalogue import RunCatalogue
 from yardarm.viewer.training_catalogue import TrainingCatalogue
 from yardarm.viewer.viewed_folder import ViewedFolder
 
@@ -29,7 +29,7 @@ def test_trainings_and_their_evaluations_are_found_by_one_walk(tmp_path: Path) -
     viewed = ViewedFolder(tmp_path)
     found = list(viewed.walk())
     assert [line["name"] for line in TrainingCatalogue(viewed).lines(found)] == ["day/act"]
-    runs = {line["name"] for line in Catalogue(viewed).lines(found)}
+    runs = {line["name"] for line in RunCatalogue(viewed).lines(found)}
     assert runs == {"expert", "day/act/eval/step_000100"}
 
 
@@ -88,7 +88,7 @@ def test_nothing_else_has_a_name(tmp_path: Path, name: str) -> None:
     write_training(tmp_path / "shown/act", [])
     write_training(tmp_path / "secret", [])
     (tmp_path / "shown/link").symlink_to(tmp_path / "secret")
-    with pytest.raises(UsageError, match=r"outside of the folder|there is no training"):
+    with pytest.raises(UsageError, match=r"outside the viewed folder|there is no training"):
         trainings(tmp_path / "shown").data(name)
 
 

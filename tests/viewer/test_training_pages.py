@@ -103,7 +103,7 @@ def test_from_the_list_to_a_live_curve_to_an_evaluation_and_back(browser: Browse
 
         page.locator("#success .mark").nth(1).click()
         expect(page.locator("h1")).to_have_text("day/act/eval/step_001000 finished")
-        page.get_by_role("link", name="Its training").click()
+        page.get_by_role("link", name="Training").click()
         expect(page.locator("h1")).to_have_text("day/act running")
 
 

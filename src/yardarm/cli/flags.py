@@ -1,4 +1,4 @@
-"""Reads dotted flags, as LeRobot's commands have them: ``--seed=10`` or ``--seed 10``."""
+"""Reads dotted flags, like those of LeRobot's commands: ``--seed=10`` or ``--seed 10``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEGATIVE = re.compile(r"-\.?\d")
 def read_flags(words: Sequence[str], switches: Collection[str] = ()) -> tuple[list[str], Flags]:
     """Split a command's words into plain arguments and flags; a flag without a value means true.
 
-    `switches` take a value only by ``=``: the word after one is not theirs.
+    `switches` take a value only after ``=``, never from the next word.
     """
     plain: list[str] = []
     flags: Flags = {}
@@ -47,14 +47,14 @@ def read_flags(words: Sequence[str], switches: Collection[str] = ()) -> tuple[li
 
 
 def refuse_unknown(flags: Flags, known: Collection[str], command: str) -> None:
-    """Stop at a flag that a command does not have."""
+    """Raise a UsageError for a flag that the command does not have."""
     for name in flags:
         if name not in known:
             raise UsageError(f"unknown option '--{name}'{nearest(name, known)} see `yardarm {command} --help`")
 
 
 def switch(flags: Flags, name: str) -> bool:
-    """Whether something was asked for."""
+    """Whether a true-or-false flag is on."""
     text = flags.get(name, "false").lower()
     if text not in ("true", "false"):
         raise UsageError(f"--{name} must be true or false, got '{flags[name]}'")
@@ -62,7 +62,7 @@ def switch(flags: Flags, name: str) -> bool:
 
 
 def number(flags: Flags, name: str, default: float, whole: bool = False) -> float:
-    """A flag's number; 0 or more, if it must be whole."""
+    """The number given for a flag; `whole` numbers are 0 or more."""
     text = flags.get(name)
     if text is None:
         return default
@@ -80,13 +80,13 @@ def number(flags: Flags, name: str, default: float, whole: bool = False) -> floa
 
 
 def shown_command(command: str, flags: Flags) -> str:
-    """A command to type again; secrets are not for a terminal's history."""
+    """A command that the user can copy; without secrets, which do not belong in a shell history."""
     shown = [f"--{name}={value}" for name, value in flags.items() if not is_secret(name.rpartition(".")[2])]
     return shlex.join(["yardarm", command, *shown])
 
 
 def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay flags over a configuration file's content."""
+    """A configuration file's content, overridden by flags."""
     data: dict[str, Any] = {name: dict(value) if isinstance(value, Mapping) else value for name, value in base.items()}
     for name, text in flags.items():
         section, dot, key = name.partition(".")
@@ -95,10 +95,10 @@ def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
             continue
         inner = data.setdefault(section, {})
         if isinstance(inner, list):
-            raise UsageError(f"--{name}: the configuration file lists several under '{section}'; change it there")
+            raise UsageError(f"--{name}: the configuration file has a list under '{section}'; edit it there")
         if not isinstance(inner, dict):
             raise UsageError(
-                f"--{name}: '{section}' already has the value '{inner}'; give all of it as --{section}.…, like "
+                f"--{name}: '{section}' already has the value '{inner}'; give all options as --{section}.…, like "
                 f"--{section}.type={inner}"
             )
         inner[key] = FlagText(text)
@@ -116,7 +116,7 @@ def describe(kind: type, prefix: str = "") -> list[tuple[str, str, str]]:
 
 
 def listed(rows: Sequence[tuple[str, str, str]]) -> str:
-    """Flags with their meanings and defaults, aligned."""
+    """Flags as aligned lines of help: name, meaning, default."""
     width = max(len(name) for name, _, _ in rows)
     return "\n".join(
         f"  {name:<{width}}  {text}" + (f" [{default}]" if default else "") for name, default, text in rows

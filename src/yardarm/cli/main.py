@@ -1,4 +1,4 @@
-"""``yardarm``: finds the command, and turns exceptions into one clear line and an exit code."""
+"""``yardarm``: finds the command, and turns exceptions into one line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["main"]
 
 COMMANDS = {
     "eval": "evaluate a policy in simulation",
-    "merge": "join the shards of an evaluation",
-    "compare": "tell which of several runs is better, and how sure that is",
-    "report": "write a run's page again, or figures, Markdown, a model card",
-    "view": "look at runs in the browser",
-    "plan": "tell how many episodes a comparison needs",
-    "tasks": "list what can be evaluated",
-    "dataset": "look into LeRobot datasets, and edit them: delete, split, merge, …",
-    "serve": "serve a policy to the clients of others",
-    "record": "write demonstrations as a dataset",
-    "train": "make a policy from demonstrations",
+    "merge": "merge the shards of an evaluation into one run",
+    "compare": "compare runs: which is better, and how certain that is",
+    "report": "write a run's report again, or figures, Markdown, a model card",
+    "view": "show runs in the browser",
+    "plan": "compute how many episodes a comparison needs",
+    "tasks": "list benchmarks and their tasks",
+    "dataset": "inspect, view and edit LeRobot datasets",
+    "serve": "serve a policy over a WebSocket",
+    "record": "record demonstrations as a dataset",
+    "train": "train a policy on a dataset",
     "replay": "render the video of a finished episode",
-    "setup": "give a world an interpreter of its own",
+    "setup": "install a benchmark into its own Python environment",
     "info": "show versions, cores, renderer, and what is missing",
 }
 
@@ -43,14 +43,14 @@ EXIT_TERMINATED = 143
 
 
 class Terminated(BaseException):
-    """SIGTERM, as an exception, so that everything is closed on the way out."""
+    """SIGTERM as an exception, so that everything is closed on the way out."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     if arguments is not None:
         return _exit_code(list(arguments))
-    faulthandler.enable()  # a policy that crashes this process shows where it did, on stderr
+    faulthandler.enable()  # if a policy crashes this process, stderr shows where
     code = _exit_code(sys.argv[1:])
     if any(thread.name == "policy" for thread in threading.enumerate()):
         _leave_at_once(code)
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _leave_at_once(code: int) -> None:
-    """Python would wait for the threads of a policy that hangs, or take modules from under them. All is on disk."""
+    """Exit without waiting for the threads of a policy that hangs; everything is on disk."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             stream.flush()
@@ -66,11 +66,11 @@ def _leave_at_once(code: int) -> None:
 
 
 def _exit_code(words: list[str]) -> int:
-    """Run a command; what ends it becomes one clear line, and an exit code."""
+    """Run a command; turn an exception into one line on stderr and an exit code."""
     signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a dash must not end an evaluation
+            stream.reconfigure(errors="replace")  # a terminal without a dash must not end an evaluation
     try:
         return _run(words)
     except UsageError as error:
@@ -83,15 +83,15 @@ def _exit_code(words: list[str]) -> int:
         return EXIT_INTERRUPTED
     except OSError as error:
         if isinstance(error, BrokenPipeError):
-            return _reader_has_gone()
+            return _reader_closed()
         print(f"yardarm: {error}; finished episodes are kept", file=sys.stderr)
         return EXIT_FAULT
     except Terminated:
         return EXIT_TERMINATED
 
 
-def _reader_has_gone() -> int:
-    """As in `yardarm tasks | head`: that is no error of ours."""
+def _reader_closed() -> int:
+    """A closed pipe, as in `yardarm tasks | head`, is not an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -103,11 +103,11 @@ def _run(words: list[str]) -> int:
     if words[0] == "--version":
         print(f"yardarm {yardarm.__version__}")
         return 0
-    # A simulator in this process (--eval.use_async_envs=false) computes as one in a worker.
+    # A simulator in this process (--eval.use_async_envs=false) must compute exactly like one in a worker.
     os.environ.update({name: value for name, value in shared_kernels().items() if name not in os.environ})
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
-        raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)} `yardarm --help` lists all")
+        raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)} `yardarm --help` lists them all")
     return importlib.import_module(f"yardarm.cli.commands.{command}").run(rest)
 
 
@@ -116,7 +116,7 @@ def _usage() -> str:
     return (
         "Yardarm evaluates robot policies in simulation.\n\n"
         f"usage: yardarm COMMAND …\n\n{commands}\n\n"
-        "`yardarm COMMAND --help` explains a command. First steps:\n"
+        "`yardarm COMMAND --help` explains a command. To start:\n"
         "  yardarm eval --policy.type=expert --env.type=metaworld --env.task=reach-v3 --eval.n_episodes=10"
     )
 

@@ -18,8 +18,8 @@ LOCAL = "local"
 class RayOptions:
     """Flags below ``--ray.``."""
 
-    address: str = option("", "the cluster, host:port, or auto; empty: RAY_ADDRESS, or else one of this machine alone")
-    policy_replicas: int = option(0, "how many copies of the policy compute; 0: one for each GPU, or for each node")
+    address: str = option("", "the cluster: host:port or auto [RAY_ADDRESS, or a cluster of this machine alone]")
+    policy_replicas: int = option(0, "the number of copies of the policy; 0: one per GPU, or one per node")
 
     def __post_init__(self) -> None:
         self.policy_replicas = int(self.policy_replicas)

@@ -1,6 +1,6 @@
-"""Runs held against each other: pairing, differences, letters."""
+"""Compares runs: pairing, differences, letters."""
 
-from yardarm.comparison.comparison import Comparison, ComparisonEntry, compare, pairs_to_find
+from yardarm.comparison.comparison import Comparison, ComparisonEntry, compare, pairs_needed
 from yardarm.comparison.lerobot_run import LerobotAssumptions
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
 from yardarm.comparison.pairing import same_start
@@ -19,7 +19,7 @@ __all__ = [
     "RunOutcomes",
     "compare",
     "outcome_of",
-    "pairs_to_find",
+    "pairs_needed",
     "read_runs",
     "run_folder",
     "runs_in",

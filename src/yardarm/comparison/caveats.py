@@ -1,4 +1,4 @@
-"""What must be said of a run that did not play all that was planned."""
+"""Notes on runs whose results need caution: unfinished, stopped early, or made with mixed versions."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ __all__ = ["about_early_stop", "about_missing_episodes", "about_mix"]
 
 
 def about_missing_episodes(
-    path: Path, have: int, planned: int, *, judged: bool = False, allowed: bool, go_on: str
+    path: Path, have: int, planned: int, *, judged: bool = False, allowed: bool, remedy: str
 ) -> tuple[str, ...]:
-    """Which episodes of an unfinished run are there depends on how long they took, unless they were judged in order."""
+    """Note that an unfinished run favours quick episodes, unless they are judged in order; an error if not allowed."""
     text = f"{path} is not finished ({have} of {planned} episodes{' judged' if judged else ''})"
-    text += "" if judged else ", and the quick ones, often successes, come first"
+    text += "" if judged else ", and quick episodes, often successes, finish first"
     if not allowed:
-        raise UsageError(f"{text}; {go_on} (or take it as it is, with --allow_unfinished=true)")
+        raise UsageError(f"{text}; {remedy} (or accept it as it is with --allow_unfinished=true)")
     return (text,)
 
 
 def about_early_stop(path: Path, stopping: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Who stops when it looks good has a p-value that is too small, and a rate that is too far out."""
+    """Note that a run that stopped early makes p-values too small and differences too large."""
     if not stopping or stopping.get("decision") in (None, BUDGET_SPENT):
         return ()
     return (
         f"{path} was stopped early (--eval.stop={stopping.get('rule')}): tests and intervals for a fixed number of "
-        "episodes flatter it; its own report, which its command prints again, has those that hold",
+        "episodes are too optimistic for it; its own report, which its command prints again, has valid ones",
     )
 
 
 def about_mix(path: Path, mixed: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """A run whose sessions had different versions says so wherever it goes."""
+    """Note that a run's sessions used different versions."""
     return (f"{path}: {about_mixed_versions(mixed).removesuffix('.')}",) if mixed else ()

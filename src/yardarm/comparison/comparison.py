@@ -8,34 +8,34 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from yardarm.comparison.methods import RunGroup, compare_methods, contenders, spread_between_seeds
+from yardarm.comparison.methods import RunGroup, compare_methods, group_by_method, spread_between_seeds
 from yardarm.comparison.outcomes import RunOutcomes
 from yardarm.comparison.pairwise import Difference, Pairwise, adjusted, compare_two
 from yardarm.errors import UsageError
 from yardarm.results import Counts
 from yardarm.stats import CONFIDENCE, Design, Interval, SeedSpread, largest_correlation, letters, level, wilson
 
-__all__ = ["Comparison", "ComparisonEntry", "compare", "pairs_to_find"]
+__all__ = ["Comparison", "ComparisonEntry", "compare", "pairs_needed"]
 
 POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonEntry:
-    """One of the compared: a run, or a method with several training seeds."""
+    """One side of a comparison: a run, or a method with several training seeds."""
 
     name: str
     runs: tuple[str, ...]
     counts: Counts
     interval: Interval
     letters: str = ""
-    """Two that share a letter could not be told apart."""
+    """Entries that share a letter do not differ significantly."""
     seeds: SeedSpread | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The compared in the order given, each pair of them, and what must be said."""
+    """The entries in the order given, every pair of them, and notes for the reader."""
 
     entries: tuple[ComparisonEntry, ...]
     pairs: tuple[Pairwise, ...]
@@ -44,16 +44,16 @@ class Comparison:
 
     @property
     def alpha(self) -> float:
-        """The chance of a false finding that is accepted."""
+        """The accepted chance of a false positive."""
         return level(self.confidence)
 
     def first_is_worse(self) -> bool:
-        """Whether any of the others is better than the first."""
+        """Whether any other entry is significantly better than the first."""
         first = self.entries[0].name
         return any(pair.better(self.alpha) not in (None, first) for pair in self.pairs if pair.a == first)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for machines."""
+        """The comparison as plain JSON values."""
         return {
             "confidence": self.confidence,
             "runs": [_entry_json(entry) for entry in self.entries],
@@ -63,21 +63,21 @@ class Comparison:
 
 
 def compare(runs: Sequence[RunOutcomes], paired: bool = True, confidence: float = CONFIDENCE) -> Comparison:
-    """Compare each with each; p-values of more than one comparison are adjusted by Holm's method."""
-    compared = contenders(runs)
+    """Compare every pair; p-values of several comparisons are adjusted by Holm's method."""
+    groups = group_by_method(runs)
     if len(runs) < 2:
-        raise UsageError("there is nothing to compare: give at least two runs")
-    pairs = [_compare(a, b, paired, confidence) for a, b in itertools.combinations(compared, 2)]
+        raise UsageError(f"a comparison needs at least two runs, got {len(runs)}")
+    pairs = [_compare(a, b, paired, confidence) for a, b in itertools.combinations(groups, 2)]
     if len(pairs) > 1:
         overall = adjusted([pair.overall for pair in pairs])
         pairs = [replace(pair, overall=own) for pair, own in zip(pairs, overall, strict=True)]
-    entries = [_entry(one, confidence) for one in compared]
+    entries = [_entry(group, confidence) for group in groups]
     notes = dict.fromkeys(note for run in runs for note in run.notes)
     return Comparison(tuple(_lettered(entries, pairs, level(confidence))), tuple(pairs), confidence, tuple(notes))
 
 
-def pairs_to_find(gap: float, pair: Pairwise, confidence: float) -> int | None:
-    """How many pairs it would take to find a gap of this size around the rates, if policies agree as much as these."""
+def pairs_needed(gap: float, pair: Pairwise, confidence: float) -> int | None:
+    """How many pairs it takes to detect a difference of this size, given the rates and correlation of this pair."""
     counts = pair.overall.counts
     if counts is None or not counts.pairs:
         return None
@@ -93,19 +93,19 @@ def _compare(a: RunGroup, b: RunGroup, paired: bool, confidence: float) -> Pairw
     return compare_methods(a, b, paired, confidence)
 
 
-def _entry(contender: RunGroup, confidence: float) -> ComparisonEntry:
-    outcomes = [outcome.success for run in contender.runs for outcome in run.outcomes.values()]
+def _entry(group: RunGroup, confidence: float) -> ComparisonEntry:
+    outcomes = [outcome.success for run in group.runs for outcome in run.outcomes.values()]
     errors = outcomes.count(None)
-    names = tuple(run.name for run in contender.runs)
-    if found := spread_between_seeds(contender, confidence):
+    names = tuple(run.name for run in group.runs)
+    if found := spread_between_seeds(group, confidence):
         spread, shared = found
-        return ComparisonEntry(contender.name, names, Counts(*shared, errors), spread.interval, seeds=spread)
+        return ComparisonEntry(group.name, names, Counts(*shared, errors), spread.interval, seeds=spread)
     counts = Counts(outcomes.count(True), len(outcomes) - errors, errors)
-    return ComparisonEntry(contender.name, names, counts, wilson(counts.successes, counts.episodes, confidence))
+    return ComparisonEntry(group.name, names, counts, wilson(counts.successes, counts.episodes, confidence))
 
 
 def _lettered(entries: Sequence[ComparisonEntry], pairs: Sequence[Pairwise], alpha: float) -> list[ComparisonEntry]:
-    """The best gets the first letter."""
+    """Assign letters; the best entry gets the first."""
     best_first = sorted(entries, key=lambda entry: -(entry.counts.rate or 0.0))
     place = {entry.name: number for number, entry in enumerate(best_first)}
     different = {

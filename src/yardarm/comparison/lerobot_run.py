@@ -1,4 +1,4 @@
-"""Reads an ``eval_info.json``: LeRobot's own, which has neither seeds nor names, or a copy of Yardarm's, which does."""
+"""Reads an ``eval_info.json``: LeRobot's, which has no seeds or task names, or a copy of Yardarm's, which has both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIBERO = "libero"
 
 
 def outcome(value: Any, place: str) -> None:
-    """Whether an episode succeeded; some write it as 1 and 0."""
+    """Check a success flag: true or false, or 1 or 0."""
     if not isinstance(value, bool | int | float) or value not in (0, 1):
         raise ValueError(f"{place} must be true or false, got {value!r}")
 
@@ -36,14 +36,14 @@ METRICS = record(
 
 
 def metrics(value: Any, place: str) -> None:
-    """A task's episodes, each of which must have a seed and an index if any has."""
+    """Check a task's metrics: if there are seeds or indices, every episode must have one."""
     METRICS(value, place)
     for name in ("episode_indices", "seeds"):
         if len(value.get(name, value["successes"])) < len(value["successes"]):
             raise ValueError(f"{place}.{name} has {len(value[name])} entries for {len(value['successes'])} episodes")
 
 
-# What else is in the file may be anything: LeRobot writes NaN for the mean of nothing.
+# Other fields are not checked: LeRobot writes NaN for the mean of no values.
 EVAL_INFO = record(
     {"per_task": list_of(record({"task_group": text, "task_id": whole, "metrics": metrics}, {"task_name": text}))},
     {"overall": optional(record({}, {"stopping": optional(map_of(anything)), "planned_episodes": count}))},
@@ -52,14 +52,14 @@ EVAL_INFO = record(
 
 @dataclass(frozen=True, slots=True)
 class LerobotAssumptions:
-    """What LeRobot's file does not say: the ``--seed`` and the ``--eval.batch_size`` of its command."""
+    """What LeRobot's file does not record: the ``--seed`` and ``--eval.batch_size`` of its command."""
 
     seed: int = FIRST_SEED
     batch_size: int | None = None
 
 
 def read_eval_info(path: Path, name: str, assumed: LerobotAssumptions, allow_unfinished: bool = False) -> RunOutcomes:
-    """Every episode of every task; a task that was selected twice counts once."""
+    """Read all episodes of all tasks; a task that was selected twice counts once."""
     try:
         content = read_json(path)
     except (OSError, ValueError) as error:
@@ -68,7 +68,7 @@ def read_eval_info(path: Path, name: str, assumed: LerobotAssumptions, allow_unf
         EVAL_INFO(content, "")
         return _read(content, path, name, assumed, allow_unfinished)
     except ValueError as error:
-        raise UsageError(f"{path} is not an eval_info.json of LeRobot's or Yardarm's ({error})") from error
+        raise UsageError(f"{path} is not an eval_info.json of LeRobot or Yardarm ({error})") from error
 
 
 def _read(
@@ -83,7 +83,9 @@ def _read(
     stopping, planned = overall.get("stopping"), overall.get("planned_episodes", len(outcomes))
     notes = list(about_early_stop(path, stopping))
     if len(outcomes) < planned and not (stopping or {}).get("decision"):
-        notes += about_missing_episodes(path, len(outcomes), planned, allowed=allow_unfinished, go_on="finish it first")
+        notes += about_missing_episodes(
+            path, len(outcomes), planned, allowed=allow_unfinished, remedy="finish it first"
+        )
     if not all(_knows_seeds(task) for task in content["per_task"]):
         notes += _inferred(path, outcomes, assumed)
     return RunOutcomes(name, path, outcomes, notes=tuple(notes))
@@ -107,23 +109,23 @@ def _episodes(task: dict[str, Any], assumed: LerobotAssumptions) -> Iterator[tup
 
 def _inferred(path: Path, outcomes: dict[EpisodeName, EpisodeOutcome], assumed: LerobotAssumptions) -> Iterator[str]:
     yield (
-        f"{path}: LeRobot does not write seeds down; inferred as {assumed.seed} + the episode's index, as by --seed="
-        f"{assumed.seed} (`yardarm compare --lerobot.seed=…` says otherwise)"
+        f"{path}: LeRobot does not record seeds; assumed to be {assumed.seed} + the episode's index, as with --seed="
+        f"{assumed.seed} (`yardarm compare --lerobot.seed=…` changes that)"
     )
     if any(not outcome.pairable for outcome in outcomes.values()):
         size = (
             f"--eval.batch_size={assumed.batch_size}"
             if assumed.batch_size
-            else "unknown (`yardarm compare --lerobot.batch_size=…` tells)"
+            else "unknown (`yardarm compare --lerobot.batch_size=…` sets it)"
         )
         yield (
-            f"{path}: in LeRobot's LIBERO only the first batch begins where its seeds say, so only that is paired; its "
-            f"size: {size}{'' if assumed.batch_size else ', so one episode of each task'}"
+            f"{path}: in LeRobot's LIBERO only the first batch starts where its seeds say, so only that one is paired; "
+            f"its size: {size}{'' if assumed.batch_size else ', so one episode per task'}"
         )
 
 
 def _label(task: dict[str, Any]) -> str:
-    """The task's full name; LeRobot's file has a group and a number, which the benchmarks' catalogues know."""
+    """The task's full name; LeRobot's file has a group and a number, which the benchmarks' catalogues resolve."""
     group, number = task["task_group"], task["task_id"]
     for benchmark in BENCHMARKS.names():
         for spec in _catalogue(benchmark):
@@ -139,4 +141,4 @@ def _catalogue(benchmark: str) -> tuple[TaskSpec, ...]:
     try:
         return tuple(BENCHMARKS.load(benchmark).catalogue())
     except UsageError:
-        return ()  # a plugin that cannot be loaded here knows none of these tasks
+        return ()  # a plugin that cannot be loaded has none of these tasks

@@ -1,4 +1,4 @@
-"""Several training seeds of one method, compared as a method."""
+"""Compares methods: several training seeds of each, taken together."""
 
 from __future__ import annotations
 
@@ -9,25 +9,32 @@ import numpy as np
 
 from yardarm.comparison.outcomes import EpisodeName, RunOutcomes
 from yardarm.comparison.pairing import same_start
-from yardarm.comparison.pairwise import Difference, Pairwise, adjusted, differing_options, differing_versions, left_out
+from yardarm.comparison.pairwise import (
+    Difference,
+    Pairwise,
+    adjusted,
+    differing_options,
+    differing_versions,
+    left_out_note,
+)
 from yardarm.errors import UsageError
 from yardarm.stats import CONFIDENCE, SeedSpread, TaskCounts, method_difference, seed_spread
 
-__all__ = ["RunGroup", "compare_methods", "contenders", "spread_between_seeds"]
+__all__ = ["RunGroup", "compare_methods", "group_by_method", "spread_between_seeds"]
 
 NOT_SHARED = "ended in errors, or are not in all runs"
 
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
-    """What is compared: one run, or the runs of a method with different training seeds."""
+    """One run, or the runs of a method with different training seeds."""
 
     name: str
     runs: tuple[RunOutcomes, ...]
 
 
-def contenders(runs: Sequence[RunOutcomes]) -> list[RunGroup]:
-    """Put runs together that name the same method and different training seeds."""
+def group_by_method(runs: Sequence[RunOutcomes]) -> list[RunGroup]:
+    """Group runs of the same method that have different training seeds."""
     groups: dict[str, list[RunOutcomes]] = {}
     for run in runs:
         groups.setdefault(f"method {run.method}" if run.method else f"run {run.name}", []).append(run)
@@ -39,32 +46,32 @@ def contenders(runs: Sequence[RunOutcomes]) -> list[RunGroup]:
                 twice = " and ".join(run.name for run in own if run.training_seed == seed)
                 which = "no training seed" if seed is None else f"training seed {seed}"
                 raise UsageError(
-                    f"{twice} are both of method '{own[0].method}' with {which}; give each run its own "
-                    "--training_seed, or compare them without the other"
+                    f"{twice} both have method '{own[0].method}' and {which}; give each run its own "
+                    "--training_seed, or omit one of them"
                 )
         name = f"{own[0].method} ({len(own)} training seeds)" if len(own) > 1 else own[0].name
         found.append(RunGroup(name, tuple(own)))
     return found
 
 
-def spread_between_seeds(contender: RunGroup, confidence: float = CONFIDENCE) -> tuple[SeedSpread, TaskCounts] | None:
-    """How far a method's training seeds lie apart, on the episodes that all of them have; and how these went."""
-    names = common_episodes(contender.runs)
-    if len(contender.runs) < 2 or len(names) < 2:
+def spread_between_seeds(group: RunGroup, confidence: float = CONFIDENCE) -> tuple[SeedSpread, TaskCounts] | None:
+    """The spread of a method's training seeds on the episodes that all have, and the counts of those episodes."""
+    names = common_episodes(group.runs)
+    if len(group.runs) < 2 or len(names) < 2:
         return None
-    table = _table(contender.runs, names)
+    table = _table(group.runs, names)
     return seed_spread(table, confidence), _counts(table)
 
 
 def compare_methods(a: RunGroup, b: RunGroup, paired: bool = True, confidence: float = CONFIDENCE) -> Pairwise:
-    """Compare the means over training seeds, with new seeds and new episodes in mind."""
+    """Compare the means over training seeds; intervals hold for new seeds and new episodes."""
     both = common_episodes([*a.runs, *b.runs]) if paired else []
     names_a, names_b = (both, both) if both else (common_episodes(a.runs), common_episodes(b.runs))
     tasks = [task for task in dict.fromkeys(name.task for name in names_a) if task in {name.task for name in names_b}]
     if not tasks:
         raise UsageError(
-            f"{a.name} and {b.name} have no task of which all runs of each have finished the same episodes, from the "
-            f"same beginnings{_versions_of([*a.runs, *b.runs])}; compare runs one by one"
+            f"{a.name} and {b.name} have no task with episodes that all runs of each method finished from the same "
+            f"initial states{_versions_of([*a.runs, *b.runs])}; compare single runs instead"
         )
     by_a = {task: [name for name in names_a if name.task == task] for task in tasks}
     by_b = {task: [name for name in names_b if name.task == task] for task in tasks}
@@ -85,25 +92,28 @@ def compare_methods(a: RunGroup, b: RunGroup, paired: bool = True, confidence: f
         pairs=len(both),
         unmatched_a=unmatched[0],
         unmatched_b=unmatched[1],
-        notes=(*_notes(a, b, asked=not paired, paired=bool(both)), *left_out(a.name, b.name, unmatched, NOT_SHARED)),
+        notes=(
+            *_notes(a, b, asked=not paired, paired=bool(both)),
+            *left_out_note(a.name, b.name, unmatched, NOT_SHARED),
+        ),
     )
 
 
-def _unmatched(contender: RunGroup, used: Mapping[str, Sequence[EpisodeName]]) -> int:
-    """How many episodes of all its runs do not take part."""
-    return sum(len(run.outcomes) for run in contender.runs) - len(contender.runs) * sum(map(len, used.values()))
+def _unmatched(group: RunGroup, used: Mapping[str, Sequence[EpisodeName]]) -> int:
+    """How many episodes of the group's runs are left out."""
+    return sum(len(run.outcomes) for run in group.runs) - len(group.runs) * sum(map(len, used.values()))
 
 
 def _notes(a: RunGroup, b: RunGroup, *, asked: bool, paired: bool) -> list[str]:
     notes = differing_options(a.runs[0], b.runs[0]) + _differing_from_first([*a.runs, *b.runs])
     if not paired:
-        reason = "as asked for" if asked else "their runs have no episode that all share"
+        reason = "as requested" if asked else "no episode is in all of their runs"
         notes.append(f"{a.name} and {b.name} are not paired ({reason})")
     for one in (a, b):
         if len(one.runs) == 1:
             notes.append(
-                f"{one.name} is a single training seed: how much others would differ is unknown, so the comparison is "
-                "with this one checkpoint"
+                f"{one.name} is a single training seed: the spread of its method is unknown, so the comparison is with "
+                "this one checkpoint"
             )
     return notes
 
@@ -118,7 +128,7 @@ def _versions_of(runs: Sequence[RunOutcomes]) -> str:
 
 
 def common_episodes(runs: Sequence[RunOutcomes]) -> list[EpisodeName]:
-    """Episodes that all runs have finished, from the same beginning."""
+    """Episodes that all runs finished, from the same initial state."""
     first, *others = runs
     return [
         name

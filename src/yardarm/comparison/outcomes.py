@@ -1,4 +1,4 @@
-"""What a comparison needs to know of a run, whoever made it."""
+"""What a comparison needs from a run, of Yardarm or of LeRobot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["EpisodeName", "EpisodeOutcome", "RunOutcomes"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class EpisodeName:
-    """What two runs must agree on for an episode to be the same one."""
+    """Identifies an episode across runs."""
 
     task: str
     """With its benchmark: ``metaworld/reach-v3``."""
@@ -24,7 +24,7 @@ class EpisodeName:
 
     @classmethod
     def of(cls, benchmark: str, task: str, index: int, seed: int) -> EpisodeName:
-        """The name of an episode of one of a benchmark's tasks."""
+        """The name of an episode of a benchmark's task."""
         return cls(f"{benchmark}/{task}", index, seed)
 
 
@@ -34,20 +34,20 @@ def _unknown_start() -> np.ndarray | None:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeOutcome:
-    """How an episode ended, and where it began."""
+    """How an episode ended, and its initial state."""
 
     success: bool | None
-    """None for an error: nothing is known."""
+    """None for an error: the outcome is unknown."""
     start_hash: str | None = None
     start: Callable[[], np.ndarray | None] = _unknown_start
-    """Reads the recorded initial state, if there is one."""
+    """Reads the recorded initial state; None if there is none."""
     pairable: bool = True
-    """False where the run is known not to begin where its seed says."""
+    """False if the episode is known not to start where its seed says."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcomes:
-    """A run's outcomes, and what must be said about them."""
+    """A run's outcomes, with notes for the reader."""
 
     name: str
     path: Path
@@ -58,9 +58,9 @@ class RunOutcomes:
     env: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """The environment's options, by benchmark and suite."""
     software: Software = field(default_factory=dict)
-    """The versions that can have changed its episodes."""
+    """The versions that may affect its episodes."""
     notes: tuple[str, ...] = ()
-    """What a reader must know: what was inferred, or is missing."""
+    """Assumptions and missing episodes that a reader must know about."""
 
     @property
     def tasks(self) -> list[str]:

@@ -17,7 +17,7 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The same episode, played by both; None stands for an error."""
+    """The same episode, played in both runs; None means an error."""
 
     name: EpisodeName
     a: bool | None
@@ -25,26 +25,26 @@ class Pair:
 
     @property
     def known(self) -> bool:
-        """Whether both came to an end."""
+        """Whether both finished without an error."""
         return self.a is not None and self.b is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The pairs of two runs, and what could not be paired."""
+    """The pairs of two runs, and the number of episodes that could not be paired."""
 
     pairs: tuple[Pair, ...]
     unmatched_a: int
-    """Episodes of A that B does not have, or that do not begin alike."""
+    """Episodes of A that B does not have, or that start in a different state."""
     unmatched_b: int
     different_starts: int
-    """Episodes with the same seed that begin in different states."""
+    """Episodes with the same seed that start in different states."""
     unchecked: int
     """Pairs whose initial states could not be compared, because they are not recorded in both."""
 
 
 def find_pairs(a: RunOutcomes, b: RunOutcomes) -> Pairing:
-    """Pair episodes by task, index and seed, and by where they begin, as far as that is recorded."""
+    """Pair episodes by task, index, seed and, where it is recorded, initial state."""
     pairs, different, unchecked = [], 0, 0
     for name, own in a.outcomes.items():
         other = b.outcomes.get(name)
@@ -60,7 +60,7 @@ def find_pairs(a: RunOutcomes, b: RunOutcomes) -> Pairing:
 
 
 def same_start(one: EpisodeOutcome, other: EpisodeOutcome) -> bool:
-    """Whether two episodes begin in the same physical state, up to rounding; what is not recorded is trusted."""
+    """Whether two episodes start in the same physical state, up to rounding; true if a state is not recorded."""
     if None in (one.success, other.success, one.start_hash, other.start_hash):
         return True
     if one.start_hash == other.start_hash:

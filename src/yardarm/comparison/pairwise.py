@@ -1,4 +1,4 @@
-"""Compares two runs: task by task, and over all tasks that both have."""
+"""Compares two runs: task by task, and over all tasks they share."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from yardarm.stats import (
 
 __all__ = [
     "Difference",
-    "ErrorReadings",
+    "ErrorBounds",
     "Pairwise",
     "adjusted",
     "compare_two",
     "differing_options",
     "differing_versions",
-    "left_out",
+    "left_out_note",
 ]
 
 Outcomes = Sequence[bool | None]
-OTHER_STARTS = "begin in different states, or in states that cannot be read"
+OTHER_STARTS = "start in different states, or in states that cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The rate of A less the rate of B, on one task or on all; nan if nothing is known."""
+    """The rate of A minus the rate of B, on one task or on all; nan if unknown."""
 
     task: str
     a: TaskCounts
@@ -49,14 +49,14 @@ class Difference:
     interval: Interval
     p_value: float
     counts: PairedCounts | None = None
-    """How the pairs went; None if the runs are not paired."""
+    """Counts of the paired outcomes; None if the runs are not paired."""
     p_adjusted: float | None = None
-    """Allowing for the number of tasks, or of comparisons (Holm)."""
+    """Corrected for the number of tasks or comparisons (Holm)."""
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorReadings:
-    """The difference over all tasks if every error had gone against A, and if every one had gone for it."""
+class ErrorBounds:
+    """The difference over all tasks if every error counted against A, and if every error counted in its favour."""
 
     errors_a: int
     errors_b: int
@@ -64,7 +64,7 @@ class ErrorReadings:
     highest: float
 
     @classmethod
-    def of(cls, a: Outcomes, b: Outcomes) -> ErrorReadings | None:
+    def of(cls, a: Outcomes, b: Outcomes) -> ErrorBounds | None:
         """None if there are no errors."""
         if None not in a and None not in b:
             return None
@@ -81,14 +81,14 @@ class Pairwise:
     method: Literal["mcnemar", "boschloo", "training seeds"]
     overall: Difference
     tasks: tuple[Difference, ...]
-    errors: ErrorReadings | None = None
+    errors: ErrorBounds | None = None
     pairs: int = 0
     unmatched_a: int = 0
     unmatched_b: int = 0
     notes: tuple[str, ...] = ()
 
     def better(self, alpha: float) -> str | None:
-        """The run that is better at this level, or None if that cannot be told."""
+        """The run that is significantly better at this level, or None."""
         p_value = self.overall.p_value if self.overall.p_adjusted is None else self.overall.p_adjusted
         if p_value >= alpha or not self.overall.difference:
             return None
@@ -96,9 +96,9 @@ class Pairwise:
 
 
 def compare_two(a: RunOutcomes, b: RunOutcomes, paired: bool = True, confidence: float = CONFIDENCE) -> Pairwise:
-    """Compare on the episodes that both have; if there are none, the rates on the tasks that both have."""
-    theirs = set(b.tasks)
-    common = [task for task in a.tasks if task in theirs]
+    """Compare on the episodes that both have; without any, compare the rates on the tasks that both have."""
+    in_b = set(b.tasks)
+    common = [task for task in a.tasks if task in in_b]
     if not common:
         raise UsageError(
             f"{a.name} and {b.name} have no task in common: {', '.join(a.tasks[:3])} … and {', '.join(b.tasks[:3])} …"
@@ -106,7 +106,7 @@ def compare_two(a: RunOutcomes, b: RunOutcomes, paired: bool = True, confidence:
     pairing = find_pairs(a, b)
     if paired and pairing.pairs:
         return _paired(a, b, pairing, confidence)
-    reason = _why_unpaired(a, b, pairing) if paired else "as asked for"
+    reason = _why_unpaired(a, b, pairing) if paired else "as requested"
     return _unpaired(a, b, common, reason, confidence)
 
 
@@ -120,7 +120,7 @@ def _paired(a: RunOutcomes, b: RunOutcomes, pairing: Pairing, confidence: float)
         method="mcnemar",
         overall=_paired_difference("", pairing.pairs, confidence),
         tasks=adjusted([_paired_difference(task, pairs, confidence) for task, pairs in by_task.items()]),
-        errors=ErrorReadings.of([pair.a for pair in pairing.pairs], [pair.b for pair in pairing.pairs]),
+        errors=ErrorBounds.of([pair.a for pair in pairing.pairs], [pair.b for pair in pairing.pairs]),
         pairs=len(pairing.pairs),
         unmatched_a=pairing.unmatched_a,
         unmatched_b=pairing.unmatched_b,
@@ -136,26 +136,29 @@ def _paired_difference(task: str, pairs: Sequence[Pair], confidence: float) -> D
 
 
 def _unpaired(a: RunOutcomes, b: RunOutcomes, common: Sequence[str], reason: str, confidence: float) -> Pairwise:
-    own_a, own_b = _alike(_by_task(a, common), _by_task(b, common))
+    own_a, own_b = _equally_weighted(_by_task(a, common), _by_task(b, common))
     rows = [_unpaired_difference(task, own_a[task], own_b[task], confidence) for task in common]
     all_a = [outcome for task in common for outcome in own_a[task]]
     all_b = [outcome for task in common for outcome in own_b[task]]
     overall = _unpaired_difference("", all_a, all_b, confidence) if len(rows) > 1 else replace(rows[0], task="")
     unmatched = len(a.outcomes) - len(all_a), len(b.outcomes) - len(all_b)
-    why = (
-        f"not paired ({reason}): rates of different episodes are compared, by Boschloo's test, which needs more of them"
-    )
-    weights = "are of tasks that the other run lacks, or has fewer episodes of"
+    why = f"not paired ({reason}): the rates are compared with Boschloo's test for different episodes, which needs more"
+    weights = "belong to tasks that the other run lacks, or has fewer episodes of"
     return Pairwise(
         a=a.name,
         b=b.name,
         method="boschloo",
         overall=overall,
         tasks=adjusted(rows),
-        errors=ErrorReadings.of(all_a, all_b),
+        errors=ErrorBounds.of(all_a, all_b),
         unmatched_a=unmatched[0],
         unmatched_b=unmatched[1],
-        notes=(*differing_options(a, b), *differing_versions(a, b), why, *left_out(a.name, b.name, unmatched, weights)),
+        notes=(
+            *differing_options(a, b),
+            *differing_versions(a, b),
+            why,
+            *left_out_note(a.name, b.name, unmatched, weights),
+        ),
     )
 
 
@@ -177,7 +180,7 @@ def _rate(outcomes: Outcomes, *, error: bool) -> float:
 
 
 def _by_task(run: RunOutcomes, tasks: Sequence[str]) -> dict[str, list[bool | None]]:
-    """The outcomes of some tasks, in the order of their index."""
+    """The outcomes of these tasks, ordered by index."""
     found: dict[str, list[bool | None]] = {task: [] for task in tasks}
     for name in sorted(run.outcomes):
         if name.task in found:
@@ -185,10 +188,10 @@ def _by_task(run: RunOutcomes, tasks: Sequence[str]) -> dict[str, list[bool | No
     return found
 
 
-def _alike(
+def _equally_weighted(
     a: dict[str, list[bool | None]], b: dict[str, list[bool | None]]
 ) -> tuple[dict[str, list[bool | None]], dict[str, list[bool | None]]]:
-    """Where the runs weigh tasks differently, only as many episodes of each task as both have."""
+    """If the runs weigh tasks differently, keep only as many episodes of each task as both have."""
     if len({len(a[task]) / len(b[task]) for task in a}) == 1:
         return a, b
     shorter = {task: min(len(a[task]), len(b[task])) for task in a}
@@ -196,31 +199,31 @@ def _alike(
 
 
 def adjusted(rows: Sequence[Difference]) -> tuple[Difference, ...]:
-    """The rows with p-values that allow for their number."""
+    """The rows with p-values corrected for their number (Holm)."""
     values = holm([row.p_value for row in rows])
     return tuple(replace(row, p_adjusted=value) for row, value in zip(rows, values, strict=True))
 
 
-def left_out(a: str, b: str, unmatched: tuple[int, int], reason: str) -> list[str]:
-    """Say what does not take part, and why."""
+def left_out_note(a: str, b: str, unmatched: tuple[int, int], reason: str) -> list[str]:
+    """A note on the episodes that are left out, and why; empty if there are none."""
     parts = [f"{count} episodes of {name}" for count, name in zip(unmatched, (a, b), strict=True) if count]
     return [f"{' and '.join(parts)} {reason}; they are left out"] if parts else []
 
 
 def differing_options(a: RunOutcomes, b: RunOutcomes) -> list[str]:
-    """Policies may look at their world differently, but it should be the same world."""
+    """A note on environment options that differ between the runs."""
     notes = []
     for world in [world for world in a.env if world in b.env]:
         one, other = a.env[world], b.env[world]
         changed = [name for name in {**one, **other} if one.get(name) != other.get(name)]
         if changed:
             values = "; ".join(f"{name}: {one.get(name)} and {other.get(name)}" for name in changed)
-            notes.append(f"{a.name} and {b.name} have different options of {world} ({values})")
+            notes.append(f"{a.name} and {b.name} have different {world} options ({values})")
     return notes
 
 
 def differing_versions(a: RunOutcomes, b: RunOutcomes) -> list[str]:
-    """Another physics is another world, where the same seed may begin elsewhere; another torch is another policy."""
+    """A note on versions that differ: they can change the physics, the initial states, or the policy's actions."""
     there = {change.what: f"{change.was} and {change.now}" for change in version_changes(a.software, b.software)}
     back = {change.what: f"{change.now} and {change.was}" for change in version_changes(b.software, a.software)}
     listed = "; ".join(f"{what} {versions}" for what, versions in (back | there).items())
@@ -231,8 +234,8 @@ def _why_unpaired(a: RunOutcomes, b: RunOutcomes, pairing: Pairing) -> str:
     if pairing.different_starts:
         return f"{pairing.different_starts} episodes have the same seed but {OTHER_STARTS}"
     shifted = {(name.task, name.seed) for name in a.outcomes} & {(name.task, name.seed) for name in b.outcomes}
-    also = f"; {len(shifted)} seeds are, at another index: give both runs the same --seed" if shifted else ""
-    return f"no task, index and seed is in both runs{also}"
+    hint = f"; {len(shifted)} seeds are in both at different indices: give both runs the same --seed" if shifted else ""
+    return f"the runs share no task, index and seed{hint}"
 
 
 def _pairing_notes(a: RunOutcomes, b: RunOutcomes, pairing: Pairing) -> list[str]:
@@ -241,8 +244,10 @@ def _pairing_notes(a: RunOutcomes, b: RunOutcomes, pairing: Pairing) -> list[str
         notes.append(f"{pairing.different_starts} episodes have the same seed but {OTHER_STARTS}; they are left out")
     if pairing.unchecked:
         notes.append(
-            f"{pairing.unchecked} of {len(pairing.pairs)} pairs are by task, index and seed alone: initial states are "
-            "not recorded in both runs"
+            f"{pairing.unchecked} of {len(pairing.pairs)} pairs are matched by task, index and seed only: initial "
+            "states are not recorded in both runs"
         )
     unmatched = pairing.unmatched_a, pairing.unmatched_b
-    return notes + left_out(a.name, b.name, unmatched, "have no partner (--unpaired=true compares the rates of all)")
+    return notes + left_out_note(
+        a.name, b.name, unmatched, "have no partner (--unpaired=true compares the rates of all episodes)"
+    )

@@ -1,4 +1,4 @@
-"""Finds out what each of the given paths is, and reads it."""
+"""Reads runs from paths: folders of Yardarm, or files of LeRobot."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["read_runs", "run_folder", "runs_in"]
 def read_runs(
     paths: Sequence[Path], assumed: LerobotAssumptions | None = None, allow_unfinished: bool = False
 ) -> list[RunOutcomes]:
-    """Read runs of Yardarm's (their folders) and of LeRobot's (``eval_info.json``, or the folder that has it)."""
+    """Read runs of Yardarm (folders) and of LeRobot (``eval_info.json``, or its folder)."""
     places = [path.absolute() for path in paths]
     folders = [run_folder(path) for path in places]
     for path, folder in zip(paths, folders, strict=True):
         if folders.count(folder) > 1:
-            raise UsageError(f"{path} is given twice; a run does not differ from itself")
+            raise UsageError(f"{path} is given twice; give different runs")
     names = _short_names(places)
     assumed = assumed or LerobotAssumptions()
     return [_read(path, name, assumed, allow_unfinished) for path, name in zip(places, names, strict=True)]
 
 
 def runs_in(paths: Sequence[Path]) -> list[Path]:
-    """The same paths, with the runs of an evaluation of several policies in its place."""
+    """The same paths, with each evaluation of several policies replaced by its runs."""
     found: list[Path] = []
     for path in paths:
         several = SeveralFolder(path)
@@ -38,7 +38,7 @@ def runs_in(paths: Sequence[Path]) -> list[Path]:
 
 
 def run_folder(path: Path) -> Path:
-    """The one name of a run's folder, whatever it was called by."""
+    """The canonical path of a run's folder."""
     whole = path.resolve()
     return whole.parent if whole.name == "eval_info.json" else whole
 
@@ -55,7 +55,7 @@ def _read(path: Path, name: str, assumed: LerobotAssumptions, allow_unfinished: 
         raise UsageError(f"there is no run {path}")
     else:
         raise UsageError(
-            f"{path} is no run: it has neither a manifest.json (Yardarm's) nor an eval_info.json (LeRobot's)"
+            f"{path} is not a run: it has neither a manifest.json (Yardarm) nor an eval_info.json (LeRobot)"
         )
     if not run.outcomes:
         raise UsageError(f"{path} has no finished episode")
@@ -63,11 +63,11 @@ def _read(path: Path, name: str, assumed: LerobotAssumptions, allow_unfinished: 
 
 
 def _short_names(paths: Sequence[Path]) -> list[str]:
-    """As much of the end of each path as tells it from the others."""
+    """The shortest ends of the paths that are unique."""
     folders = [path.parent if path.name == "eval_info.json" else path for path in paths]
     if len(set(folders)) < len(folders):
         folders = list(paths)
-    # The second policy of a run is called after the run that it played in.
+    # A run's second policy is named after the run that it played in.
     shortest = 2 if any(folder.name == "against" for folder in folders) else 1
     for length in range(shortest, max(len(folder.parts) for folder in folders) + 1):
         names = ["/".join(folder.parts[-length:]) for folder in folders]

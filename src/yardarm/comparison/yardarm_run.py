@@ -1,4 +1,4 @@
-"""Reads the outcomes of one of Yardarm's runs."""
+"""Reads the outcomes of a run of Yardarm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["outcome_of", "read_yardarm_run"]
 
 
 def read_yardarm_run(folder: RunFolder, name: str, allow_unfinished: bool = False) -> RunOutcomes:
-    """The episodes of the run's plan; of a run that was stopped early, those up to the decision."""
+    """Read the episodes of the run's plan; if it stopped early, those up to the decision."""
     manifest = folder.read_manifest()
     records = planned_records(manifest, read_journal(folder.journal))
     stopping = manifest.get("stopping")
@@ -56,16 +56,16 @@ def _unfinished(folder: RunFolder, manifest: dict[str, Any], have: int, allowed:
     if manifest.get("status") == "finished" and (decided or have >= planned):
         return ()
     have = have if stopping is None else stopping["released"]
-    # The second of two policies is gone on with by going on with the run that it plays in.
+    # To resume the second of two policies, resume the run that it plays in.
     outer = RunFolder(folder.path.parent)
     config = outer.config if outer.manifest.exists() else folder.config
-    go_on = f"go on with `yardarm eval --config_path={config}`"
+    remedy = f"resume it with `yardarm eval --config_path={config}`"
     judged = stopping is not None
-    return about_missing_episodes(folder.path, have, planned, judged=judged, allowed=allowed, go_on=go_on)
+    return about_missing_episodes(folder.path, have, planned, judged=judged, allowed=allowed, remedy=remedy)
 
 
 def _world(env: dict[str, Any]) -> str:
-    """A benchmark, and which part of it, where its options say so."""
+    """The benchmark, with its suite if the options name one."""
     return "/".join(str(env[name]) for name in ("benchmark", "suite") if name in env)
 
 
@@ -74,7 +74,7 @@ def _name(key: EpisodeKey) -> EpisodeName:
 
 
 def outcome_of(folder: RunFolder, record: EpisodeRecord) -> EpisodeOutcome:
-    """How an episode went, and where it began, which is read from the folder when it is asked for."""
+    """An episode's outcome; its initial state is read from the folder on demand."""
     success = None if record.status == "error" else record.success
     return EpisodeOutcome(success, record.fingerprints.get("0"), partial(_start, folder, record.key))
 
@@ -83,4 +83,4 @@ def _start(folder: RunFolder, key: EpisodeKey) -> np.ndarray | None:
     try:
         return folder.initial_state(key)
     except UsageError:
-        return None  # missing or damaged: then it cannot be compared, and the pair is not one
+        return None  # missing or damaged: it cannot be compared, so the episode is not paired

@@ -35,26 +35,34 @@ class EvalOptions:
 
     n_episodes: int = option(50, "episodes of each task")
     batch_size: int = option(
-        0, "how many episodes run at once, at most 64 on one machine; 0: fit to what is there and to this run"
+        0, "how many episodes run at once, at most 64 on one machine; 0: chosen for this machine and run"
     )
     use_async_envs: bool = option(True, "false: one simulator in this process, for debugging")
-    exact: bool = option(True, "false: a policy's batches take any shape, and results depend on it in the last bits")
+    exact: bool = option(
+        True, "false: batches may have any shape, which is faster but changes the last bits of results"
+    )
     policies_at_once: int = option(
-        0, "of several policies, how many play at once and are held in memory; 0: what fits, at most 8"
+        0, "with several policies: how many play at once and stay in memory; 0: as many as fit, at most 8"
     )
-    videos: int = option(0, "videos of the first so many episodes of each task, rendered after the evaluation")
-    recording: bool = option(False, "true: afterwards, write all episodes as a dataset, OUTPUT_DIR/recordings")
-    recording_repo_id: str | None = option(None, "of --eval.recording: upload it to the Hub as owner/name")
-    recording_private: bool = option(False, "of --eval.recording_repo_id: only you can see it there")
-    timeout_s: float = option(300.0, "a worker that says nothing for this long is replaced; a policy is given up")
-    max_retries: int = option(2, "how often an episode is run again after its worker failed")
-    stop: str = option("", "stop early: decided (needs --against), or precision; n_episodes is then the most")
+    videos: int = option(0, "how many episodes of each task to render as videos, after the evaluation")
+    recording: bool = option(False, "afterwards, write all episodes as a dataset to OUTPUT_DIR/recordings")
+    recording_repo_id: str | None = option(None, "with --eval.recording: upload the dataset to the Hub as owner/name")
+    recording_private: bool = option(False, "with --eval.recording_repo_id: make the dataset private")
+    timeout_s: float = option(
+        300.0, "seconds without an answer after which a worker is replaced, or a policy has failed"
+    )
+    max_retries: int = option(2, "how often to run an episode again after its worker failed")
+    stop: str = option("", "stop early: decided (needs --against) or precision; n_episodes is then the maximum")
     half_width: float = option(
-        HALF_WIDTH, "of --eval.stop=precision: half the width of the interval that is narrow enough"
+        HALF_WIDTH, "with --eval.stop=precision: stop when half the interval's width is at most this"
     )
-    confidence: float = option(CONFIDENCE, "of intervals, and of the decision to stop")
-    interval: str = option("", "of a success rate: wilson, clopper_pearson, or anytime [wilson; anytime with stop]")
-    over_tasks: str = option("pooled", "over several tasks: pooled, stratified, or clustered (new tasks like these)")
+    confidence: float = option(CONFIDENCE, "confidence level of intervals, and of the decision to stop")
+    interval: str = option(
+        "", "interval of a success rate: wilson, clopper_pearson or anytime [wilson; anytime with stop]"
+    )
+    over_tasks: str = option(
+        "pooled", "interval over several tasks: pooled, stratified, or clustered (for new tasks like these)"
+    )
 
     def __post_init__(self) -> None:
         for name in ("n_episodes", "batch_size", "policies_at_once", "videos", "max_retries"):
@@ -114,25 +122,25 @@ class EvalConfig:
     eval: EvalOptions = field(default_factory=EvalOptions)
     wandb: WandbOptions = field(default_factory=WandbOptions)
     ray: RayOptions = field(default_factory=RayOptions)
-    runner: str = option(LOCAL, "where it runs: local, on this machine, or ray, on all nodes of a cluster")
+    runner: str = option(LOCAL, "local: on this machine; ray: on all nodes of a Ray cluster")
     against: Path | PolicySpec | Policy | None = option(
-        None, "compare with this: a run, or another policy (a checkpoint, a name; --against.path=… with its options)"
+        None, "compare with a run, or with another policy (a checkpoint or a name; --against.path=… takes options)"
     )
     seed: int = option(FIRST_SEED, "episode k of a task has the seed --seed + k")
-    output_dir: Path | None = option(None, "the run's folder; one that exists is continued")
-    job_name: str | None = option(None, "a name for the run, used in its folder's name")
-    method: str | None = option(None, "what trained the policy: `yardarm compare` puts its training seeds together")
-    training_seed: int | None = option(None, "the seed that the policy was trained with; needs --method")
-    rename_map: dict[str, str] | None = option(None, '{"the environment\'s name of an input": "the policy\'s", …}')
+    output_dir: Path | None = option(None, "the run's folder; an existing run is resumed [outputs/eval/DATE/TIME_NAME]")
+    job_name: str | None = option(None, "a name for the run, used for its folder")
+    method: str | None = option(None, "the method that trained the policy: `yardarm compare` groups its training seeds")
+    training_seed: int | None = option(None, "the seed used to train the policy; needs --method")
+    rename_map: dict[str, str] | None = option(None, '{"environment\'s input name": "policy\'s input name", …}')
     trust_remote_code: bool = option(
-        False, "run code from elsewhere (--env.type=hub), and code that --config_path names"
+        False, "allow code from elsewhere: environments of --env.type=hub, and code named in --config_path"
     )
-    resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
+    resume: bool = option(False, "without --output_dir: resume the newest unfinished run with the same plan")
     allow_mixed_versions: bool = option(
-        False, "resume a run that other versions of simulators, torch, … have begun; marks its results for good"
+        False, "resume a run started with other versions of simulators, torch, …; marks its results permanently"
     )
     shard: str | None = option(
-        None, "i/n: play part i of n, in OUTPUT_DIR/shard_i_of_n; `yardarm merge` joins the parts"
+        None, "i/n: play part i of n, in OUTPUT_DIR/shard_i_of_n; `yardarm merge` merges the parts"
     )
 
     @property

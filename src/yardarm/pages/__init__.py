@@ -1,4 +1,4 @@
-"""Pages for the browser: what they show, the code that draws it (``web/``), and reports that stand alone."""
+"""Pages for the browser: their data, the code that draws them (``web/``), and self-contained reports."""
 
 from yardarm.pages.comparison_data import comparison_data
 from yardarm.pages.html import WEB, served_page

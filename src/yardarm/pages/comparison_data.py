@@ -1,4 +1,4 @@
-"""What the comparison of runs shows, as plain data."""
+"""The data of the comparison page."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from yardarm.results import EpisodeRecord, RunFolder, read_journal
 
 __all__ = ["comparison_data"]
 
-# Of so many episodes that went differently, the rewards are shown: more would make the file large.
+# Rewards are shown for this many episodes with different outcomes; more would make the file large.
 MOST_CURVES = 60
 UNKNOWN, ERROR, FAILURE, SUCCESS = "-", "e", "f", "s"
 
 
 def comparison_data(comparison: Comparison, runs: Sequence[RunOutcomes]) -> dict[str, Any]:
-    """The comparison, and the episodes that it rests on, where they are the same ones."""
+    """The comparison, and the episodes that the runs share."""
     content = comparison.to_json()
-    if len(comparison.pairs) > 1:  # tasks are shown of two runs only, and fifty runs make a thousand pairs
+    if len(comparison.pairs) > 1:  # tasks are shown for two runs only, and fifty runs make a thousand pairs
         content["comparisons"] = [{**pair, "per_task": []} for pair in content["comparisons"]]
     episodes = _shared_episodes(runs)
     outcomes = ["".join(_letter(own) for own in played) for played in episodes.values()]
@@ -46,7 +46,7 @@ def comparison_data(comparison: Comparison, runs: Sequence[RunOutcomes]) -> dict
 
 
 def _shared_episodes(runs: Sequence[RunOutcomes]) -> dict[EpisodeName, list[EpisodeOutcome | None]]:
-    """The episodes that more than one run has, run by run: those that begin as in the first run that has them."""
+    """Episodes of more than one run, with each run's outcome if it starts as in the first run that has the episode."""
     found: dict[EpisodeName, list[EpisodeOutcome | None]] = {}
     for place, run in enumerate(runs):
         for name, own in run.outcomes.items():
@@ -59,7 +59,7 @@ def _shared_episodes(runs: Sequence[RunOutcomes]) -> dict[EpisodeName, list[Epis
 
 
 def _by_task(runs: Sequence[RunOutcomes]) -> dict[str, Any]:
-    """How many episodes of each task each run has solved, and of how many."""
+    """Successes and episodes of each run in each task."""
     tasks = list(dict.fromkeys(task for run in runs for task in run.tasks))
     counts = []
     for run in runs:
@@ -80,7 +80,7 @@ def _letter(own: EpisodeOutcome | None) -> str:
 
 
 def _records(run: RunOutcomes) -> dict[EpisodeName, EpisodeRecord]:
-    """What was recorded of each episode; nothing, if the run is not one of Yardarm's."""
+    """The recorded episodes; empty if the run is not Yardarm's."""
     folder = RunFolder(run.path)
     if not folder.manifest.exists():
         return {}
@@ -101,7 +101,7 @@ def _curves(
     outcomes: Sequence[str],
     records: Sequence[Mapping[EpisodeName, EpisodeRecord]],
 ) -> dict[int, list[dict[str, Any] | None]]:
-    """The rewards of the first episodes in which one succeeded and another failed, run by run."""
+    """The rewards of each run in the first episodes where one run succeeded and another failed."""
     differing = [row for row, letters in enumerate(outcomes) if SUCCESS in letters and FAILURE in letters]
     return {
         row: [_rewards(run, own.get(names[row])) for run, own in zip(runs, records, strict=True)]

@@ -1,4 +1,4 @@
-"""What the pages of a dataset show, as plain data."""
+"""The data of the dataset pages."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = ["dataset_data", "dataset_episode_data", "dataset_facts"]
 
 STATISTICS = ("min", "q01", "q10", "q50", "q90", "q99", "max", "mean", "std")
 SUCCESS, REWARD = "next.success", "next.reward"
-# More than a page can tell apart.
+# More lines cannot be distinguished on a page.
 MOST_LINES = 64
 MOST_DIMENSIONS = 256
-# A plot is some 600 points wide; an episode of two minutes is drawn whole.
+# A plot is about 600 points wide; an episode of two minutes is drawn in full.
 MOST_POINTS = 4000
-# Outcomes that no statistics tell are counted frame by frame, if that is soon done.
+# Outcomes that are missing from the statistics are counted frame by frame, up to this many frames.
 MOST_COUNTED_FRAMES = 300_000
 
 
 def dataset_facts(name: str, info: DatasetInfo) -> dict[str, Any]:
-    """What `info.json` alone tells."""
+    """The facts in `info.json`."""
     return {
         "name": name,
         "robot": info.robot_type,
@@ -49,7 +49,7 @@ def dataset_facts(name: str, info: DatasetInfo) -> dict[str, Any]:
 
 
 def dataset_data(meta: DatasetMetadata, name: str) -> dict[str, Any]:
-    """Everything that there is to show of a dataset as a whole."""
+    """Everything the page of a dataset shows."""
     sizes = size_on_disk(meta.root)
     tasks = _tasks(meta)
     return {
@@ -66,12 +66,12 @@ def dataset_data(meta: DatasetMetadata, name: str) -> dict[str, Any]:
 
 
 def _tasks(meta: DatasetMetadata) -> list[str]:
-    """The instructions by number, and after them any that episodes name and the list does not."""
+    """The instructions in order, followed by any that only the episodes name."""
     return list(dict.fromkeys([*meta.tasks, *(task for episode in meta.episodes for task in episode.tasks)]))
 
 
 def _episode_columns(meta: DatasetMetadata, tasks: Sequence[str]) -> dict[str, Any]:
-    """Episodes by column, because there may be many thousands; they are numbered from 0 on."""
+    """Episodes by column, because there may be many thousands; they are numbered from 0."""
     number = {task: place for place, task in enumerate(tasks)}
     success = _success(meta)
     means = per_episode(meta, REWARD, "mean") if REWARD in meta.info.features else None
@@ -85,7 +85,7 @@ def _episode_columns(meta: DatasetMetadata, tasks: Sequence[str]) -> dict[str, A
 
 
 def _success(meta: DatasetMetadata) -> np.ndarray | None:
-    """Whether each episode has a frame that says success, where the dataset knows."""
+    """Whether each episode has a successful frame; None if the dataset does not say."""
     if SUCCESS not in meta.info.features or not meta.episodes:
         return None
     most = per_episode(meta, SUCCESS, "max")
@@ -96,7 +96,7 @@ def _success(meta: DatasetMetadata) -> np.ndarray | None:
     try:
         frames = read_frames(meta, meta.episodes, [SUCCESS])[SUCCESS]
     except UsageError:
-        return None  # the file is named among the damaged ones
+        return None  # the file is listed as damaged
     return np.maximum.reduceat(frames, [episode.start for episode in meta.episodes]) > 0
 
 
@@ -111,7 +111,7 @@ def _feature(key: str, feature: Feature) -> dict[str, Any]:
 
 
 def _camera(key: str, feature: Feature) -> dict[str, Any]:
-    """A camera's pictures, as `info.json` describes them; older datasets prefix what they say of videos."""
+    """A camera as described in `info.json`; older datasets prefix the fields of videos."""
     height, width = feature.size if len(feature.shape) == 3 else (None, None)
     return {
         "key": key,
@@ -130,7 +130,7 @@ def _short(key: str) -> str:
 
 
 def _statistics(meta: DatasetMetadata) -> list[dict[str, Any]]:
-    """The statistics of each feature, number by number; quantiles are left out where a dataset has none."""
+    """The statistics of each feature, by dimension; without quantiles if the dataset has none."""
     rows = []
     for key, feature in meta.info.features.items():
         own = meta.stats.get(key)
@@ -153,7 +153,7 @@ def _statistics(meta: DatasetMetadata) -> list[dict[str, Any]]:
 
 
 def dataset_episode_data(meta: DatasetMetadata, episode: Episode) -> dict[str, Any]:
-    """An episode frame by frame, and where its pictures are; what cannot be read is told instead."""
+    """An episode frame by frame, and where its pictures are; or the problem, if it cannot be read."""
     content: dict[str, Any] = {
         "index": episode.index,
         "steps": episode.length,
@@ -174,7 +174,7 @@ def dataset_episode_data(meta: DatasetMetadata, episode: Episode) -> dict[str, A
 
 
 def _place(meta: DatasetMetadata, episode: Episode, key: str) -> dict[str, Any]:
-    """Where a camera's pictures of an episode are: the seconds of a file, or in the table."""
+    """Where a camera's pictures of an episode are: a part of a video file, or the table."""
     camera = _camera(key, meta.info.features[key])
     if camera["kind"] == "image":
         return camera
@@ -187,7 +187,7 @@ def _place(meta: DatasetMetadata, episode: Episode, key: str) -> dict[str, Any]:
     camera |= {"codec": facts.codec, "width": facts.width, "height": facts.height}
     if facts.seconds is not None and facts.seconds < place.end_s - 1.5 / meta.fps:
         camera["cut_short"] = (
-            f"{path} ends at {facts.seconds:.2f} s, and this episode's part at {place.end_s:.2f} s: it is cut short"
+            f"{path} ends at {facts.seconds:.2f} s, but this episode at {place.end_s:.2f} s: the video is cut short"
         )
     return camera
 
@@ -199,28 +199,28 @@ def _frames(meta: DatasetMetadata, episode: Episode) -> dict[str, Any]:
     known = [key for key in ("task_index",) if key in features]
     columns = read_frames(meta, [episode], [*numbers, *texts, *known])
     changing = len(episode.tasks) > 1 and "task_index" in columns
-    said = {"task": _task_words(meta, columns["task_index"])} if changing else {}
-    said |= {key: [str(text) for text in columns[key]] for key in texts}
+    shown_texts = {"task": _task_texts(meta, columns["task_index"])} if changing else {}
+    shown_texts |= {key: [str(text) for text in columns[key]] for key in texts}
     outcome = ("s" if columns[SUCCESS].any() else "f") if SUCCESS in columns else None
     return {
         "numbers": [_lines(key, features[key], columns[key]) for key in numbers],
-        "texts": [{"name": key, "runs": _runs(words)} for key, words in said.items()],
+        "texts": [{"name": key, "runs": _runs(words)} for key, words in shown_texts.items()],
         "outcome": outcome,
         "reward": rounded(columns[REWARD].sum()) if REWARD in columns else None,
     }
 
 
-def _task_words(meta: DatasetMetadata, numbers: np.ndarray) -> list[str]:
+def _task_texts(meta: DatasetMetadata, numbers: np.ndarray) -> list[str]:
     return [meta.tasks[number] if 0 <= number < len(meta.tasks) else f"task {number}" for number in numbers]
 
 
 def _runs(words: Sequence[str]) -> list[tuple[int, str]]:
-    """The frames at which a text changes, and what it is from then on."""
+    """The frames at which a text changes, and the text from there on."""
     return [(step, word) for step, word in enumerate(words) if step == 0 or word != words[step - 1]]
 
 
 def _lines(key: str, feature: Feature, values: np.ndarray) -> dict[str, Any]:
-    """A feature's numbers over time: a list for each, of every so many frames."""
+    """A feature's numbers over time: a list per dimension, of every `every`-th frame."""
     every = max(1, -(-len(values) // MOST_POINTS))
     columns = values.reshape(len(values), -1)[::every].astype(np.float64).T
     return {

@@ -1,7 +1,7 @@
-"""Pages as files: one that stands alone, and the shell of those that the viewer serves.
+"""HTML files: self-contained pages, and the shell of the pages that the viewer serves.
 
 The browser's code is in ``web/``, as modules that import each other by bare names ("yardarm/charts"). An import map
-says where they are: under ``/web/`` of the viewer, or inside of the file itself. So there is no build step.
+says where they are: at ``/web/`` on the viewer, or inside the file itself. So there is no build step.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ __all__ = ["WEB", "served_page", "standalone_page"]
 
 WEB = resources.files("yardarm.pages") / "web"
 PREFIX = "yardarm/"
-# A report needs nothing from anywhere, and its browser is told to fetch nothing but the videos that lie beside it.
+# A report is self-contained: the browser may load nothing but the videos next to it.
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' data:; media-src 'self' file:"
 
 
 def standalone_page(title: str, kind: str, data: Mapping[str, Any], summary: str) -> str:
-    """A page that opens from disk and needs no network; `kind` says what draws it, `summary` what it shows."""
+    """A page that opens from disk without a network; module `kind` draws it, and `summary` shows without scripts."""
     style = (WEB / "style.css").read_text(encoding="utf-8")
     imports = {PREFIX + name: _inline(source) for name, source in _modules().items()}
     return _page(
         title,
         head=f'<meta http-equiv="Content-Security-Policy" content="{ALONE}">\n<style>\n{style}</style>',
         imports=imports,
-        main=f"<noscript><p>{html.escape(summary)}</p><p>The rest of this page is drawn by JavaScript.</p></noscript>",
-        # "<" could end the script; JSON may write it as an escape.
+        main=f"<noscript><p>{html.escape(summary)}</p><p>The rest of this page needs JavaScript.</p></noscript>",
+        # "<" could end the script, so it is escaped.
         data=json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         entry=kind,
     )
 
 
 def served_page(title: str, kind: str) -> str:
-    """A page of the viewer, which fetches what it shows."""
+    """A page of the viewer, which fetches its data."""
     return _page(
         title,
         head='<link rel="stylesheet" href="/web/style.css">\n<link rel="icon" href="/web/icon.svg">',

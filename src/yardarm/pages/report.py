@@ -1,4 +1,4 @@
-"""Writes ``report.html``, and the page that compares runs."""
+"""Writes ``report.html``, and the comparison page."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = ["opponent_data", "write_comparison_page", "write_report", "write_seve
 
 
 def write_report(folder: RunFolder, path: Path | None = None) -> Path:
-    """Draw a run as it is on disk now; a run that was held against another is compared with it, too."""
+    """Write the report of a run as it is on disk now, including the comparison with its opponent if it has one."""
     stored = read_result(folder)
     name = folder.path.resolve().name
     run = run_data(stored, name)
     target = path or folder.report
-    run["episodes"]["videos"] = _seen_from(target.parent, folder, run["episodes"]["videos"])
+    run["episodes"]["videos"] = _relative_videos(target.parent, folder, run["episodes"]["videos"])
     data = {"run": run, "comparison": opponent_data(stored)}
     return _written(target, standalone_page(f"{name} · Yardarm", "report", data, _summary(run)))
 
 
 def write_comparison_page(comparison: Comparison, runs: Sequence[RunOutcomes], path: Path, title: str = "") -> Path:
-    """Draw the comparison of several runs."""
+    """Write the page that compares several runs."""
     named = title or " · ".join(entry.name for entry in comparison.entries)
     content = {**comparison_data(comparison, runs), "reports": [_report_of(run.path, path.parent) for run in runs]}
     data = {"run": None, "title": title or "Comparison", "comparison": content}
@@ -40,11 +40,11 @@ def write_comparison_page(comparison: Comparison, runs: Sequence[RunOutcomes], p
 
 
 def write_several_report(folder: SeveralFolder, path: Path | None = None) -> Path:
-    """Draw an evaluation of several policies: how those compare that have begun, as far as they have come."""
+    """Write the page of an evaluation of several policies, which compares those that have finished episodes."""
     target = path or folder.whole.report
     begun = folder.begun()
     if not begun:
-        raise UsageError(f"{folder.path} has no finished episode yet, so there is nothing to draw")
+        raise UsageError(f"{folder.path} has no finished episode yet, so there is nothing to report")
     if len(begun) == 1:
         return write_report(begun[0], target)
     runs = read_runs([run.path for run in begun], allow_unfinished=True)
@@ -53,33 +53,33 @@ def write_several_report(folder: SeveralFolder, path: Path | None = None) -> Pat
 
 
 def _report_of(run: Path, place: Path) -> str | None:
-    """Where a run's own page is, for one that lies in another folder."""
+    """The path of a run's own report relative to another folder; None if there is no report."""
     report = RunFolder(run).report
     return os.path.relpath(report.absolute(), place.absolute()) if report.exists() else None
 
 
 def opponent_data(stored: StoredResult, shown: Callable[[Path], bool] = lambda path: True) -> dict[str, Any] | None:
-    """How a run compares with the one that it was held against, as far as both have come, if that may be shown."""
+    """The comparison of a run with its opponent, on the episodes so far; None without an opponent."""
     against = stored.result.against
     if against is None:
         return None
     if not shown(against):
-        return {"problem": f"It was held against {against}, which is outside of the folder that is viewed."}
+        return {"problem": f"This run was compared with {against}, which is outside the viewed folder."}
     try:
         assumed = LerobotAssumptions(seed=stored.manifest["plan"]["seed"])
         runs = read_runs([stored.folder.path, against], assumed, allow_unfinished=True)
         data = comparison_data(compare(runs, confidence=stored.result.uncertainty.confidence), runs)
-    except UsageError as error:  # it has been moved or changed since; the run's own results are not touched by that
+    except UsageError as error:  # the opponent was moved or changed since; the run's own results are still valid
         return {"problem": str(error)}
     if stored.result.stopping is None:
         return data
-    # Tests for a fixed number of episodes do not hold for a run that chose its own end; what its own test says is told
-    # with its results.
+    # Tests for a fixed number of episodes are not valid for a run that may stop early; its results include the verdict
+    # of its own test.
     return {**data, "sequential": True, "verdicts": []}
 
 
-def _seen_from(place: Path, folder: RunFolder, videos: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
-    """Where videos are, for a page that lies somewhere else than in the run's folder."""
+def _relative_videos(place: Path, folder: RunFolder, videos: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
+    """The paths of videos relative to the page's folder."""
     from_there = Path(os.path.relpath(folder.path.absolute(), place.absolute()))
     return {row: [str(from_there / path) for path in own] for row, own in videos.items()}
 

@@ -1,4 +1,4 @@
-"""What the page of a run shows, as plain data: statistics are computed here, and the browser draws them."""
+"""The data of the run page: statistics are computed here, and the browser draws them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from yardarm.errors import UsageError, one_line
-from yardarm.report import about_unfinished, below_results
+from yardarm.report import about_unfinished, result_notes
 from yardarm.results import (
     EpisodeKey,
     EpisodeRecord,
@@ -24,9 +24,9 @@ from yardarm.results import (
     sessions_of,
 )
 
-__all__ = ["downsampled", "rounded", "run_data", "shown"]
+__all__ = ["downsampled", "json_safe", "rounded", "run_data"]
 
-# Enough to see how a task goes, few enough for a page that opens at once.
+# Enough curves to judge a task, few enough for a page that opens quickly.
 MOST_CURVES = 240
 FAILED_CURVES, SOLVED_CURVES = 8, 4
 CURVE_POINTS = 80
@@ -35,12 +35,12 @@ OUTCOMES = {"success": "s", "failure": "f", "error": "e"}
 
 
 def run_data(stored: StoredResult, name: str) -> dict[str, Any]:
-    """Everything that there is to show of a run, whether or not it is finished."""
+    """Everything the page of a run shows, finished or not."""
     try:
         return _run_data(stored, name)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(
-            f"{stored.folder.path} cannot be shown ({one_line(error)}); it is damaged, or of another version"
+            f"{stored.folder.path} cannot be shown ({one_line(error)}); it is damaged, or from another version"
         ) from error
 
 
@@ -76,14 +76,14 @@ def _run_data(stored: StoredResult, name: str) -> dict[str, Any]:
 
 
 def _sentences(stored: StoredResult) -> list[str]:
-    """How an early stop was decided, or what so many episodes can tell, if they are all that there will be."""
+    """The notes below the results; none while a run without early stopping is unfinished."""
     if stored.result.stopping is None and not stored.is_finished:
         return []
-    return [line.strip() for line in below_results(stored.result) if line.strip()]
+    return [line.strip() for line in result_notes(stored.result) if line.strip()]
 
 
 def _task(result: TaskResult, uncertainty: Uncertainty, several: bool) -> dict[str, Any]:
-    """A task; where there are several benchmarks, its name has its own, too."""
+    """A task; its name includes the benchmark if there are several."""
     task, counts = result.task, result.counts
     rate = Rate(counts, uncertainty.of_task(counts.of_task))
     return {
@@ -100,7 +100,7 @@ def _task(result: TaskResult, uncertainty: Uncertainty, several: bool) -> dict[s
 def _groups(
     groups: Mapping[str, Sequence[TaskResult]], tasks: Sequence[TaskResult], uncertainty: Uncertainty
 ) -> list[dict[str, Any]]:
-    """The groups of several tasks, each with its tasks' places in the list of all."""
+    """The groups of several tasks, each with its tasks' positions in the list of tasks."""
     place = {task.task.key(): number for number, task in enumerate(tasks)}
     return [
         {
@@ -119,7 +119,7 @@ def _score_over(tasks: Sequence[Sequence[EpisodeRecord]], uncertainty: Uncertain
 
 def _score(rate: Rate) -> dict[str, Any]:
     score, counts = rate.to_json(), rate.counts
-    if counts.errors:  # nothing is known of them, so the rate is shown under both readings
+    if counts.errors:  # their outcomes are unknown, so show the rate for both cases
         score["if_errors_failed"] = counts.errors_failed.rate
         score["if_errors_succeeded"] = counts.errors_succeeded.rate
     return score
@@ -168,19 +168,19 @@ def _rewards(folder: RunFolder, key: EpisodeKey) -> dict[str, Any] | None:
     try:
         rewards = folder.load_played(key).rewards
     except UsageError:
-        return None  # what was played is not there any more; the rest of the page is
+        return None  # the actions file is missing; the rest of the page still works
     return downsampled(rewards)
 
 
 def downsampled(values: np.ndarray, points: int = CURVE_POINTS) -> dict[str, Any]:
-    """At most so many means over equal stretches of steps."""
+    """Means over equal stretches of steps, at most `points` of them."""
     every = max(1, -(-len(values) // points))
     means = [rounded(float(values[start : start + every].mean())) for start in range(0, len(values), every)]
     return {"every": every, "values": means}
 
 
 def _timing(records: Iterable[EpisodeRecord]) -> dict[str, float]:
-    """Where the seconds of episodes went; what is left of them was spent waiting."""
+    """How the time of the episodes was spent; the rest was spent waiting."""
     totals = dict.fromkeys(("build", "reset", "step", "look", "infer", "idle"), 0.0)
     for record in records:
         timing = record.timing
@@ -193,22 +193,22 @@ def _timing(records: Iterable[EpisodeRecord]) -> dict[str, float]:
 
 def _made_with(stored: StoredResult) -> dict[str, Any]:
     manifest = stored.manifest
-    # A repetition goes to a folder of its own: with the same one, it would have nothing left to do.
-    again = ["yardarm", "eval", f"--config_path={stored.folder.config}", "--output_dir=NEW_FOLDER"]
+    # A repetition needs a new folder: with the same one, it would have nothing left to do.
+    repeat = ["yardarm", "eval", f"--config_path={stored.folder.config}", "--output_dir=NEW_FOLDER"]
     return {
         "command": shlex.join(manifest.get("command") or []),
-        "repeat": shlex.join(again),
+        "repeat": shlex.join(repeat),
         "config": stored.config,
         "software": _software(sessions_of(manifest)),
-        "machine": shown({**(manifest.get("machine") or {}), "renderer": manifest.get("renderer")}),
+        "machine": json_safe({**(manifest.get("machine") or {}), "renderer": manifest.get("renderer")}),
         "git_commit": manifest.get("git_commit"),
         "sessions": 1 + len(manifest.get("sessions", ())),
-        "policy": shown(manifest.get("policy") or {}),
+        "policy": json_safe(manifest.get("policy") or {}),
     }
 
 
 def _software(sessions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What the sessions were made with, those that had the same together, oldest first."""
+    """The software of the sessions, grouped by equal versions, oldest first."""
     found: dict[str, dict[str, Any]] = {}
     for session in sessions:
         elsewhere = {
@@ -225,12 +225,12 @@ def _software(sessions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def shown(value: Any) -> Any:
-    """Plain values as a page can have them: JSON knows no infinities, which may be among a policy's options."""
+def json_safe(value: Any) -> Any:
+    """Values that JSON allows: infinities, which may be among a policy's options, become text."""
     if isinstance(value, dict):
-        return {name: shown(item) for name, item in value.items()}
+        return {name: json_safe(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [shown(item) for item in value]
+        return [json_safe(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -244,5 +244,5 @@ def _means(records: Sequence[EpisodeRecord]) -> dict[str, float | None]:
 
 
 def rounded(value: float) -> float | None:
-    """Six digits, which is more than a page can show; nothing of what is no number."""
+    """Six digits, more than a page can show; None if the value is not finite."""
     return float(f"{value:.6g}") if math.isfinite(value) else None

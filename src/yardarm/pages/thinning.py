@@ -1,4 +1,4 @@
-"""Long curves, with no more points than a page can show."""
+"""Reduces long curves to the number of points that a page can show."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from yardarm.pages.run_data import rounded
 
 __all__ = ["thinned"]
 
-# A plot is some 1,100 pixels wide.
+# A plot is about 1,100 pixels wide.
 MOST_POINTS = 1000
 
 
 def thinned(steps: Sequence[int], columns: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:
-    """Means over equal numbers of points, each at the last step of its own, with the least and the greatest.
+    """Means over equal numbers of points, each at its last step, with minimum and maximum.
 
-    Of so few points that all can be shown, each stands for itself. A value that is none is left out of a mean.
+    If all points fit, they are kept as they are. Missing values are ignored.
     """
     every = max(1, -(-len(steps) // MOST_POINTS))
     lasts = [steps[min(start + every, len(steps)) - 1] for start in range(0, len(steps), every)]

@@ -1,4 +1,4 @@
-"""What the page of a training shows, as plain data: from its manifest and the points of its learning curve."""
+"""The data of the training page, from the training's manifest and the points of its learning curve."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.errors import UsageError, one_line
-from yardarm.pages.run_data import rounded, shown
+from yardarm.pages.run_data import json_safe, rounded
 from yardarm.pages.thinning import thinned
 
 __all__ = ["StoredTraining", "training_data", "training_line"]
 
-# More lines than these cannot be told apart; each evaluation's page has all of its tasks.
+# More lines cannot be distinguished; each evaluation's page has all of its tasks.
 MOST_TASKS = 16
 MOST_PARTS = 8
-# Speed is judged by the newest points: what else the machine does changes.
+# Speed is estimated from the newest points, because the machine's other load changes.
 RECENT_POINTS = 10
-# Long enough to have evaluations and checkpoints in it, which take time, too.
+# Enough points to include evaluations and checkpoints, which also take time.
 PACE_POINTS = 100
-# A network that waits for so much of the time could learn faster.
+# Above this share of time spent waiting for data, the page suggests more workers.
 MUCH_WAITING = 0.2
 COURSE = ("lr", "grad_norm", "samples_per_s")
 SCORE = ("successes", "episodes", "errors", "rate", "low", "high")
@@ -40,36 +40,36 @@ class StoredTraining:
     name: str
     path: Path
     status: str
-    """Running, finished or interrupted, as it really is."""
+    """Running, finished or interrupted; checked, not just what the manifest says."""
     manifest: Mapping[str, Any]
     points: Sequence[Point]
 
     def of_kind(self, kind: str) -> list[Point]:
-        """Its points of a kind."""
+        """The points of one kind."""
         return [point for point in self.points if point["kind"] == kind]
 
     @property
     def step(self) -> int:
-        """How far it has come; the curve may be ahead of the manifest."""
+        """The current step; the curve may be ahead of the manifest."""
         return max([int(self.manifest.get("step") or 0), *(point["step"] for point in self.of_kind("train")[-1:])])
 
 
-def _understood(show: Callable[[StoredTraining], dict[str, Any]]) -> Callable[[StoredTraining], dict[str, Any]]:
+def _reporting_damage(show: Callable[[StoredTraining], dict[str, Any]]) -> Callable[[StoredTraining], dict[str, Any]]:
     @wraps(show)
     def shown(training: StoredTraining) -> dict[str, Any]:
         try:
             return show(training)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UsageError(
-                f"{training.path} cannot be shown ({one_line(error)}); it is damaged, or of another version"
+                f"{training.path} cannot be shown ({one_line(error)}); it is damaged, or from another version"
             ) from error
 
     return shown
 
 
-@_understood
+@_reporting_damage
 def training_line(training: StoredTraining) -> dict[str, Any]:
-    """What the list says of a training."""
+    """The summary of a training in the list."""
     manifest = training.manifest
     evaluations = _evaluations(training)
     finished = [own for own in evaluations if own["status"] == "finished"]
@@ -86,21 +86,21 @@ def training_line(training: StoredTraining) -> dict[str, Any]:
         "evaluating": [own["run"] for own in evaluations if own["status"] == "running"],
         "started": manifest.get("started"),
         "wall_s": _known(manifest.get("wall_s")),
-        # Whoever follows a training hears of every point by this.
+        # Changes with every point, so that open pages are updated.
         "points": len(training.points),
     }
 
 
-@_understood
+@_reporting_damage
 def training_data(training: StoredTraining) -> dict[str, Any]:
-    """Everything that there is to show of a training, whether or not it is finished."""
+    """Everything the page of a training shows, finished or not."""
     manifest, train = training.manifest, training.of_kind("train")
     evaluations, losses = _evaluations(training), _losses(train)
     return {
         **training_line(training),
         "path": str(training.path),
-        "policy": shown(manifest["policy"]),
-        "dataset": shown(manifest["dataset"]),
+        "policy": json_safe(manifest["policy"]),
+        "dataset": json_safe(manifest["dataset"]),
         "now": _now(training, train),
         "warnings": _warnings(training, train),
         "losses": losses,
@@ -116,7 +116,7 @@ def training_data(training: StoredTraining) -> dict[str, Any]:
 
 
 def _evaluations(training: StoredTraining) -> list[dict[str, Any]]:
-    """The evaluations by step; the newest line of a step counts. One whose training has gone does not go on."""
+    """The evaluations by step; the newest record of a step counts. If the training has ended, none is running."""
     newest = {point["step"]: point for point in training.of_kind("evaluation")}
     shown = []
     for step, point in sorted(newest.items()):
@@ -142,14 +142,14 @@ def _score(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tasks(evaluations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """How many tasks there are, and which have lines of their own: several that can be told apart."""
+    """The number of tasks, and those that get their own line: if there are several, but not too many."""
     names = list(dict.fromkeys(name for own in evaluations for name in own["tasks"]))
     drawn = names if 1 < len(names) <= MOST_TASKS else []
     return {"count": len(names), "drawn": drawn}
 
 
 def _saved(training: StoredTraining, evaluations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The steps with a checkpoint or an evaluation, newest first; an evaluation is named by its place."""
+    """The steps with a checkpoint or an evaluation, newest first; evaluations are given by position."""
     paths = {point["step"]: point["path"] for point in training.of_kind("checkpoint")}
     places = {own["step"]: place for place, own in enumerate(evaluations)}
     return [
@@ -159,7 +159,7 @@ def _saved(training: StoredTraining, evaluations: Sequence[Mapping[str, Any]]) -
 
 
 def _now(training: StoredTraining, train: Sequence[Point]) -> dict[str, Any]:
-    """How it goes at the moment."""
+    """The current loss, speed and remaining time."""
     if not train:
         return {}
     recent = train[-RECENT_POINTS:]
@@ -169,7 +169,7 @@ def _now(training: StoredTraining, train: Sequence[Point]) -> dict[str, Any]:
 
 
 def _seconds_left(training: StoredTraining, train: Sequence[Point]) -> float | None:
-    """How long it takes from here, at the pace of the newest points; a session that was resumed has its own clock."""
+    """The remaining time at the pace of the newest points; each resumed session has its own clock."""
     if training.status != "running":
         return None
     own = list(train[-PACE_POINTS:])
@@ -184,28 +184,28 @@ def _seconds_left(training: StoredTraining, train: Sequence[Point]) -> float | N
 
 
 def _warnings(training: StoredTraining, train: Sequence[Point]) -> list[str]:
-    """What the reader should know before anything else."""
+    """Warnings for the top of the page."""
     warnings = []
     if train and _known(train[-1]["loss"]) is None:
         finite = [point["step"] for point in train if _known(point["loss"]) is not None]
-        since = f"after step {finite[-1]:,}" if finite else "from the first step on"
-        warnings.append(f"The loss is no number {since}: the training has diverged.")
+        since = f"after step {finite[-1]:,}" if finite else "from the first step"
+        warnings.append(f"The loss is not a number {since}: the training has diverged.")
     now = _now(training, train)
     waited, computed = now.get("data_s"), now.get("update_s")
     if training.status == "running" and waited and computed and waited / (waited + computed) > MUCH_WAITING:
         share = 100 * waited / (waited + computed)
-        warnings.append(f"It waits for data {share:.0f}% of the time: more --num_workers may make it faster.")
+        warnings.append(f"Training waits for data {share:.0f}% of the time; more --num_workers may speed it up.")
     return warnings
 
 
 def _losses(train: Sequence[Point]) -> list[str]:
-    """The loss, and what it is made of, if that is more than one thing."""
+    """The loss, and its parts if there are several."""
     parts = list(dict.fromkeys(name for point in train for name in point.get("parts") or {}))
     return ["loss", *(f"parts.{name}" for name in parts[:MOST_PARTS] if len(parts) > 1)]
 
 
 def _curve(points: Sequence[Point], names: Sequence[str]) -> dict[str, Any]:
-    """The named values of points over steps; ``parts.NAME`` is a part of the loss."""
+    """The named values of the points over steps; ``parts.NAME`` is a part of the loss."""
     return thinned([point["step"] for point in points], {name: [_value(own, name) for own in points] for name in names})
 
 
@@ -215,7 +215,7 @@ def _value(point: Point, name: str) -> float | None:
 
 
 def _commands(training: StoredTraining) -> dict[str, str | None]:
-    """How to go on with it, and how to evaluate its newest checkpoint."""
+    """The commands that resume the training and evaluate its newest checkpoint."""
     resume = ["yardarm", "train", f"--output_dir={training.path}", "--resume=true"]
     checkpoints = training.of_kind("checkpoint")
     return {
@@ -236,7 +236,7 @@ def _made_with(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "command": shlex.join(manifest.get("command", [])),
         "config": json.dumps(manifest.get("config", {}), indent=2, ensure_ascii=False),
         "versions": manifest.get("versions", {}),
-        "machine": shown(manifest.get("machine", {})),
+        "machine": json_safe(manifest.get("machine", {})),
         "git_commit": manifest.get("git_commit"),
     }
 
@@ -247,5 +247,5 @@ def _mean(values: Sequence[Any]) -> float | None:
 
 
 def _known(value: Any) -> Any:
-    """A number, or nothing where it is none: JSON knows no others."""
+    """A finite number, or None."""
     return value if isinstance(value, int | float) and math.isfinite(value) else None

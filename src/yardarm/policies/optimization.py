@@ -19,11 +19,11 @@ class OptimizerOptions:
 
     type: str = option("adamw", "adam, adamw or sgd")
     lr: float = option(1e-3, "the learning rate")
-    weight_decay: float = option(1e-2, "how strongly weights are drawn to zero")
-    betas: tuple[float, float] = option((0.9, 0.999), "of adam and adamw")
-    eps: float = option(1e-8, "of adam and adamw")
-    momentum: float = option(0.0, "of sgd")
-    grad_clip_norm: float = option(10.0, "longer gradients are shortened to this norm; 0: never")
+    weight_decay: float = option(1e-2, "how strongly weights decay to zero")
+    betas: tuple[float, float] = option((0.9, 0.999), "for adam and adamw")
+    eps: float = option(1e-8, "for adam and adamw")
+    momentum: float = option(0.0, "for sgd")
+    grad_clip_norm: float = option(10.0, "clip gradients to this norm; 0: never")
 
     def __post_init__(self) -> None:
         if self.type not in OPTIMIZERS:
@@ -44,8 +44,8 @@ class OptimizerOptions:
 class SchedulerOptions:
     """Flags below ``--scheduler.``."""
 
-    name: str = option("constant", "after the warm-up: constant, linear or cosine (both down to zero at the last step)")
-    num_warmup_steps: int = option(0, "steps in which the learning rate grows from zero")
+    name: str = option("constant", "after the warm-up: constant, linear or cosine (both fall to zero at the last step)")
+    num_warmup_steps: int = option(0, "steps over which the learning rate rises from zero")
 
     def __post_init__(self) -> None:
         if self.name not in SCHEDULES:

@@ -36,16 +36,16 @@ class PeftOptions:
     """Flags below ``--peft.``."""
 
     method_type: str = option("LORA", f"the kind of adapter: {', '.join(METHODS)}")
-    r: int = option(16, "its rank: a higher one learns more, and has more parameters")
-    lora_alpha: int | None = option(None, "LORA's change of the weights is scaled by lora_alpha / r (8 by default)")
+    r: int = option(16, "the adapter's rank: a higher rank can learn more, with more parameters")
+    lora_alpha: int | None = option(None, "LORA scales its change of the weights by lora_alpha / r [8]")
     target_modules: list[str] | str | None = option(
         None,
-        "the layers that get one: an end of names, a list of such, a regular expression for whole names, all-linear",
+        "the layers to adapt: a name's ending, a list of endings, a regular expression for full names, or all-linear",
     )
     full_training_modules: list[str] | str | None = option(
-        None, "ends of names of modules that are trained as a whole and saved with the adapter"
+        None, "name endings of modules to train in full and save with the adapter"
     )
-    init_type: str | None = option(None, "how it starts; LORA: gaussian, olora, orthogonal, pissa; MISS: bat")
+    init_type: str | None = option(None, "initialisation; LORA: gaussian, olora, orthogonal, pissa; MISS: bat")
 
     def __post_init__(self) -> None:
         if self.method_type.upper() not in METHODS:

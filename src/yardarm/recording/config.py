@@ -55,20 +55,20 @@ class Target:
 class RecordDatasetOptions:
     """Flags below ``--dataset.``."""
 
-    root: Path | None = option(None, "the dataset's folder; one that this command has begun is gone on with")
+    root: Path | None = option(None, "the dataset's folder; if this command started it, the recording is resumed")
     repo_id: str | None = option(
-        None, "owner/name on the Hub; without --dataset.root its place here is $HF_LEROBOT_HOME/owner/name"
+        None, "owner/name on the Hub; without --dataset.root, the folder is $HF_LEROBOT_HOME/owner/name"
     )
     features: str = option(
-        ALL, "the observations: all, states (all that need no rendering), or names, separated by commas"
+        ALL, "the observations: all, states (those that need no rendering), or names separated by commas"
     )
-    image_size: str = option("", "HEIGHTxWIDTH of the images, or one number for both [the environment's own]")
-    video: bool = option(True, "false: images are PNGs in the table, exact and large")
-    vcodec: str = option(ENCODING.vcodec, "of videos: libsvtav1, h264 or hevc")
-    crf: int = option(ENCODING.crf, "of videos: 0 is best and largest, 63 the opposite (51 for h264 and hevc)")
-    g: int = option(ENCODING.g, "of videos: frames from key frame to key frame; more: smaller, slower to reach")
+    image_size: str = option("", "HEIGHTxWIDTH of the images, or one number for both [the environment's size]")
+    video: bool = option(True, "false: store images as PNGs in the table, exact but large")
+    vcodec: str = option(ENCODING.vcodec, "for videos: libsvtav1, h264 or hevc")
+    crf: int = option(ENCODING.crf, "for videos: quality from 0 (best, largest) to 63 (51 for h264 and hevc)")
+    g: int = option(ENCODING.g, "for videos: frames between key frames; more make files smaller and seeking slower")
     push_to_hub: bool = option(False, "at the end, upload the dataset to --dataset.repo_id")
-    private: bool = option(False, "of a dataset that is uploaded: only you can see it")
+    private: bool = option(False, "make the uploaded dataset private")
 
     def __post_init__(self) -> None:
         if self.push_to_hub and self.repo_id is None:
@@ -112,9 +112,9 @@ class RecordOptions:
 
     n_episodes: int = option(50, "episodes of each task")
     only_successes: bool = option(
-        False, "solved episodes only: n_episodes of each task; at most 10 times as many are played for that"
+        False, "record only successes: n_episodes of each task, from at most 10 times as many played"
     )
-    workers: int = option(0, "how many episodes run at once, at most 64; 0: fit to this machine")
+    workers: int = option(0, "how many episodes run at once, at most 64; 0: chosen for this machine")
 
     def __post_init__(self) -> None:
         positive("--n_episodes", self.n_episodes)

@@ -1,4 +1,4 @@
-"""The comparison of runs."""
+"""Prints the comparison of runs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from yardarm.comparison import Comparison, ComparisonEntry, Difference, pairs_to_find
+from yardarm.comparison import Comparison, ComparisonEntry, Difference, pairs_needed
 from yardarm.report.table import interval_text, p_text, percent, points, print_table
 from yardarm.stats import TaskCounts
 
 __all__ = ["comparison_lines", "notes", "print_comparison", "verdicts"]
 
 Row = tuple[str, ...]
-WORTH_FINDING = 0.02
-# Of more, eight runs or so, the letters say enough.
+SMALLEST_GAP = 0.02
+# Above this (about eight runs) only the letters are shown.
 MOST_PAIRS = 28
 TESTS = {
     "mcnemar": "exact McNemar test on pairs, Bonett–Price interval",
@@ -25,7 +25,7 @@ TESTS = {
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Two runs task by task; more of them pair by pair, with letters."""
+    """Print two runs task by task, or several pair by pair with letters."""
     _print_entries(comparison, console)
     console.print()
     if len(comparison.pairs) == 1:
@@ -39,7 +39,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 
 def comparison_lines(comparison: Comparison) -> list[str]:
-    """What follows from the numbers, and what must be said about them."""
+    """The verdicts, then the notes."""
     return [*verdicts(comparison), *notes(comparison)]
 
 
@@ -71,9 +71,9 @@ def _print_tasks(comparison: Comparison, console: Console) -> None:
     if len(rows) > 1:
         rows.append(_difference_row(pair.overall, paired, comparison.alpha, "(all)"))
     strong = [len(rows) - 1] if len(rows) > 1 else []
-    print_table(console, (*header, "A alone", "B alone", "pairs") if paired else header, rows, strong=strong)
+    print_table(console, (*header, "only A", "only B", "pairs") if paired else header, rows, strong=strong)
     if any(row.p_adjusted is not None and row.p_adjusted < comparison.alpha for row in pair.tasks) and len(rows) > 1:
-        console.print("* also when allowing for the number of tasks (Holm)", soft_wrap=True)
+        console.print("* significant after correcting for the number of tasks (Holm)", soft_wrap=True)
 
 
 def _difference_row(row: Difference, paired: bool, alpha: float, label: str | None = None) -> Row:
@@ -120,17 +120,17 @@ def _print_pairs(comparison: Comparison, console: Console) -> None:
 
 
 def verdicts(comparison: Comparison) -> Iterator[str]:
-    """What follows from the numbers."""
+    """Sentences that say which runs are better, and how certain that is."""
     if not comparison.pairs:
-        yield "These are training seeds of one method; give runs of another to compare it with."
+        yield "These are training seeds of one method; add runs of another method to compare it with."
         return
     if len(comparison.pairs) > 1:
         yield (
-            "Runs that share a letter could not be told apart. P-values allow for the number of comparisons (Holm); "
-            "the intervals do not."
+            "Runs that share a letter do not differ significantly. P-values are corrected for the number of "
+            "comparisons (Holm); intervals are not."
         )
         if len(comparison.pairs) > MOST_PAIRS:
-            yield f"All {len(comparison.pairs):,} pairs are in what `yardarm compare … --json` prints."
+            yield f"`yardarm compare … --json` prints all {len(comparison.pairs):,} pairs."
         return
     (pair,) = comparison.pairs
     row, better = pair.overall, pair.better(comparison.alpha)
@@ -139,24 +139,24 @@ def verdicts(comparison: Comparison) -> Iterator[str]:
     interval = f"{100 * comparison.confidence:.4g}% interval {ends}"
     found = f"A − B = {points(row.difference)} points ({interval}), {_p_value(row.p_value)}"
     if math.isnan(row.difference):
-        yield "Nothing can be said: no episode came to an end on both sides."
+        yield "No comparison is possible: no episode finished in both runs."
         return
     if better:
         other = "B" if labels[better] == "A" else "A"
         yield f"{labels[better]} is better than {other}: {found}; {TESTS[pair.method]}."
     else:
-        yield f"No difference is shown: {found}; {TESTS[pair.method]}. That is not to say that there is none."
+        yield f"No significant difference: {found}; {TESTS[pair.method]}. That does not show that the two are equal."
     if row.counts and row.counts.correlation is not None:
-        yield f"The two agree on what is hard with a correlation of {row.counts.correlation:.2f} (for `yardarm plan`)."
+        yield f"The correlation of their outcomes is {row.counts.correlation:.2f} (for `yardarm plan`)."
     if (better is None) != (0 in row.interval):
-        yield "The interval is an approximation, and here it disagrees with the test, which is exact and decides."
+        yield "The interval is approximate and disagrees here with the test, which is exact: trust the test."
     if better:
         return
-    gap = abs(row.difference) if abs(row.difference) >= WORTH_FINDING else 0.05
-    needed = pairs_to_find(gap, pair, comparison.confidence)
+    gap = abs(row.difference) if abs(row.difference) >= SMALLEST_GAP else 0.05
+    needed = pairs_needed(gap, pair, comparison.confidence)
     if needed and row.counts and needed > row.counts.pairs:
         have = row.counts.pairs
-        yield f"To find a gap of {100 * gap:.0f} points with 80% power takes about {needed} pairs; here are {have}."
+        yield f"To detect a gap of {100 * gap:.0f} points (80% power) you need about {needed} pairs; there are {have}."
 
 
 def _p_value(p_value: float) -> str:
@@ -165,14 +165,14 @@ def _p_value(p_value: float) -> str:
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """What must be said about the numbers: errors, what was inferred, what is missing."""
+    """Sentences that a reader needs to judge the numbers: errors, assumptions, what is missing."""
     for pair in comparison.pairs:
         if pair.errors:
             own = pair.errors
             yield (
-                f"Errors: {own.errors_a} of {pair.a}, {own.errors_b} of {pair.b}, left out above. Had they all gone "
-                f"against {pair.a}, the difference would be {points(own.lowest)} points; had they all gone for it, "
-                f"{points(own.highest)}."
+                f"Errors: {own.errors_a} in {pair.a}, {own.errors_b} in {pair.b}, not counted above. If all of them "
+                f"counted against {pair.a}, the difference would be {points(own.lowest)} points; if all counted in its "
+                f"favour, {points(own.highest)}."
             )
     own_notes = [*comparison.notes, *(note for pair in comparison.pairs for note in pair.notes)]
     yield from (f"Note: {note}." for note in dict.fromkeys(own_notes))
@@ -181,10 +181,10 @@ def notes(comparison: Comparison) -> Iterator[str]:
 def _spread(entry: ComparisonEntry) -> str:
     spread = entry.seeds
     if spread is None:
-        return "one"
+        return "1 seed"
     return (
-        f"{len(entry.runs)} seeds, {percent(spread.lowest)} – {percent(spread.highest)}, deviation "
-        f"{100 * spread.deviation:.1f} points ({100 * spread.by_chance:.1f} by chance of episodes)"
+        f"{len(entry.runs)} seeds, {percent(spread.lowest)} – {percent(spread.highest)}, standard deviation "
+        f"{100 * spread.deviation:.1f} points ({100 * spread.by_chance:.1f} expected from episodes alone)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Many small pictures on one, each with its caption."""
+"""Lays out many small pictures on one sheet, each with its caption."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PICTURE = 192
 MARGIN = 8
 FONT_SIZE = 12
 LINE = 15
-LETTERS_A_LINE = 30
+LETTERS_PER_LINE = 30
 BACKGROUND, INK = (255, 255, 255), (32, 32, 32)
 
 
 def contact_sheet(pictures: Sequence[tuple[np.ndarray, str]], columns: int = 5) -> Image.Image:
     """Lay pictures out in rows, with their captions below them."""
-    captions = [textwrap.wrap(caption, LETTERS_A_LINE) for _, caption in pictures]
+    captions = [textwrap.wrap(caption, LETTERS_PER_LINE) for _, caption in pictures]
     columns = min(columns, len(pictures))
     rows = -(-len(pictures) // columns)
     cell = PICTURE + MARGIN + LINE * max(len(lines) for lines in captions)
@@ -37,7 +37,7 @@ def contact_sheet(pictures: Sequence[tuple[np.ndarray, str]], columns: int = 5) 
 
 
 def _fitted(picture: np.ndarray) -> Image.Image:
-    """The whole picture in a square, whatever its shape."""
+    """The whole picture, scaled to fit a square."""
     image = Image.fromarray(picture)
     image.thumbnail((PICTURE, PICTURE), Image.Resampling.LANCZOS)
     square = Image.new("RGB", (PICTURE, PICTURE), BACKGROUND)

@@ -1,4 +1,4 @@
-"""Figures for papers: the rates of each run, and what a comparison found."""
+"""Figures for papers: the success rates of each run, and the differences of a comparison."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["write_figures"]
 RATES = (0.0, 0.25, 0.5, 0.75, 1.0)
 STEPS = (0.05, 0.1, 0.2, 0.25, 0.5)
 MOST_TICKS = 6
-# What is longer takes more than a line; task names of that kind are sentences with underscores.
+# Longer names need several lines; such task names are sentences with underscores.
 LONG_NAME = 30
-# As the comparison's own note says; its tests do not know who chose the end.
-STOPPED_EARLY = "A run stopped early: tests and intervals flatter it."
-NOT_FINISHED = "A run is not finished: what finishes first is often a success."
+# Short forms of the comparison's own notes.
+STOPPED_EARLY = "A run stopped early: its tests and intervals are too optimistic."
+NOT_FINISHED = "A run is not finished: episodes that finish first are often successes."
 TaskKey = tuple[str, str, str]
 
 
 def write_figures(runs: Sequence[StoredResult], comparison: Comparison | None, folder: Path) -> list[Path]:
-    """Write each figure as PDF and as SVG: a forest plot of each run, and of a comparison its differences."""
+    """Write each figure as PDF and SVG: a forest plot per run, and the differences of a comparison."""
     files = {
         folder / f"{stem}.{ending}": content
         for stem, plot in _plots(runs, comparison)
@@ -66,7 +66,7 @@ def _comparison_plots(comparison: Comparison) -> Iterator[tuple[str, ForestPlot]
 
 
 def _stems(runs: Sequence[StoredResult]) -> list[str]:
-    """Names of files, after the folders of the runs, each one once."""
+    """Unique file names, after the runs' folders."""
     stems: list[str] = []
     for run in runs:
         path = run.folder.path.resolve()
@@ -78,7 +78,7 @@ def _stems(runs: Sequence[StoredResult]) -> list[str]:
 
 
 def _mean_rates(runs: Sequence[StoredResult]) -> dict[TaskKey, float]:
-    """The rate of each task over all runs: figures that stand side by side need one order."""
+    """The mean rate of each task over all runs, so that all figures list the tasks in the same order."""
     rates: dict[TaskKey, list[float]] = {}
     for run in runs:
         for section in sections(run.result):
@@ -88,15 +88,15 @@ def _mean_rates(runs: Sequence[StoredResult]) -> dict[TaskKey, float]:
 
 
 def _forest(run: StoredResult, order: Mapping[TaskKey, float]) -> ForestPlot:
-    """Groups in the run's order, and in each of them the tasks from the most to the least often solved."""
+    """Groups in the run's order; within each, the tasks from the most to the least often solved."""
     parts, errors = sections(run.result), bool(run.result.counts.errors)
-    said = _spoken([row.name for part in parts for row in part.tasks])
+    labels = _readable([row.name for part in parts for row in part.tasks])
     marks = []
     for part in parts:
         if part.whole is not None:
             marks.append(_mark(part.whole, part.whole.name, errors, "group"))
         for row in sorted(part.tasks, key=lambda row: -order[row.key]):
-            marks.append(_mark(row, said[row.name], errors, "task", indented=part.whole is not None))
+            marks.append(_mark(row, labels[row.name], errors, "task", indented=part.whole is not None))
     if len(marks) > 1:
         marks.append(_mark(overall(run.result), "all tasks", errors, "all"))
     unfinished = f"Not finished: {len(run.result.episodes)} of {run.result.planned} episodes."
@@ -109,18 +109,18 @@ def _forest(run: StoredResult, order: Mapping[TaskKey, float]) -> ForestPlot:
 
 
 def _mark(row: ResultRow, label: str, errors: bool, kind: str, indented: bool = False) -> Mark:
-    beside = (row.fraction, str(row.counts.errors or "")) if errors else (row.fraction,)
-    return Mark(label, row.counts.rate, row.interval, beside, kind, indented=indented)  # type: ignore[arg-type]
+    cells = (row.fraction, str(row.counts.errors or "")) if errors else (row.fraction,)
+    return Mark(label, row.counts.rate, row.interval, cells, kind, indented=indented)  # type: ignore[arg-type]
 
 
 def _differences(comparison: Comparison) -> ForestPlot:
-    """Two runs, task by task, the best for A first."""
+    """Two runs task by task, starting with the task that favours A most."""
     (pair,) = comparison.pairs
     several = len(pair.tasks) > 1
     names = compared_tasks(pair)
-    said = _spoken(list(names.values()))
+    labels = _readable(list(names.values()))
     marks = [
-        _difference_mark(row, said[names[row.task]], row.p_adjusted if several else row.p_value, comparison)
+        _difference_mark(row, labels[names[row.task]], row.p_adjusted if several else row.p_value, comparison)
         for row in sorted(pair.tasks, key=lambda row: math.inf if math.isnan(row.difference) else -row.difference)
     ]
     if several:
@@ -129,7 +129,7 @@ def _differences(comparison: Comparison) -> ForestPlot:
     return ForestPlot(
         marks,
         _difference_scale(marks, f"A − B {_points(comparison)}"),
-        headings=("A : B alone" if paired else "A : B",),
+        headings=("only A : only B" if paired else "A : B",),
         notes=(f"A: {pair.a}", f"B: {pair.b}", *_legend(comparison, " (tasks: Holm)" if several else "")),
     )
 
@@ -139,15 +139,15 @@ def _difference_mark(
 ) -> Mark:
     found = p_value is not None and p_value < comparison.alpha
     if row.counts is not None:
-        beside = f"{row.counts.only_a} : {row.counts.only_b}"
+        cell = f"{row.counts.only_a} : {row.counts.only_b}"
     else:
-        beside = " : ".join(f"{own.successes}/{own.trials}" for own in (row.a, row.b))
+        cell = " : ".join(f"{own.successes}/{own.trials}" for own in (row.a, row.b))
     value = None if math.isnan(row.difference) else row.difference
-    return Mark(label, value, row.interval, (beside,), kind, filled=found)  # type: ignore[arg-type]
+    return Mark(label, value, row.interval, (cell,), kind, filled=found)  # type: ignore[arg-type]
 
 
 def _letters(comparison: Comparison) -> ForestPlot:
-    """More than two runs, the best first; each letter has a column, so that one sees who shares it."""
+    """More than two runs, the best first, with a column per letter to show which runs share it."""
     entries = sorted(comparison.entries, key=lambda entry: -(entry.counts.rate or 0.0))
     alphabet = sorted({letter for entry in entries for letter in entry.letters})
     marks = [_entry_mark(entry, alphabet) for entry in entries]
@@ -161,7 +161,7 @@ def _entry_mark(entry: ComparisonEntry, alphabet: Sequence[str]) -> Mark:
 
 
 def _pairs(comparison: Comparison) -> ForestPlot:
-    """Each run against each other."""
+    """Every pair of runs."""
     marks = []
     for pair in comparison.pairs:
         row = pair.overall
@@ -180,7 +180,7 @@ def _rate_scale(confidence: float) -> Scale:
 
 
 def _difference_scale(marks: Sequence[Mark], label: str) -> Scale:
-    """As wide as the intervals, with the line of no difference in it."""
+    """Wide enough for all intervals and for the line of no difference."""
     known = [mark.interval for mark in marks if mark.value is not None]
     low, high = min([0.0, *(own.low for own in known)]), max([0.0, *(own.high for own in known)])
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS - 2), STEPS[-1])
@@ -190,7 +190,7 @@ def _difference_scale(marks: Sequence[Mark], label: str) -> Scale:
 
 
 def _legend(comparison: Comparison, adjustment: str) -> tuple[str, str]:
-    return f"● p < {comparison.alpha:.3g}{adjustment}", "○ no difference shown"
+    return f"● p < {comparison.alpha:.3g}{adjustment}", "○ not significant"
 
 
 def _points(comparison: Comparison) -> str:
@@ -201,7 +201,7 @@ def _percent(confidence: float) -> str:
     return f"{100 * confidence:.4g}%"
 
 
-def _spoken(names: Sequence[str]) -> dict[str, str]:
-    """Names as they are, or all of them without underscores if some are sentences."""
+def _readable(names: Sequence[str]) -> dict[str, str]:
+    """Labels for names: without underscores if some of the names are sentences."""
     sentences = any(len(name) > LONG_NAME for name in names)
     return {name: name.replace("_", " ").strip() if sentences else name for name in names}

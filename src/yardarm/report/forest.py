@@ -1,4 +1,4 @@
-"""Draws rows of estimates with their intervals, in black and grey, as wide as a paper's column or its page."""
+"""Draws forest plots: rows of estimates with intervals, in black and grey, as wide as a paper's column or page."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 __all__ = ["ForestPlot", "Mark", "Scale", "drawn", "rendered", "wrapped"]
 
-# All lengths are inches. Journals' columns are 3.3 to 3.5 wide, their pages 6.5 to 7.2.
+# All lengths are in inches. Columns of journals are 3.3 to 3.5 wide, their pages 6.5 to 7.2.
 COLUMN, PAGE = 3.4, 7.0
-# Comes with matplotlib, so that a figure is the same everywhere.
+# This font comes with matplotlib, so figures are the same everywhere.
 FONT, FONT_POINTS = "DejaVu Sans", 7.0
 LINE = 0.122
 ROW_GAP = 0.05
 EDGE = 0.04
 BETWEEN = 0.09
 AXIS = 0.2
-"""What ticks and their numbers take, below the rows."""
+"""Height of the ticks and their numbers, below the rows."""
 NARROWEST_AXIS = 1.2
 INDENT = 0.09
 LETTERS_IN_COLUMN, TWO_LINES, LETTERS_IN_PAGE, MOST_LINES = 24, 44, 56, 3
-# So many names must not take two lines each.
+# With this many names, each should fit on one line.
 MANY, LETTERS_OF_MANY = 40, 90
-WIDE_SPACE = "\u2003"  # several spaces are one in an SVG
+WIDE_SPACE = "\u2003"  # an SVG collapses several spaces into one
 BLACK, GREY, FAINT = "0", "0.35", "0.85"
 STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": [FONT],
     "font.size": FONT_POINTS,
     "pdf.fonttype": 42,  # journals refuse Type 3 fonts
-    "svg.fonttype": "none",  # text stays text, to be searched and edited
+    "svg.fonttype": "none",  # text stays text that can be searched and edited
     "svg.hashsalt": "yardarm",
     "text.parse_math": False,  # a task may have a $ in its name
     "axes.linewidth": 0.6,
@@ -47,20 +47,20 @@ STYLE = {
     "xtick.major.size": 2.5,
     "xtick.major.pad": 2.0,
 }
-# A file must not change with the day it is written on.
+# A file must not depend on the day it is written.
 UNDATED: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A row: its name, an estimate with its interval, and what is written beside it."""
+    """A row: its label, an estimate with its interval, and the cells to its right."""
 
     label: str
-    """Broken where it has a newline, and where it must be."""
+    """Broken at newlines, and where it is too long."""
     value: float | None
-    """None if nothing is known; then nothing is drawn."""
+    """None if unknown; then nothing is drawn."""
     interval: Interval
-    beside: tuple[str, ...]
+    cells: tuple[str, ...]
     kind: Literal["task", "group", "all"] = "task"
     filled: bool = True
     indented: bool = False
@@ -68,7 +68,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The axis: its ends, its ticks, what it is of, and where a line is drawn."""
+    """The axis: its ends, ticks and label, and where a reference line is drawn."""
 
     low: float
     high: float
@@ -79,21 +79,21 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class ForestPlot:
-    """What is to be drawn, from top to bottom."""
+    """The content of a figure, from top to bottom."""
 
     marks: Sequence[Mark]
     scale: Scale
     headings: tuple[str, ...]
-    """Of what is written beside the rows; what has none stands close together."""
+    """One per column of cells; columns with empty headings are set close together."""
     notes: tuple[str, ...] = ()
-    """What is written below the axis."""
+    """Written below the axis."""
 
 
 def rendered(plot: ForestPlot) -> dict[str, bytes]:
-    """The plot as files, by their endings; the same plot always gives the same bytes."""
+    """The plot as the content of files, by file extension; the same plot always gives the same bytes."""
     style = _matplotlib_style()
     files = {}
-    with style.context(["default", STYLE]):  # whatever the user's own style is
+    with style.context(["default", STYLE]):  # independent of the user's own style
         figure = drawn(plot)
         for kind, undated in UNDATED.items():
             content = io.BytesIO()
@@ -103,7 +103,7 @@ def rendered(plot: ForestPlot) -> dict[str, bytes]:
 
 
 def drawn(plot: ForestPlot) -> Figure:
-    """The plot as matplotlib's figure, in the style that is set."""
+    """The plot as a matplotlib figure, in the current style."""
     from matplotlib.figure import Figure
 
     layout = _Layout.of(plot)
@@ -118,7 +118,7 @@ def drawn(plot: ForestPlot) -> Figure:
 
 
 def wrapped(text: str, width: int, most: int = MOST_LINES) -> list[str]:
-    """Lines of a long name, about equally long; too long a name loses its middle, because the ends tell apart."""
+    """Break a name into lines of similar length; if too long, drop its middle, because names differ at the ends."""
     longest = most * (width - width // 4)
     if len(text) > longest:
         text = f"{text[: longest // 2].rstrip()} … {text[-longest // 2 :].lstrip()}"
@@ -128,7 +128,7 @@ def wrapped(text: str, width: int, most: int = MOST_LINES) -> list[str]:
 
 
 def _broken(text: str, width: int) -> list[str]:
-    """Lines that end where words do, if words are not longer than lines."""
+    """Break text between words; words longer than a line are cut."""
     lines = [""]
     for part in re.findall(r"[^\s_/-]*[\s_/-]?", text):
         for piece in [part[start : start + width] for start in range(0, len(part), width)]:
@@ -140,7 +140,7 @@ def _broken(text: str, width: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where everything is, in inches; rows are measured from the top of the axes."""
+    """Positions in inches; rows are measured from the top of the axes."""
 
     width: float
     left: float
@@ -151,7 +151,7 @@ class _Layout:
     labels: tuple[tuple[str, ...], ...]
     centres: tuple[float, ...]
     columns: tuple[float, ...]
-    """The right ends of what is written beside the rows."""
+    """The right ends of the columns of cells."""
     notes: tuple[str, ...]
 
     @property
@@ -160,7 +160,7 @@ class _Layout:
 
     @property
     def axes(self) -> tuple[float, float, float, float]:
-        """In shares of the figure, as matplotlib wants it."""
+        """As fractions of the figure, as matplotlib expects."""
         width, height = self.width, self.height
         return self.left / width, self.below / height, self.across / width, self.rows / height
 
@@ -175,7 +175,7 @@ class _Layout:
         left = EDGE + BETWEEN + max(_label_width(mark, lines) for mark, lines in zip(plot.marks, labels, strict=True))
         widths = [_column_width(plot, number) for number in range(len(plot.headings))]
         right = sum(widths) + EDGE + BETWEEN / 2
-        width = max(width, left + NARROWEST_AXIS + right)  # letters can be wide, too
+        width = max(width, left + NARROWEST_AXIS + right)  # wide letters may need more room
         columns = [width - EDGE - sum(widths[number:][1:]) for number in range(len(widths))]
         centres, rows = _centres(plot.marks, labels)
         notes = _filled(plot.notes, width - 2 * EDGE)
@@ -194,14 +194,14 @@ class _Layout:
 
 
 def _room(labels: Sequence[Sequence[str]]) -> tuple[float, int]:
-    """How wide a figure its names need, and how many letters each line of them may have."""
+    """The figure's width that the names need, and how many letters fit on a line."""
     if all(len(part) * len(parts) <= TWO_LINES for parts in labels for part in parts):
         return COLUMN, LETTERS_IN_COLUMN
     return PAGE, LETTERS_IN_PAGE if len(labels) <= MANY else LETTERS_OF_MANY
 
 
 def _centres(marks: Sequence[Mark], labels: Sequence[Sequence[str]]) -> tuple[list[float], float]:
-    """The middles of the rows, and where the last one ends."""
+    """The centres of the rows, and the end of the last row."""
     centres, y = [], ROW_GAP
     for number, (mark, lines) in enumerate(zip(marks, labels, strict=True)):
         if number and mark.kind != "task":
@@ -217,13 +217,13 @@ def _label_width(mark: Mark, lines: Sequence[str]) -> float:
 
 
 def _column_width(plot: ForestPlot, number: int) -> float:
-    texts = [_text_width(mark.beside[number], mark.kind != "task") for mark in plot.marks]
+    texts = [_text_width(mark.cells[number], mark.kind != "task") for mark in plot.marks]
     close = not any(plot.headings[max(0, number - 1) : number + 1])
     return max(*texts, _text_width(plot.headings[number])) + (BETWEEN / 3 if close else BETWEEN)
 
 
 def _filled(notes: Sequence[str], width: float) -> list[str]:
-    """As many notes on a line as there is room for, and a note that is longer than a line on several."""
+    """Put as many notes on a line as fit; break notes that are longer than a line."""
     lines: list[str] = []
     for note in notes:
         together = f"{lines[-1]}{WIDE_SPACE}{note}" if lines else ""
@@ -288,7 +288,7 @@ def _write_row(figure: Figure, mark: Mark, y: float, number: int, layout: _Layou
     for place, line in enumerate(lines):
         offset = LINE * ((len(lines) - 1) / 2 - place)
         figure.text(EDGE + (INDENT if mark.indented else 0), at + offset, line, **inches)
-    for right, text in zip(layout.columns, mark.beside, strict=True):
+    for right, text in zip(layout.columns, mark.cells, strict=True):
         figure.text(right, at, text, ha="right", **inches)
     if mark.kind == "all" and number:
         above = layout.from_bottom(y - (LINE * len(lines) + ROW_GAP) / 2 - ROW_GAP)
@@ -302,7 +302,7 @@ def _rule(figure: Figure, ends: tuple[float, float], y: float) -> Any:
 
 
 def _write_around(figure: Figure, plot: ForestPlot, layout: _Layout) -> None:
-    """The headings above, and the notes below."""
+    """Write the headings above and the notes below."""
     options: dict[str, Any] = {"va": "center_baseline", "transform": figure.dpi_scale_trans}
     for right, heading in zip(layout.columns, plot.headings, strict=True):
         figure.text(right, layout.height - EDGE - LINE / 2, heading, ha="right", color=GREY, **options)
@@ -314,5 +314,7 @@ def _matplotlib_style() -> Any:
     try:
         from matplotlib import style
     except ImportError as error:
-        raise SetupError("figures need matplotlib, which is not here: pip install 'yardarm[figures]'") from error
+        raise SetupError(
+            "figures need matplotlib, which is not installed; run: pip install 'yardarm[figures]'"
+        ) from error
     return style

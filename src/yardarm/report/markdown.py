@@ -24,23 +24,23 @@ from yardarm.stats import Interval, TaskCounts
 
 __all__ = ["escaped", "markdown"]
 
-# An underscore inside of a word means nothing in Markdown, and names of tasks are full of them.
+# Underscores within words need no escape in Markdown, and task names are full of them.
 SPECIAL = re.compile(r"[\\`*\[\]<>|~$&#]|(?<![^\W_])_|_(?![^\W_])")
 PER_TASK = {
-    "wilson": "Wilson's",
-    "clopper_pearson": "Clopper and Pearson's (exact)",
-    "anytime": "confidence sequences (they hold whenever one stops)",
+    "wilson": "Wilson",
+    "clopper_pearson": "Clopper–Pearson (exact)",
+    "anytime": "confidence sequences (valid at any stopping time)",
 }
 OVER_TASKS = {
-    "pooled": "over several tasks, all episodes in one pot",
-    "stratified": "over several tasks stratified, for these tasks and no others",
-    "clustered": "over several tasks clustered, for new tasks like these",
+    "pooled": "over several tasks, pooled over all episodes",
+    "stratified": "over several tasks, stratified (for exactly these tasks)",
+    "clustered": "over several tasks, clustered (for new tasks like these)",
 }
 Row = tuple[str, ...]
 
 
 def markdown(runs: Sequence[StoredResult], comparison: Comparison | None) -> str:
-    """One run's results, or how several compare; what is known of each run is said below."""
+    """One run's results, or the comparison of several, followed by a line about each run."""
     if comparison is None:
         return "\n\n".join("\n\n".join(_run(run)) for run in runs)
     names = {str(run.folder.path.absolute()): _compared_name(run, comparison) for run in runs}
@@ -49,7 +49,7 @@ def markdown(runs: Sequence[StoredResult], comparison: Comparison | None) -> str
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is, in a table, too."""
+    """Text escaped for Markdown, also for its tables."""
     return SPECIAL.sub(lambda found: f"\\{found[0]}", " ".join(text.split()))
 
 
@@ -57,9 +57,9 @@ def _run(run: StoredResult) -> Iterator[str]:
     result = run.result
     yield _headline(run)
     if caution := about_unfinished(run):
-        yield _strong_beginning(caution)
+        yield _bold_start(caution)
     if mixed := about_mixed_versions(result.mixed_versions):
-        yield _strong_beginning(mixed)
+        yield _bold_start(mixed)
     yield _tasks_table(sections(result), overall(result), result.uncertainty)
     if result.stopping is not None:
         yield "\n".join(f"- {escaped(line)}" for line in stopping_lines(result.stopping))
@@ -82,10 +82,10 @@ def _headline(run: StoredResult) -> str:
 
 def _errors_text(counts: Counts) -> str:
     failed, succeeded = percent(counts.errors_failed.rate), percent(counts.errors_succeeded.rate)
-    return f"{counts.errors} error(s) left out ({failed} had they failed, {succeeded} had they succeeded)"
+    return f"{counts.errors} error(s) not counted ({failed} if they had failed, {succeeded} if they had succeeded)"
 
 
-def _strong_beginning(text: str) -> str:
+def _bold_start(text: str) -> str:
     beginning, bracket, rest = text.partition(" (")
     return f"**{beginning}**{bracket}{rest}"
 
@@ -94,12 +94,12 @@ def _tasks_table(parts: Sequence[Section], whole: ResultRow, uncertainty: Uncert
     grouped = len(parts) > 1 and any(part.whole is not None for part in parts)
     errors = bool(whole.counts.errors)
     header: Row = ("task", "success", "k/n", f"{_percent(whole.interval)} interval", "mean steps")
-    header += ("errors", "had they failed", "had they succeeded") if errors else ()
+    header += ("errors", "if they had failed", "if they had succeeded") if errors else ()
     rows = []
     for part in parts:
         own = [_result_row(escaped(row.name), row, uncertainty, errors) for row in part.tasks]
         if part.whole is not None:
-            own.append(_bold(_result_row("all of it", part.whole, uncertainty, errors)))
+            own.append(_bold(_result_row("whole group", part.whole, uncertainty, errors)))
         rows += [(escaped(part.name), *row) for row in own] if grouped else own
     if sum(len(part.tasks) for part in parts) > 1:
         row = _bold(_result_row("all", whole, uncertainty, errors))
@@ -133,13 +133,13 @@ def _comparison(comparison: Comparison, names: Mapping[str, str]) -> Iterator[st
         yield _differences_table(comparison.pairs[0], comparison)
     else:
         yield _pairs_table(comparison)
-    if lines := [_in_public(line, names) for line in comparison_lines(comparison)]:
+    if lines := [_without_paths(line, names) for line in comparison_lines(comparison)]:
         yield "\n".join(f"- {escaped(line)}" for line in lines)
 
 
-def _in_public(line: str, names: Mapping[str, str]) -> str:
-    """What is said of a run calls it by its folder, which is nobody else's business."""
-    for path in sorted(names, key=len, reverse=True):  # one may lie in another
+def _without_paths(line: str, names: Mapping[str, str]) -> str:
+    """Replace folders of this machine, which do not belong in public, with the runs' names."""
+    for path in sorted(names, key=len, reverse=True):  # one folder may contain another
         line = line.replace(path, names[path])
     return line
 
@@ -156,7 +156,7 @@ def _entries_table(comparison: Comparison) -> str:
 
 
 def _labels(comparison: Comparison) -> list[str]:
-    """The verdict on two runs calls them A and B; more go by their names, because their letters mean another thing."""
+    """A and B for two runs, as the verdict calls them; none for more, whose letters mean something else."""
     return ["A: ", "B: "] if len(comparison.entries) == 2 else ["" for _ in comparison.entries]
 
 
@@ -173,7 +173,7 @@ def _differences_table(pair: Pairwise, comparison: Comparison) -> str:
     several, paired = len(pair.tasks) > 1, pair.overall.counts is not None
     header: Row = ("task", "A", "B", "A − B", f"{100 * comparison.confidence:.4g}% interval", "p")
     header += ("p (Holm)",) if several else ()
-    header += ("A alone", "B alone", "pairs") if paired else ()
+    header += ("only A", "only B", "pairs") if paired else ()
     names = compared_tasks(pair)
     rows = [_difference_row(escaped(names[row.task]), row, several) for row in pair.tasks]
     if several:
@@ -192,7 +192,7 @@ def _difference_row(name: str, row: Difference, several: bool, adjusted: str | N
 def _pairs_table(comparison: Comparison) -> str:
     header: Row = ("A", "B", "A − B", f"{100 * comparison.confidence:.4g}% interval", "p (Holm)", "test")
     paired = any(pair.overall.counts for pair in comparison.pairs)
-    header += ("A alone", "B alone", "pairs") if paired else ()
+    header += ("only A", "only B", "pairs") if paired else ()
     rows = []
     for pair in comparison.pairs:
         row, counts = pair.overall, pair.overall.counts
@@ -212,22 +212,21 @@ def _ends(interval: Interval) -> str:
 
 
 def _compared_name(run: StoredResult, comparison: Comparison) -> str:
-    """As the comparison calls it: as much of the end of its path as tells it from the others."""
+    """The run's name in the comparison: the shortest end of its path that is unique."""
     path = run.folder.path.absolute()
     names = [name for entry in comparison.entries for name in entry.runs if f"{path}".endswith(f"/{name}")]
     return max(names, key=len, default=path.name)
 
 
 def _about_compared(run: StoredResult, name: str) -> str:
-    """A line on a run that is compared: who played, and what it was made with."""
-    caution = about_unfinished(run)
-    said = [caution, about_mixed_versions(run.result.mixed_versions)]
-    cautions = "".join(f" {_strong_beginning(text)}" for text in said if text)
+    """A line about a compared run: its policy, cautions, episodes and versions."""
+    texts = [about_unfinished(run), about_mixed_versions(run.result.mixed_versions)]
+    cautions = "".join(f" {_bold_start(text)}" for text in texts if text)
     return f"**{escaped(name)}**: {escaped(policy_name(run))}.{cautions} {_episodes(run)} {_versions(run)}"
 
 
 def _intervals(uncertainty: Uncertainty) -> str:
-    text = f"Intervals ({100 * uncertainty.confidence:.4g}%) are {PER_TASK[uncertainty.per_task]}"
+    text = f"Intervals ({100 * uncertainty.confidence:.4g}%): {PER_TASK[uncertainty.per_task]}"
     return f"{text}; {OVER_TASKS[uncertainty.over_tasks]}."
 
 
@@ -239,16 +238,16 @@ def _episodes(run: StoredResult) -> str:
 
 
 def _versions(run: StoredResult) -> str:
-    """Yardarm and the simulators, as all sessions of the run had them."""
+    """The versions of Yardarm and the simulators, in all sessions of the run."""
     sessions = [*run.manifest.get("sessions", ()), run.manifest]
     packages = simulator_packages(task.task.benchmark for task in run.result.tasks)
     found = [f"{name} {own}" for name in packages if (own := _version(sessions, name))]
-    own = _version(sessions, "yardarm") or "of an unknown version"
+    own = _version(sessions, "yardarm") or "(unknown version)"
     return f"Made with Yardarm {own}" + (f" ({', '.join(found)})." if found else ".")
 
 
 def _version(sessions: Sequence[Mapping[str, Any]], package: str) -> str:
-    """A package's version, or several of them, if a run was gone on with after an update."""
+    """A package's version, or several, if the run was resumed after an update."""
     return " and ".join(dict.fromkeys(own for session in sessions for own in versions_in(session, package)))
 
 
@@ -261,6 +260,6 @@ def _bold(row: Row) -> Row:
 
 
 def _table(header: Row, rows: Sequence[Row], words: int = 1) -> str:
-    """The first columns are words, the others numbers."""
+    """A Markdown table; the first `words` columns are text, the rest numbers."""
     rule = [":---"] * words + ["---:"] * (len(header) - words)
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))

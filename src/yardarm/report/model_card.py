@@ -1,13 +1,12 @@
-"""A run's results as the Hub's evaluation metadata, in a model card.
+"""Writes a run's results into a model card, as the Hub's evaluation metadata.
 
-The card keeps what it has. Only Yardarm's own results of the same tasks give way, and the text between Yardarm's marks.
-So the front matter is changed as text, key by key: `huggingface_hub.ModelCard` would write all of it anew, and lose
-comments, fields that it does not know, the name of a second model, and a ``language: no``, which it takes for false.
+The card keeps everything else: only Yardarm's earlier results for the same tasks, and the text between Yardarm's
+marks, are replaced. The front matter is edited as text, key by key, because `huggingface_hub.ModelCard` rewrites all of
+it and loses comments, unknown fields, the name of a second model, and ``language: no``, which it reads as false.
 
-The Hub's newer format is not written (``.eval_results/*.yaml``, huggingface_hub's `EvalResultEntry`). Each of its
-entries must name a dataset on the Hub that is registered there as a benchmark, and a task of that dataset's
-``eval.yaml``. The Hub keeps a list of those that it admits, and none of Yardarm's simulators was found to be on it. Nor
-has an entry a place for k, n and an interval.
+The Hub's newer format (``.eval_results/*.yaml``, huggingface_hub's `EvalResultEntry`) is not written. Its entries must
+name a dataset that the Hub has registered as a benchmark, and a task of that dataset's ``eval.yaml``. None of Yardarm's
+simulators was found in the Hub's list, and an entry has no fields for k, n and an interval.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write_model_card"]
 
-# None of the Hub's own metrics, which are for texts and labels; but it takes any, and cards of robot policies say this.
+# The Hub's own metrics are for text and labels; it accepts any, and cards of robot policies use this one.
 METRIC = "success_rate"
 TASK = "robotics"
 TAGS = ("robotics", "yardarm")
@@ -45,7 +44,7 @@ Names = frozenset[str]
 
 
 def write_model_card(run: StoredResult, path: Path) -> Path:
-    """Write a model card, or bring one up to date; a second time changes nothing. In a folder it is the README.md."""
+    """Write or update a model card (README.md, if `path` is a folder); writing it again changes nothing."""
     _check(run)
     path = path / "README.md" if path.is_dir() else path
     old = _read(path)
@@ -63,13 +62,16 @@ def _check(run: StoredResult) -> None:
     result = run.result
     if not run.is_finished:
         raise UsageError(
-            f"{result.path} is not finished ({len(result.episodes)} of {result.planned} episodes), and what finishes "
-            f"first is no fair sample for a model card; go on with `yardarm eval --config_path={run.folder.config}`"
+            f"{result.path} is not finished ({len(result.episodes)} of {result.planned} episodes), and the "
+            "episodes that finish first are not a fair sample for a model card; resume it with "
+            f"`yardarm eval --config_path={run.folder.config}`"
         )
     if result.shard is not None:
-        raise UsageError(f"{result.path} is shard {result.shard} of an evaluation; merge them for a model card")
+        raise UsageError(
+            f"{result.path} is shard {result.shard} of an evaluation; merge the shards first (`yardarm merge`)"
+        )
     if result.counts.rate is None:
-        raise UsageError(f"{result.path} has no episode that came to an end, so there is nothing for a model card")
+        raise UsageError(f"{result.path} has no episode without an error, so there is no result for a model card")
 
 
 def _read(path: Path) -> str:
@@ -81,7 +83,7 @@ def _read(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Card:
-    """A model card: its front matter as it stands there, the same as data, and what follows."""
+    """A model card: its front matter as text and as data, and the text that follows."""
 
     front: str
     data: Mapping[str, Any]
@@ -93,34 +95,34 @@ def _parsed(text: str, path: Path) -> _Card:
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     if text.count(BEGIN) != len(SECTION.findall(text)):
-        raise UsageError(f"{path} has a yardarm:begin without its yardarm:end; put it back, or remove both")
+        raise UsageError(f"{path} has a yardarm:begin without a yardarm:end; restore the end, or remove both")
     match = REGEX_YAML_BLOCK.search(text)
     if match is None:
         if re.match(r"\s*---[ \t]*\n", text):
-            raise UsageError(f"the front matter of {path} has no end: a line of three dashes is missing")
+            raise UsageError(f"the front matter of {path} has no end; add a line of three dashes")
         return _Card("", {}, f"\n{text}")
     try:
         data = yaml.safe_load(match[2]) or {}
-        ModelCard(text)  # refuses what is no card of a model
+        ModelCard(text)  # raises if this is not a model card
         if not isinstance(data.get("tags") or [], list | str):
-            raise ValueError(f"tags are {data['tags']!r}")
+            raise ValueError(f"tags must be a list, got {data['tags']!r}")
     except (ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
-        raise UsageError(f"the front matter of {path} cannot be understood: {one_line(error)}") from error
+        raise UsageError(f"the front matter of {path} cannot be parsed: {one_line(error)}") from error
     return _Card(match[2], data, text[match.end() :])
 
 
 def _metadata(old: Mapping[str, Any], run: StoredResult) -> dict[str, Any]:
-    """What is to change in the front matter."""
+    """The keys of the front matter to change."""
     tags = old.get("tags") or []
     tags = [tags] if isinstance(tags, str) else tags
     new: dict[str, Any] = {"tags": [*tags, *(tag for tag in TAGS if tag not in tags)]}
     if not old.get("library_name") and (run.manifest.get("policy") or {}).get("path"):
-        new["library_name"] = "lerobot"  # checkpoints are LeRobot's
+        new["library_name"] = "lerobot"  # checkpoints are in LeRobot's format
     return {**new, "model-index": _model_index(old.get("model-index") or [], run)}
 
 
 def _model_index(old: Sequence[Mapping[str, Any]], run: StoredResult) -> list[dict[str, Any]]:
-    """The index with this run's results in place of earlier ones; a second model's entry stays as it is."""
+    """The index with this run's results instead of earlier ones; a second model's entry does not change."""
     from huggingface_hub import repocard_data
 
     (own,) = repocard_data.eval_results_to_model_index(policy_name(run), list(_eval_results(run)))
@@ -132,7 +134,7 @@ def _model_index(old: Sequence[Mapping[str, Any]], run: StoredResult) -> list[di
 
 
 def _eval_results(run: StoredResult) -> Iterator[EvalResult]:
-    """All together, then each group of several, then each task."""
+    """The whole run, then each group of several tasks, then each task."""
     result, groups = run.result, list(run.result.groups())
     worlds = list(dict.fromkeys(task.task.benchmark for task in result.tasks))
     more = [f"{len(groups) - MOST_GROUPS} more"] if len(groups) > MOST_GROUPS else []
@@ -144,7 +146,7 @@ def _eval_results(run: StoredResult) -> Iterator[EvalResult]:
         if section.whole is not None and section.whole.counts.episodes:
             yield _eval_result(run, section.whole, world, tasks[0].task.group, own)
         for row in section.tasks:
-            # The only task of a run was said above; one that is in two groups is said once.
+            # A run's only task equals the whole run, above; a task in two groups is listed once.
             if row.counts.episodes and row.key not in once and len(result.by_task()) > 1:
                 yield _eval_result(run, row, world, row.name, own)
             once.add(row.key)
@@ -161,13 +163,13 @@ def _eval_result(run: StoredResult, row: ResultRow, world: str, config: str, gro
         task_name="Robotics",
         dataset_type=world,
         dataset_name=f"{world} {config}",
-        # The Hub's client takes results of the same type and config for one.
+        # The Hub's client merges results of the same type and config.
         dataset_config=config,
         dataset_args={"groups": groups},
         metric_type=METRIC,
         metric_value=_rounded(row.counts.rate or 0.0),
         metric_name=f"success rate ({row.fraction}, {ends})",
-        # A source has an address on the Hub, and Yardarm has none; so it is named here.
+        # The source of a result must be an address on the Hub, and Yardarm has none; so it is named here.
         metric_args={
             "evaluated_with": f"{MADE_BY} {version}",
             "successes": row.counts.successes,
@@ -188,7 +190,7 @@ def _rounded(rate: float) -> float:
 
 
 def _ours(result: Mapping[str, Any]) -> Names:
-    """What a result in a card is of, if Yardarm wrote it; nothing otherwise."""
+    """The groups and the task that a result in a card is about, if Yardarm wrote it; otherwise empty."""
     dataset = result.get("dataset") or {}
     metrics = [metric.get("args") for metric in result.get("metrics") or ()]
     made = [isinstance(own, dict) and str(own.get("evaluated_with")).startswith(MADE_BY) for own in metrics]
@@ -208,7 +210,7 @@ def _name(world: str | None, part: str | None) -> str:
 
 
 def _front_matter(card: _Card, data: Mapping[str, Any]) -> str:
-    """The text with what has changed, or all of it anew where it is laid out in an unusual way."""
+    """The text with only the changed keys replaced; rewritten completely if its layout is unusual."""
     from huggingface_hub.utils import yaml_dump
 
     text = f"{card.front}\n" if card.front else ""
@@ -216,20 +218,20 @@ def _front_matter(card: _Card, data: Mapping[str, Any]) -> str:
         if key not in card.data or card.data[key] != value:
             text = _with_key(text, key, yaml_dump({key: value}, sort_keys=False))
     try:
-        understood = yaml.safe_load(text) == data
+        parsed_correctly = yaml.safe_load(text) == data
     except yaml.YAMLError:
-        understood = False
-    return (text if understood else yaml_dump(dict(data), sort_keys=False)).removesuffix("\n")
+        parsed_correctly = False
+    return (text if parsed_correctly else yaml_dump(dict(data), sort_keys=False)).removesuffix("\n")
 
 
 def _with_key(text: str, key: str, block: str) -> str:
-    """Replace a key at the top level and what belongs to it: lines that are indented, list items, empty ones."""
+    """Replace a top-level key and its value: the indented lines, list items and empty lines that follow."""
     old = re.compile(rf"^{re.escape(key)}[ \t]*:.*\n(?:[ \t-].*\n|\n)*", re.MULTILINE)
     return old.sub(lambda _: block, text, count=1) if old.search(text) else text + block
 
 
 def _with_section(body: str, run: StoredResult) -> str:
-    """The text with a table of the run: where there was one of the same groups, or else at the end."""
+    """The text with the run's table: in place of one of the same groups, or at the end."""
     worlds = ", ".join(dict.fromkeys(task.task.benchmark for task in run.result.tasks))
     marks = " ".join(quote(name, safe="/") for name in sorted(_group_names(run)))
     own = f"{BEGIN} {marks} -->\n## Evaluation on {escaped(worlds)}\n\n{markdown([run], None)}\n{END}"

@@ -1,4 +1,4 @@
-"""The results of a run."""
+"""Prints the results of a run."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
-from yardarm.report.resolution import resolution
+from yardarm.report.detectable_difference import detectable_difference
 from yardarm.report.stopping import stopping_lines
 from yardarm.report.table import interval_text, percent, print_table
 from yardarm.results import Counts, EpisodeRecord, RunResult, Uncertainty, about_mixed_versions
 
-__all__ = ["below_results", "print_results"]
+__all__ = ["print_results", "result_notes"]
 
 SUMMARIES = ("(group)", "(all)")
-ERRORS = ("errors", "had they failed", "had they succeeded")
+ERRORS = ("errors", "if they had failed", "if they had succeeded")
 Row = tuple[str, ...]
 
 
 def print_results(result: RunResult, console: Console) -> None:
-    """Print one row per task, per group of several tasks, and overall; and what so many episodes can tell."""
+    """Print a row per task, per group of several tasks, and overall; then the notes."""
     confidence = f"{100 * result.uncertainty.confidence:.4g}%"
     header: Row = ("group", "task", "success", "k/n", f"{confidence} interval", "mean steps", "mean return")
     rows = list(_rows(result))
@@ -28,28 +28,28 @@ def print_results(result: RunResult, console: Console) -> None:
     else:
         rows = [row[: len(header)] for row in rows]
     strong = [number for number, row in enumerate(rows) if row[1] in SUMMARIES]
-    if all(row[0] in ("", row[1]) for row in rows):  # every task is a group of its own
+    if all(row[0] in ("", row[1]) for row in rows):  # every task is its own group
         header, rows = header[1:], [row[1:] for row in rows]
     print_table(console, header, rows, left=header.index("success"), strong=strong)
     if mixed := about_mixed_versions(result.mixed_versions):
         console.print(mixed, soft_wrap=True)
-    for line in below_results(result):
+    for line in result_notes(result):
         console.print(line, soft_wrap=True)
 
 
-def below_results(result: RunResult) -> Iterator[str]:
-    """What is to be said below the numbers: how an early stop was decided, or what so many episodes can tell."""
+def result_notes(result: RunResult) -> Iterator[str]:
+    """Sentences below the numbers: how an early stop was decided, or which difference the episodes can detect."""
     if result.shard is not None:
         number, count = result.shard.split("/")
-        yield f"This is part {number} of {count} of an evaluation: `yardarm merge` joins the parts."
+        yield f"This is shard {number} of {count} of an evaluation; `yardarm merge` merges the shards."
     if result.uncertainty.over_tasks != "pooled":
-        meaning = {"stratified": "for these tasks", "clustered": "for new tasks like these"}
+        meaning = {"stratified": "they hold for exactly these tasks", "clustered": "they hold for new tasks like these"}
         over = result.uncertainty.over_tasks
         yield f"Intervals over several tasks are {over}: {meaning[over]}."
     if result.stopping is not None:
         yield ""
         yield from stopping_lines(result.stopping)
-    elif line := resolution(result.counts, result.uncertainty.confidence):
+    elif line := detectable_difference(result.counts, result.uncertainty.confidence):
         yield f"\n{line}"
 
 
@@ -76,11 +76,11 @@ def _row(group: str, name: str, tasks: Sequence[Sequence[EpisodeRecord]], uncert
         interval_text(interval),
         _mean([[record.steps for record in task] for task in ended], uncertainty),
         _mean([[record.sum_reward for record in task] for task in ended], uncertainty),
-        *_error_readings(counts, uncertainty),
+        *_error_cells(counts, uncertainty),
     )
 
 
-def _error_readings(counts: Counts, uncertainty: Uncertainty) -> Row:
+def _error_cells(counts: Counts, uncertainty: Uncertainty) -> Row:
     if not counts.errors:
         return ("", "", "")
     readings = (counts.errors_failed, counts.errors_succeeded)

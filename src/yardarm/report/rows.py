@@ -1,4 +1,4 @@
-"""The rows of a run's results: each task, each group of several, and all of them together."""
+"""The rows of a run's results: each task, each group of several tasks, and the whole run."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ Records = Sequence[EpisodeRecord]
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """What is known of one task, or of several: their counts, the interval of the rate, and their episodes."""
+    """One task, or several together: counts, the interval of the success rate, and the episodes."""
 
     name: str
     counts: Counts
     interval: Interval
     episodes: tuple[EpisodeRecord, ...]
     key: tuple[str, str, str] = ("", "", "")
-    """Of a task: what makes it the same one in another run."""
+    """Identifies a task across runs; empty for several tasks."""
 
     @property
     def fraction(self) -> str:
-        """Successes of episodes, as they are written."""
+        """Successes/episodes."""
         return f"{self.counts.successes}/{self.counts.episodes}"
 
     @property
     def mean_steps(self) -> float | None:
-        """How long episodes took; errors are left out."""
+        """The mean length of episodes, without errors."""
         steps = [record.steps for record in self.episodes if record.status != "error"]
         return sum(steps) / len(steps) if steps else None
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The tasks of a group, and the group as a whole where that says more than its tasks and the run do."""
+    """The tasks of a group, and the whole group if it differs from its one task and from the run."""
 
     name: str
     tasks: tuple[ResultRow, ...]
@@ -47,13 +47,13 @@ class Section:
 
 
 def sections(result: RunResult) -> list[Section]:
-    """The groups of a run, in its order."""
+    """The groups of a run, in the run's order."""
     groups = result.groups()
     own = []
     for name, tasks in groups.items():
         rows = tuple(_of_task(task.task.name, task.episodes, result, task.task.key()) for task in tasks)
-        tells_more = len(tasks) > 1 and len(groups) > 1
-        whole = _of_several(name, [task.episodes for task in tasks], result.uncertainty) if tells_more else None
+        is_own_row = len(tasks) > 1 and len(groups) > 1
+        whole = _of_several(name, [task.episodes for task in tasks], result.uncertainty) if is_own_row else None
         own.append(Section(name, rows, whole))
     return own
 
@@ -64,14 +64,14 @@ def overall(result: RunResult) -> ResultRow:
 
 
 def policy_name(run: StoredResult) -> str:
-    """What to call a policy in public: its place on the Hub, or else its id; never a path on this machine."""
+    """The policy's public name: its Hub repository, or its id; never a path on this machine."""
     policy = run.manifest.get("policy") or {}
     name = policy.get("path") if policy.get("commit") else policy.get("id")
     return str(name or run.manifest["plan"].get("policy", "policy"))
 
 
 def compared_tasks(pair: Pairwise) -> dict[str, str]:
-    """What to call the tasks of a comparison: without their benchmark, if it is the same for all."""
+    """Names for the tasks of a comparison, without their benchmark if it is the same for all."""
     tasks = [row.task for row in pair.tasks]
     one = len({task.partition("/")[0] for task in tasks}) == 1
     return {task: task.partition("/")[2] or task if one else task for task in tasks}

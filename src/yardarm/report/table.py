@@ -1,4 +1,4 @@
-"""A table: drawn on a terminal, plain lines elsewhere."""
+"""Prints tables: drawn on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = tuple[str, ...]
 def print_table(
     console: Console, header: Row, rows: Sequence[Row], left: int = 1, strong: Collection[int] = ()
 ) -> None:
-    """Print rows of text; the first `left` columns are words, the others numbers; `strong` rows sum others up."""
+    """Print rows of cells; the first `left` columns are text, the rest numbers; `strong` rows are totals."""
     if console.is_terminal:
         console.print(_drawn(header, rows, left, strong))
         return
@@ -43,7 +43,7 @@ def _aligned(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def percent(rate: float | None) -> str:
-    """A rate; "-" if there is none."""
+    """A rate in percent; "-" if there is none."""
     return "-" if rate is None else f"{rate:.1%}"
 
 
@@ -56,9 +56,9 @@ def points(difference: float) -> str:
     """A difference of rates, in percentage points, with its sign; "-" if there is none."""
     if math.isnan(difference):
         return "-"
-    return f"{100 * difference:+.1f}".replace("-", "−")  # a true minus is as wide as the plus
+    return f"{100 * difference:+.1f}".replace("-", "−")  # a real minus sign is as wide as the plus
 
 
 def p_text(p_value: float) -> str:
-    """A p-value, as short as is honest."""
+    """A p-value with a sensible number of digits."""
     return "< 0.0001" if p_value < 1e-4 else f"{p_value:.2g}" if p_value < 0.01 else f"{p_value:.3f}"

@@ -1,4 +1,4 @@
-"""Statistics, on numpy and scipy only."""
+"""Statistics; needs only numpy and scipy."""
 
 from yardarm.stats.betting import confidence_sequence, difference_sequence
 from yardarm.stats.bootstrap import bootstrap_mean

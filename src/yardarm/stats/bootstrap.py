@@ -1,4 +1,4 @@
-"""Intervals for means of anything, by drawing again from what was seen."""
+"""Bootstrap intervals for means of any values."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from yardarm.stats.intervals import CONFIDENCE, Interval, check_confidence
 __all__ = ["bootstrap_mean"]
 
 REPETITIONS = 2000
-# Sums of more values than this are as good as normal, and need not be drawn one by one.
+# Sums of more values than this are close to normal, and need not be drawn one by one.
 MANY = 500
 
 
 def bootstrap_mean(groups: Sequence[Sequence[float]], confidence: float = CONFIDENCE, seed: int = 0) -> Interval | None:
-    """An interval for the mean over all groups' values, each group drawn for itself; None if no group has two values.
+    """An interval for the mean over all groups' values, resampled within each group; None if no group has two values.
 
-    The groups are tasks, which stay as they are while their episodes vary. The same values give the same interval.
+    The groups are tasks, which are fixed while their episodes vary. The same values give the same interval.
     """
     check_confidence(confidence)
     groups = [values for values in groups if len(values)]
@@ -31,11 +31,11 @@ def bootstrap_mean(groups: Sequence[Sequence[float]], confidence: float = CONFID
     mean = sum(float(np.sum(values)) for values in groups) / count
     for values in groups:
         own = np.asarray(values, float)
-        # A bootstrap varies too little, by n - 1 instead of n, which shows in small groups.
+        # A bootstrap's variance is too small by (n - 1) / n, which matters in small groups.
         widening = math.sqrt(len(own) / max(1, len(own) - 1))
         sums += own.sum() + widening * (_drawn_sums(own, rng) - own.sum())
         least, most = least + len(own) * float(own.min()), most + len(own) * float(own.max())
-    # No mean leaves the range. Clipping each group would undo the widening: two values reach theirs half of the time.
+    # Keep means in the range. Clipping each group would undo the widening: two values reach theirs half of the time.
     sums = np.clip(sums, least, most)
     tail = (1 - confidence) / 2
     low, high = np.quantile(sums / count, [tail, 1 - tail])
@@ -43,7 +43,7 @@ def bootstrap_mean(groups: Sequence[Sequence[float]], confidence: float = CONFID
 
 
 def _drawn_sums(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Sums of as many values as there are, drawn with replacement, many times over."""
+    """Sums of bootstrap samples: as many values as there are, drawn with replacement."""
     if len(values) > MANY:
         return rng.normal(values.sum(), math.sqrt(len(values) * values.var()), REPETITIONS)
     return rng.choice(values, (REPETITIONS, len(values))).sum(axis=1)

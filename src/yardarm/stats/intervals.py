@@ -1,11 +1,11 @@
-"""Intervals for one success rate."""
+"""Confidence intervals for one success rate."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-import scipy  # its modules are imported when they are first used: that takes half a second
+import scipy  # its modules are imported on first use, because that takes half a second
 
 __all__ = [
     "CONFIDENCE",
@@ -40,7 +40,7 @@ class Interval:
 
 
 def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
-    """Wilson's score interval for a rate; without trials nothing is known, and it is [0, 1]."""
+    """Wilson's score interval for a rate; [0, 1] without trials."""
     check_counts(successes, trials)
     if trials == 0:
         return Interval(0.0, 1.0, confidence)
@@ -48,7 +48,7 @@ def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Inter
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
-    """The exact interval: it covers at least as often as it says, mostly more often, and is wider for it."""
+    """The exact interval: it covers at least as often as it claims, usually more often, and is therefore wider."""
     check_counts(successes, trials)
     check_confidence(confidence)
     tail = (1 - confidence) / 2
@@ -59,7 +59,7 @@ def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE)
 
 
 def score_interval(rate: float, trials: float, deviations: float, confidence: float) -> Interval:
-    """Wilson's interval around a rate that is known as well as from so many trials, which need not be whole."""
+    """Wilson's interval around a rate, for an effective number of trials, which need not be whole."""
     square = deviations * deviations
     scale = 1 + square / trials
     centre = (rate + square / (2 * trials)) / scale
@@ -71,23 +71,23 @@ def score_interval(rate: float, trials: float, deviations: float, confidence: fl
 
 
 def quantile(confidence: float) -> float:
-    """How many standard deviations to each side have this share of a normal distribution between them."""
+    """How many standard deviations around the mean contain this share of a normal distribution."""
     check_confidence(confidence)
     return float(scipy.special.ndtri(0.5 + confidence / 2))
 
 
 def level(confidence: float) -> float:
-    """The chance of a false finding that goes with a confidence: 0.05, not 0.050000000000000044."""
+    """The significance level of a confidence: 0.05, not 0.050000000000000044."""
     return round(1 - confidence, 12)
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse what is not between 0 and 1: 95 would give nan, or nonsense."""
+    """Raise a ValueError unless it is between 0 and 1: 95 would give nan or nonsense."""
     if not 0 < confidence < 1:
-        raise ValueError(f"the confidence must lie between 0 and 1, got {confidence}")
+        raise ValueError(f"the confidence must be between 0 and 1, got {confidence}")
 
 
 def check_counts(successes: int, trials: int) -> None:
-    """Refuse more successes than trials, or fewer than none."""
+    """Raise a ValueError unless there are 0 to `trials` successes."""
     if not 0 <= successes <= trials:
-        raise ValueError(f"successes must lie between 0 and {trials}, got {successes}")
+        raise ValueError(f"successes must be between 0 and {trials}, got {successes}")

@@ -1,4 +1,4 @@
-"""How many episodes it takes to tell two policies apart, and how far apart they must be for so many."""
+"""Power analysis: how many episodes detect a difference, and which difference a number of episodes detects."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy  # its modules are imported when they are first used: that takes half a second
+import scipy  # its modules are imported on first use, because that takes half a second
 
 __all__ = ["Design", "largest_correlation"]
 
 MOST_EPISODES = 1_000_000
-# Power of an exact test goes up and down by a little from one number of episodes to the next.
+# The power of an exact test fluctuates a little from one number of episodes to the next.
 STEADY = 12
 FARTHEST_DEVIATIONS = 8
 ROUNDING = 1e-9
@@ -20,40 +20,42 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A comparison to be planned: the rates of two policies, and how the test is held.
+    """A planned comparison: the rates of two policies, and the power and level of the test.
 
-    `correlation` is that of the two policies' outcomes on the same episode; None stands for different episodes.
+    `correlation` is that of the two policies' outcomes on the same episode; None means different episodes.
     """
 
     baseline: float
     gap: float
-    """The rate of the other policy less the baseline."""
+    """The rate of the other policy minus the baseline."""
     correlation: float | None = None
     power: float = 0.8
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
         if not 0 <= self.baseline <= 1 or not -1 <= self.gap <= 1:
-            raise ValueError(f"rates lie between 0 and 1, got a baseline of {self.baseline} and a gap of {self.gap}")
+            raise ValueError(
+                f"rates must be between 0 and 1, got a baseline of {self.baseline} and a gap of {self.gap}"
+            )
         if not 0 < self.power < 1 or not 0 < self.alpha < 1:
-            raise ValueError(f"power and alpha must lie between 0 and 1, got {self.power} and {self.alpha}")
+            raise ValueError(f"power and alpha must be between 0 and 1, got {self.power} and {self.alpha}")
 
     def power_with(self, episodes: int) -> float:
-        """The chance that a test of so many episodes of each policy finds the difference."""
+        """The chance that this many episodes of each policy detect the difference."""
         if not -ROUNDING <= self.baseline + self.gap <= 1 + ROUNDING:
-            raise ValueError(f"a rate of {self.baseline + self.gap:g} is not possible")
+            raise ValueError(f"a rate of {self.baseline + self.gap:g} is impossible")
         if self.correlation is not None and self.correlation > largest_correlation(self.baseline, self.gap) + ROUNDING:
             raise ValueError(f"policies that differ by {self.gap:g} cannot have a correlation of {self.correlation:g}")
         return self._paired_power(episodes) if self.correlation is not None else self._unpaired_power(episodes)
 
     def episodes(self) -> int | None:
-        """The fewest episodes of each policy that give the power; None if a million do not."""
+        """The fewest episodes of each policy that reach the power; None if a million do not."""
         return _least(lambda episodes: self.power_with(episodes) >= self.power)
 
     def smallest_gap(self, episodes: int) -> float | None:
-        """The smallest gap, in the direction of this one's, that so many episodes find; None if there is none.
+        """The smallest gap in this direction that this many episodes can detect; None if there is none.
 
-        Policies that differ much cannot agree on all that is hard, so the correlation may have to be smaller.
+        Outcomes of policies that differ a lot cannot correlate strongly, so a smaller correlation may be used.
         """
         sign = math.copysign(1.0, self.gap)
         room = 1 - self.baseline if sign > 0 else self.baseline
@@ -78,7 +80,7 @@ class Design:
         return replace(self, gap=gap, correlation=min(self.correlation, largest_correlation(self.baseline, gap)))
 
     def _paired_power(self, episodes: int) -> float:
-        """Exact, for McNemar's test: over all numbers of discordant pairs that are worth considering."""
+        """The exact power of McNemar's test, over all plausible numbers of discordant pairs."""
         other, correlation = self._other, self.correlation or 0.0
         spread = math.sqrt(max(0.0, other * (1 - other) * self.baseline * (1 - self.baseline)))
         both = other * self.baseline + correlation * spread
@@ -97,7 +99,7 @@ class Design:
         return float(np.sum(scipy.stats.binom.pmf(counts, episodes, discordant) * np.where(fewest >= 0, found, 0.0)))
 
     def _unpaired_power(self, episodes: int) -> float:
-        """The normal approximation of the score test, which Boschloo's exact test comes close to."""
+        """The power of the score test (normal approximation), which is close to that of Boschloo's exact test."""
         other = self._other
         middle = (other + self.baseline) / 2
         even = math.sqrt(2 * middle * (1 - middle))
@@ -109,7 +111,7 @@ class Design:
 
 
 def largest_correlation(baseline: float, gap: float) -> float:
-    """How much two policies of these rates can agree at most: one solves all that the other does, and more."""
+    """The largest correlation that these rates allow: one policy solves everything the other does, and more."""
     low, high = sorted((baseline, baseline + gap))
     if low <= 0 or high >= 1:
         return 0.0
@@ -117,7 +119,7 @@ def largest_correlation(baseline: float, gap: float) -> float:
 
 
 def _least(enough: Callable[[int], bool]) -> int | None:
-    """The least number that is enough, and whose next neighbours are, too."""
+    """The smallest number that is enough, together with the numbers right after it."""
     high = 1
     while not enough(high):
         high *= 2

@@ -1,4 +1,4 @@
-"""More than two policies: p-values that allow for the number of comparisons, and letters that sum them up."""
+"""Comparisons of more than two policies: adjusted p-values, and letters that summarise them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["holm", "letters"]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values so that the chance of even one false finding stays below what each is held against."""
+    """Adjust p-values so that the chance of any false positive stays below the level of a single test."""
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, place in enumerate(order):
@@ -19,10 +19,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def letters(count: int, different: Collection[tuple[int, int]]) -> list[str]:
-    """Letters for policies, the first of which is the best: two share one unless they were told apart.
+    """Letters for policies, ordered from the best: two policies share a letter unless they differ.
 
-    Starts with one column for all. For each pair that differs, a column that has both is split into one without each;
-    a column that another contains is dropped.
+    Starts with one column of all policies. For each pair that differs, a column that has both is split into two, each
+    without one of them; a column that another one contains is dropped.
     """
     columns = [frozenset(range(count))]
     for one, other in sorted(different):
@@ -42,5 +42,5 @@ def _without_contained(columns: Sequence[frozenset[int]]) -> list[frozenset[int]
 
 
 def _letter(place: int) -> str:
-    """a, b, …, z, A, …, Z; and numbers in brackets, should anyone need more."""
+    """a, b, …, z, A, …, Z; then numbers in brackets."""
     return ascii_letters[place] if place < len(ascii_letters) else f"({place + 1})"

@@ -1,4 +1,4 @@
-"""A method is more than one checkpoint: what several training seeds tell of it."""
+"""Statistics of methods: several training seeds, rather than one checkpoint."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # its modules are imported when they are first used: that takes half a second
+import scipy  # its modules are imported on first use, because that takes half a second
 
 from yardarm.stats.intervals import CONFIDENCE, Interval, score_interval
 
@@ -16,20 +16,20 @@ __all__ = ["MethodDifference", "SeedSpread", "method_difference", "seed_spread"]
 
 @dataclass(frozen=True, slots=True)
 class SeedSpread:
-    """The rates of a method's training seeds: their mean, its interval for new seeds, and how far they lie apart."""
+    """The rates of a method's training seeds: their mean, its interval for new seeds, and their spread."""
 
     mean: float
     interval: Interval
     deviation: float
     by_chance: float
-    """The deviation that episodes alone would cause, if all seeds were equally good."""
+    """The standard deviation that episodes alone would cause if all seeds were equally good."""
     lowest: float
     highest: float
 
 
 @dataclass(frozen=True, slots=True)
 class MethodDifference:
-    """The difference of two methods, with new training seeds and new episodes in mind."""
+    """The difference of two methods; its interval holds for new training seeds and new episodes."""
 
     difference: float
     interval: Interval
@@ -37,13 +37,13 @@ class MethodDifference:
 
 
 def seed_spread(outcomes: np.ndarray, confidence: float = CONFIDENCE) -> SeedSpread:
-    """From a table of outcomes, a row for each of at least two training seeds, a column for each episode.
+    """The spread in a table of outcomes with a row per training seed (at least two) and a column per episode.
 
-    Two or three seeds that differ much tell little of their spread: the interval then holds in 9 of 10 cases only.
+    Two or three seeds that differ a lot estimate their spread poorly: the interval then holds in only 9 of 10 cases.
     """
     _check(outcomes)
     if len(outcomes) < 2:
-        raise ValueError("one training seed tells nothing of the spread between them")
+        raise ValueError(f"the spread needs at least two training seeds, got {len(outcomes)}")
     rates, parts = outcomes.mean(axis=1), _Parts.of(outcomes)
     mean = float(rates.mean())
     smoothed = (outcomes.sum() + 0.5) / (outcomes.size + 1)
@@ -62,11 +62,11 @@ def seed_spread(outcomes: np.ndarray, confidence: float = CONFIDENCE) -> SeedSpr
 def method_difference(
     a: np.ndarray, b: np.ndarray, paired: bool = True, confidence: float = CONFIDENCE
 ) -> MethodDifference:
-    """Compare two tables of outcomes with the same episodes as columns, or with others if they are not `paired`."""
+    """Compare two tables of outcomes; if `paired`, their columns are the same episodes."""
     _check(a)
     _check(b)
     if paired and a.shape[1] != b.shape[1]:
-        raise ValueError(f"paired tables have the same episodes, got {a.shape[1]} and {b.shape[1]}")
+        raise ValueError(f"paired tables must have the same episodes, got {a.shape[1]} and {b.shape[1]}")
     difference = float(a.mean() - b.mean())
     parts = [_Parts.of(a), _Parts.of(b)]
     by_episodes = (
@@ -87,10 +87,9 @@ def method_difference(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What makes a method's mean uncertain: the draw of seeds, the draw of episodes, and what both of these contain.
+    """The variance of a method's mean: from the draw of seeds, from the draw of episodes, and the part in both.
 
-    Episodes that all went the same way do not prove that the next will: one of each kind is added, as Bonett and Price
-    do it for pairs.
+    Episodes that all had the same outcome may still vary: one of each kind is added, as Bonett and Price do for pairs.
     """
 
     seeds: int

@@ -1,11 +1,11 @@
-"""Two policies on different episodes: each rate has its own chance, and telling them apart takes more episodes."""
+"""Compares two policies on different episodes, which takes more episodes than comparing them on the same ones."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import scipy  # its modules are imported when they are first used: that takes half a second
+import scipy  # its modules are imported on first use, because that takes half a second
 
 from yardarm.stats.intervals import CONFIDENCE, Interval, check_counts, wilson
 from yardarm.stats.over_tasks import TaskCounts
@@ -18,7 +18,7 @@ TIES = 1 + 1e-9
 
 
 def newcombe(a: TaskCounts, b: TaskCounts, confidence: float = CONFIDENCE) -> Interval:
-    """An interval for the difference of two independent rates, put together from Wilson's of each."""
+    """An interval for the difference of two independent rates, combined from the Wilson interval of each."""
     if not a.trials or not b.trials:
         return Interval(-1.0, 1.0, confidence)
     rate_a, rate_b = a.successes / a.trials, b.successes / b.trials
@@ -31,8 +31,8 @@ def newcombe(a: TaskCounts, b: TaskCounts, confidence: float = CONFIDENCE) -> In
 def boschloo(a: TaskCounts, b: TaskCounts) -> float:
     """The exact two-sided p-value of "both have the same rate", whatever that rate is.
 
-    It asks how likely a table is that Fisher's test finds as odd as this one, at the common rate where that is most
-    likely. Twice that of the direction that was seen.
+    It is twice the one-sided value: the chance of a table that Fisher's test finds at least as extreme as this one, at
+    the common rate that makes this chance largest.
     """
     for counts in (a, b):
         check_counts(*counts)
@@ -41,10 +41,10 @@ def boschloo(a: TaskCounts, b: TaskCounts) -> float:
     difference = a.successes * b.trials - b.successes * a.trials
     if difference == 0:
         return 1.0
-    return min(1.0, 2 * (_at_least_so_few(a, b) if difference < 0 else _at_least_so_few(b, a)))
+    return min(1.0, 2 * (_one_sided(a, b) if difference < 0 else _one_sided(b, a)))
 
 
-def _at_least_so_few(a: TaskCounts, b: TaskCounts) -> float:
+def _one_sided(a: TaskCounts, b: TaskCounts) -> float:
     """The one-sided p-value of A having the lower rate."""
     observed = _fisher_less(np.array(a.successes), np.array(b.successes), a.trials, b.trials) * TIES
     of_a = np.arange(a.trials + 1)
@@ -64,15 +64,15 @@ def _at_least_so_few(a: TaskCounts, b: TaskCounts) -> float:
 
 
 def _least_of_b(of_a: np.ndarray, trials_a: int, trials_b: int, observed: float) -> np.ndarray:
-    """For each number of A's successes, the fewest of B's that make the table as odd: found by halving."""
+    """For each number of A's successes, the fewest of B's that make the table as extreme, by bisection."""
     low, high = np.zeros(len(of_a), int), np.full(len(of_a), trials_b + 1)
     while np.any(low < high):
         middle = (low + high) // 2
-        odd = _fisher_less(of_a, np.minimum(middle, trials_b), trials_a, trials_b) <= observed
-        # What is beyond the last table is odd by definition.
-        odd |= middle > trials_b
-        high = np.where(odd, middle, high)
-        low = np.where(odd, low, np.minimum(middle + 1, high))
+        extreme = _fisher_less(of_a, np.minimum(middle, trials_b), trials_a, trials_b) <= observed
+        # Beyond the last table, everything counts as extreme.
+        extreme |= middle > trials_b
+        high = np.where(extreme, middle, high)
+        low = np.where(extreme, low, np.minimum(middle + 1, high))
     return low
 
 

@@ -1,4 +1,4 @@
-"""Tracking: a run's progress and results, sent to Weights & Biases."""
+"""Tracks runs and trainings with Weights & Biases while they run."""
 
 from __future__ import annotations
 

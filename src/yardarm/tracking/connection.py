@@ -1,4 +1,4 @@
-"""How Weights & Biases is reached, or not: decided before anything starts, and forgiven afterwards."""
+"""The connection to Weights & Biases: checked before anything starts; later failures are only warnings."""
 
 from __future__ import annotations
 
@@ -16,67 +16,67 @@ __all__ = ["Connection", "FaultTolerance", "connect"]
 
 log = logging.getLogger(__name__)
 
-# If W&B does not answer: how long the beginning is kept waiting, and how long the end is.
+# How long to wait for W&B at the start, and at the end.
 INIT_TIMEOUT_S = 30.0
 FINISH_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The package, and whether it is online."""
+    """The wandb package, and its mode: online or offline."""
 
     wandb: Any
     mode: str
 
     def settings(self) -> Any:
-        """Quiet, patient for a while, and without what is nobody's business."""
+        """Settings for wandb: quiet, with timeouts, and without private data."""
         known = self.wandb.Settings.__annotations__
         timeout = {"finish_timeout": FINISH_TIMEOUT_S, "finish_timeout_raises": True}
         return self.wandb.Settings(
             silent=True,
-            console="off",  # what the terminal shows is drawn, and no log
+            console="off",  # the terminal shows progress bars, not a log
             init_timeout=INIT_TIMEOUT_S,
             save_code=False,
-            x_disable_meta=True,  # it would send the command with its keys; the manifest has it without
+            x_disable_meta=True,  # it would send the command including API keys; the manifest has it without them
             **{name: value for name, value in timeout.items() if name in known},
         )
 
     def place(self, run: Any) -> dict[str, Any]:
-        """Where a run is to be found."""
+        """Where to find a run: its URL, or its folder if offline."""
         return {"files": run.settings.sync_dir} if self.mode == OFFLINE else {"url": run.url}
 
 
 def connect(options: WandbOptions) -> Connection | None:
-    """As chosen. Says before anything starts if the package is missing, or nobody is logged in."""
+    """The connection, or None if tracking is off; an error if wandb is not installed or not logged in."""
     mode = options.chosen_mode() if options.enable else DISABLED
     if mode == DISABLED:
         return None
     wandb = import_wandb()
     if mode == ONLINE and not is_logged_in(wandb):
         raise UsageError(
-            "--wandb.enable=true: nobody is logged in to Weights & Biases; run `wandb login`, set WANDB_API_KEY, "
+            "--wandb.enable=true: not logged in to Weights & Biases; run `wandb login`, set WANDB_API_KEY, "
             "or add --wandb.mode=offline"
         )
     if mode == ONLINE and not can_be_reached(wandb):
-        # It would try for half a minute at the start, and at the end until somebody stops it.
-        log.warning("Weights & Biases cannot be reached; tracking offline, and `wandb sync` uploads it later")
+        # Online, wandb would retry for half a minute at the start, and without end at the end.
+        log.warning("Weights & Biases cannot be reached; tracking offline (`wandb sync` uploads it later)")
         mode = OFFLINE
     return Connection(wandb, mode)
 
 
 class FaultTolerance:
-    """Says once that something failed, and goes on: what is tracked is worth more than its tracking."""
+    """Turns failures of tracking into one warning, because a run matters more than its tracking."""
 
-    def __init__(self, what_goes_on: str) -> None:
-        self._what_goes_on = what_goes_on
+    def __init__(self, tracked: str) -> None:
+        self._tracked = tracked
         self.failed = False
 
     @contextlib.contextmanager
     def __call__(self, what: str) -> Iterator[None]:
-        """Around what may fail; `what` is said of it then."""
+        """Wrap calls that may fail; `what` describes the failure."""
         try:
             yield
         except Exception as error:
             if not self.failed:
-                log.warning("Weights & Biases %s (%s); the %s goes on", what, one_line(error), self._what_goes_on)
+                log.warning("Weights & Biases %s (%s); the %s continues", what, one_line(error), self._tracked)
             self.failed = True

@@ -1,4 +1,4 @@
-"""A run's results as plain values and rows, for whoever tracks it."""
+"""A run's results as plain values and rows, for trackers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yardarm.stats import Interval
 
 __all__ = ["Rows", "episode_rows", "named_tasks", "summary_values", "task_rows"]
 
-# W&B shows no more rows of a table; the journal, which is in the artifact, has them all.
+# W&B shows no more rows of a table; the journal, in the artifact, has all episodes.
 MOST_EPISODES = 10_000
 EPISODE_COLUMNS = ("benchmark", "task", "index", "seed", "status", "steps", "return")
 TASK_COLUMNS = (
@@ -29,13 +29,13 @@ class Rows:
 
 
 def named_tasks(result: RunResult) -> dict[str, TaskResult]:
-    """Each task once, by its name; with its benchmark's, where there are several."""
+    """The tasks by name, or by benchmark/name if there are several benchmarks."""
     several = len({task.task.benchmark for task in result.tasks}) > 1
     return {f"{task.task.benchmark}/{task.task.name}" if several else task.task.name: task for task in result.tasks}
 
 
 def summary_values(result: RunResult) -> dict[str, Any]:
-    """Rates with their counts and intervals: overall, by group and by task; and what an early stop has come to."""
+    """Rates with counts and intervals: overall, per group and per task; and the state of early stopping."""
     uncertainty = result.uncertainty
     over = uncertainty.per_task if uncertainty.over_tasks == "pooled" else uncertainty.over_tasks
 
@@ -61,7 +61,7 @@ def summary_values(result: RunResult) -> dict[str, Any]:
 
 
 def task_rows(result: RunResult) -> Rows:
-    """One row per task and group that it was selected by."""
+    """One row per task, in each group that selects it."""
     rows = []
     for group, tasks in result.groups().items():
         for task in tasks:
@@ -74,14 +74,14 @@ def task_rows(result: RunResult) -> Rows:
 
 
 def episode_rows(result: RunResult) -> Rows:
-    """One row per episode, in the order of the plan, up to what can be shown."""
+    """One row per episode, in the order of the plan, up to the limit."""
     return Rows(EPISODE_COLUMNS, [_episode(record) for record in result.episodes[:MOST_EPISODES]])
 
 
 def _episode(record: EpisodeRecord) -> tuple[Any, ...]:
     key, ended = record.key, record.status != "error"
-    course = (record.steps, record.sum_reward) if ended else (None, None)  # of an error, nothing is known
-    return (key.benchmark, key.task, key.index, key.seed, record.status, *course)
+    outcome = (record.steps, record.sum_reward) if ended else (None, None)  # unknown after an error
+    return (key.benchmark, key.task, key.index, key.seed, record.status, *outcome)
 
 
 def _values(counts: Counts, interval: Interval, method: str) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _values(counts: Counts, interval: Interval, method: str) -> dict[str, Any]:
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Names of values inside of each other, joined by slashes: W&B sorts by the part before."""
+    """Nested values by names joined with slashes: W&B groups by the part before the slash."""
     if not isinstance(value, Mapping):
         yield name, value
         return

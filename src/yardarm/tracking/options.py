@@ -1,4 +1,4 @@
-"""The flags below ``--wandb.``: LeRobot's, with the same names, meanings and defaults."""
+"""The ``--wandb.`` flags: the same names, meanings and defaults as LeRobot's."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ __all__ = ["DISABLED", "OFFLINE", "ONLINE", "WandbOptions"]
 
 ONLINE, OFFLINE, DISABLED = "online", "offline", "disabled"
 MODES = (ONLINE, OFFLINE, DISABLED)
-# What W&B refuses in a project's name and in a run's id.
+# Characters that W&B does not allow in a project's name or a run's id.
 FORBIDDEN = "/\\#?%:"
 LONGEST_NAME = 128
 
 
 @dataclass
 class WandbOptions:
-    """Flags below ``--wandb.``."""
+    """The ``--wandb.`` flags."""
 
-    enable: bool = option(False, "track the run with Weights & Biases: pip install 'yardarm[wandb]'")
-    disable_artifact: bool = option(False, "true: do not store the run's files there as an artifact")
-    project: str = option("lerobot", "the project, by default the same as LeRobot's")
-    entity: str | None = option(None, "the user or team that the project belongs to")
-    notes: str | None = option(None, "what to remember of the run")
-    run_id: str | None = option(None, "the run's id there [the one that the run has already, or a new one]")
+    enable: bool = option(False, "track the run with Weights & Biases (needs: pip install 'yardarm[wandb]')")
+    disable_artifact: bool = option(False, "do not upload the run's files as an artifact")
+    project: str = option("lerobot", "the W&B project")
+    entity: str | None = option(None, "the user or team that owns the project")
+    notes: str | None = option(None, "a description of the run")
+    run_id: str | None = option(None, "the run's W&B id [its id from earlier sessions, or a new one]")
     mode: str | None = option(
-        None, "online, offline (`wandb sync` uploads it later) or disabled [WANDB_MODE, or else online]"
+        None, "online, offline (`wandb sync` uploads it later) or disabled [WANDB_MODE, or online]"
     )
     add_tags: bool = option(True, "tag the run with its policy, benchmarks and method")
 
@@ -41,11 +41,11 @@ class WandbOptions:
                 _check_name(f"--wandb.{name}", value)
 
     def chosen_mode(self) -> str:
-        """Online, offline or disabled: as the flag says, or else what wandb's own variable says."""
-        from_outside = os.environ.get("WANDB_MODE") or ONLINE
+        """Online, offline or disabled: from the flag, or from wandb's environment variable."""
+        from_environment = os.environ.get("WANDB_MODE") or ONLINE
         if self.mode is None:
-            one_of("WANDB_MODE", from_outside, MODES)
-        return self.mode or from_outside
+            one_of("WANDB_MODE", from_environment, MODES)
+        return self.mode or from_environment
 
 
 def _check_name(flag: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""The package wandb itself: whether it is there, whether it may be used, and how it is kept in its place."""
+"""The wandb package: whether it is installed, logged in and connected, and how to keep it from asking questions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from yardarm.errors import SetupError
 
-__all__ = ["can_be_reached", "import_wandb", "is_logged_in", "nobody_to_ask", "staging_in"]
+__all__ = ["can_be_reached", "import_wandb", "is_logged_in", "staging_in", "without_prompts"]
 
 OLDEST = "0.24"
 REACH_TIMEOUT_S = 5.0
@@ -27,7 +27,7 @@ INSTALL = "pip install 'yardarm[wandb]'"
 
 
 def import_wandb() -> Any:
-    """The package; a folder that is called so, as it leaves them, is none."""
+    """Import wandb; a folder named wandb, which it leaves behind, does not count."""
     wandb: Any = None
     with contextlib.suppress(ImportError):
         wandb = importlib.import_module("wandb")
@@ -41,13 +41,13 @@ def import_wandb() -> Any:
 
 
 def is_logged_in(wandb: Any) -> bool:
-    """Whether there are credentials, found without asking anybody, neither here nor over the network."""
+    """Whether credentials exist, found without prompting the user or using the network."""
     if wandb.run is not None or os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_IDENTITY_TOKEN_FILE"):
         return True
     settings = wandb.setup().settings
     if settings.api_key or settings.identity_token_file:
         return True
-    # W&B's own host has had two names, and keys for the older one are good for both.
+    # W&B's host has had two names, and keys for the older one work for both.
     hosts = (urlsplit(settings.base_url).netloc, "api.wandb.ai")
     named = os.environ.get("NETRC")
     for path in [Path(named)] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]:
@@ -59,7 +59,7 @@ def is_logged_in(wandb: Any) -> bool:
 
 
 def can_be_reached(wandb: Any) -> bool:
-    """Whether its server takes calls. Behind a proxy only wandb itself can tell."""
+    """Whether the server accepts connections; behind a proxy only wandb itself can know, so assume it does."""
     if urllib.request.getproxies():
         return True
     address = urlsplit(wandb.setup().settings.base_url)
@@ -72,8 +72,8 @@ def can_be_reached(wandb: Any) -> bool:
 
 
 @contextlib.contextmanager
-def nobody_to_ask() -> Iterator[None]:
-    """Keep wandb from asking for a key: nobody may be there, and on a terminal the display is."""
+def without_prompts() -> Iterator[None]:
+    """Keep wandb from prompting for a key: no one may be there, and the prompt would collide with the display."""
     stdin, sys.stdin = sys.stdin, io.StringIO()
     try:
         yield
@@ -83,7 +83,7 @@ def nobody_to_ask() -> Iterator[None]:
 
 @contextlib.contextmanager
 def staging_in(folder: Path) -> Iterator[None]:
-    """Have wandb keep what it is still to upload in the run, not in the user's home."""
+    """Make wandb keep pending uploads in the run's folder, not in the user's home."""
     name = "WANDB_DATA_DIR"
     before = os.environ.get(name)
     os.environ[name] = str(folder.absolute())

@@ -1,4 +1,4 @@
-"""What an evaluation tells a tracker. The base class keeps silent."""
+"""The interface between an evaluation and a tracker. The base class does nothing."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["Tracker"]
 
 
 class Tracker:
-    """Tracks one run, from its folder to its results."""
+    """Tracks one run from start to finish."""
 
     def attach(self, manifest: Manifest) -> None:
-        """The run has a folder; what must be remembered of the tracking goes into its manifest."""
+        """Called when the run has a folder; stores what tracking must remember in the manifest."""
 
     def begin(self, known: Iterable[EpisodeRecord]) -> None:
-        """The first episode is about to start; these are known from earlier sessions."""
+        """Called before the first episode starts, with the episodes of earlier sessions."""
 
     def count(self, record: EpisodeRecord) -> None:
-        """An episode is in the journal."""
+        """Called when an episode is in the journal."""
 
     def finish(self, result: RunResult) -> None:
-        """The run has ended, finished or not, and its files are written."""
+        """Called when the run has ended, finished or not, and its files are written."""

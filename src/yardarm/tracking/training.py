@@ -10,49 +10,49 @@ from typing import Any
 
 from yardarm.tracking.connection import Connection, FaultTolerance, connect
 from yardarm.tracking.options import WandbOptions
-from yardarm.tracking.package import nobody_to_ask
+from yardarm.tracking.package import without_prompts
 
 __all__ = ["TrainingTracker", "open_training_tracker"]
 
-# Of a point, what places it and is no value of its own.
-PLACES = ("kind", "step", "status", "run", "path", "problem", "tasks", "parts", "confidence")
+# Fields of a point that identify it, rather than being values to log.
+NOT_VALUES = ("kind", "step", "status", "run", "path", "problem", "tasks", "parts", "confidence")
 
 
 def open_training_tracker(options: WandbOptions) -> TrainingTracker:
-    """A tracker as chosen. Says before anything starts if the package is missing, or nobody is logged in."""
+    """The tracker that the options ask for; an error if wandb is not installed or not logged in."""
     connection = connect(options)
     return TrainingTracker() if connection is None else WandbTrainingTracker(options, connection)
 
 
 class TrainingTracker:
-    """What a training tells a tracker. The base class keeps silent."""
+    """The interface between a training and a tracker. The base class does nothing."""
 
     def begin(self, folder: Path, config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-        """The first step is about to begin; returns what must be remembered of the tracking, and is `known` later."""
+        """Called before the first step; returns what to remember, which is `known` when the training resumes."""
         return dict(known)
 
     def point(self, point: Mapping[str, Any]) -> None:
-        """The curve has a new point."""
+        """Called for a new point of the learning curve."""
 
     def finish(self, finished: bool, checkpoint: Path | None) -> None:
-        """The training has ended, at its last step or before."""
+        """Called when the training has ended, at its last step or before."""
 
 
 class WandbTrainingTracker(TrainingTracker):
-    """A run at Weights & Biases, which a resumed training goes on with."""
+    """A run at Weights & Biases, which a resumed training continues."""
 
     def __init__(self, options: WandbOptions, connection: Connection) -> None:
         self._options, self._connection = options, connection
         self._run: Any = None
         self._id = ""
-        self._forgiving = FaultTolerance("training")
+        self._tolerating = FaultTolerance("training")
 
     def begin(self, folder: Path, config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-        """Start a run there, or go on with it."""
+        """Start the W&B run, or resume it."""
         options = self._options
         self._id = options.run_id or known.get("id") or secrets.token_hex(4)
         tags = [f"policy:{config['policy'].get('type')}", f"dataset:{config['dataset'].get('repo_id')}"]
-        with self._forgiving("could not be started"), nobody_to_ask():
+        with self._tolerating("could not be started"), without_prompts():
             self._run = self._connection.wandb.init(
                 project=options.project,
                 entity=options.entity,
@@ -69,30 +69,30 @@ class WandbTrainingTracker(TrainingTracker):
                 reinit="create_new",
                 settings=self._connection.settings(),
             )
-            # Evaluations end later than the steps that they are of.
+            # Evaluations finish later than the steps they belong to.
             self._run.define_metric("*", step_metric="step")
             return {"id": self._id, "project": options.project, **self._connection.place(self._run)}
         return {"id": self._id, "project": options.project}
 
     def point(self, point: Mapping[str, Any]) -> None:
-        """Log a point's numbers below its kind, like LeRobot's `train/loss`."""
+        """Log a point's numbers, named by its kind, like LeRobot's `train/loss`."""
         if self._run is None or point.get("status") in ("running", "failed") or point["kind"] == "checkpoint":
             return
         kind = {"evaluation": "eval"}.get(point["kind"], point["kind"])
-        values = {name: value for name, value in point.items() if name not in PLACES} | dict(point.get("parts", {}))
+        values = {name: value for name, value in point.items() if name not in NOT_VALUES} | dict(point.get("parts", {}))
         values |= {f"{name}/rate": task["rate"] for name, task in point.get("tasks", {}).items()}
-        with self._forgiving("could not log a point"):
+        with self._tolerating("could not log a point"):
             self._run.log({"step": point["step"], **{f"{kind}/{name}": value for name, value in values.items()}})
 
     def finish(self, finished: bool, checkpoint: Path | None) -> None:
-        """Store the last checkpoint's policy, and close the run."""
+        """Upload the last checkpoint's policy, and close the run."""
         if self._run is None:
             return
         if finished and checkpoint is not None and not self._options.disable_artifact:
-            with self._forgiving("could not store the policy"):
+            with self._tolerating("could not store the policy"):
                 artifact = self._connection.wandb.Artifact(re.sub(r"[^\w.-]", "_", f"policy-{self._id}"), type="model")
                 artifact.add_dir(str(checkpoint / "pretrained_model"))
                 self._run.log_artifact(artifact)
-        with self._forgiving("could not upload everything, which `wandb sync` does later"):
+        with self._tolerating("could not upload everything; `wandb sync` does that later"):
             self._run.finish(exit_code=0 if finished else 1)
         self._run = None

@@ -1,4 +1,4 @@
-"""Tracks a run with Weights & Biases. Whatever goes wrong there, the evaluation goes on."""
+"""Tracks a run with Weights & Biases. If tracking fails, the evaluation continues."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from yardarm.results import Counts, EpisodeRecord, Manifest, RunFolder, RunResul
 from yardarm.tracking.connection import Connection, FaultTolerance, connect
 from yardarm.tracking.content import Rows, episode_rows, named_tasks, summary_values, task_rows
 from yardarm.tracking.options import WandbOptions
-from yardarm.tracking.package import nobody_to_ask, staging_in
+from yardarm.tracking.package import staging_in, without_prompts
 from yardarm.tracking.tracker import Tracker
 
 __all__ = ["WandbTracker", "open_tracker", "tracked_text"]
 
-# A call costs half a millisecond, and ten thousand episodes of a quick world may last a minute.
+# A call costs half a millisecond, and ten thousand quick episodes may take only a minute.
 LOG_EVERY_S = 1.0
 LONGEST_TAG = 64
-# Of the manifest, beside the configuration: what the run was made with.
+# Fields of the manifest to log with the configuration: what the run was made with.
 MADE_WITH = (
     *("versions", "mixed_versions", "environment_variables"),
     *("machine", "git_commit", "command", "renderer", "batch_size"),
@@ -28,13 +28,13 @@ MADE_WITH = (
 
 
 def open_tracker(options: WandbOptions) -> Tracker:
-    """A tracker as chosen. Says before anything starts if the package is missing, or nobody is logged in."""
+    """The tracker that the options ask for; an error if wandb is not installed or not logged in."""
     connection = connect(options)
     return Tracker() if connection is None else WandbTracker(options, connection)
 
 
 def tracked_text(folder: RunFolder) -> str:
-    """Where a run's tracking is to be found, in a line for the terminal; nothing if it was not tracked."""
+    """A line that says where a run's tracking is; empty if it was not tracked."""
     tracked = folder.read_manifest().get("wandb", {})
     if "url" in tracked:
         return f"Tracked: {tracked['url']}"
@@ -42,48 +42,48 @@ def tracked_text(folder: RunFolder) -> str:
 
 
 class WandbTracker(Tracker):
-    """A run at Weights & Biases, which a continued run goes on with."""
+    """A run at Weights & Biases, which a resumed evaluation continues."""
 
     def __init__(self, options: WandbOptions, connection: Connection) -> None:
         self._options = options
         self._connection = connection
         self._wandb = connection.wandb
         self._run: Any = None
-        self._forgiving = FaultTolerance("evaluation")
+        self._tolerating = FaultTolerance("evaluation")
         self._successes = self._episodes = self._errors = 0
         self._logged = -LOG_EVERY_S
 
     def attach(self, manifest: Manifest) -> None:
-        """Choose the run's id: as given, as in earlier sessions, or a new one."""
+        """Choose the run's W&B id: the given one, that of earlier sessions, or a new one."""
         self._manifest, self._folder = manifest, manifest.folder
         self._id = self._options.run_id or manifest.tracked.get("id") or secrets.token_hex(4)
         manifest.note_tracked({"id": self._id, "project": self._options.project})
 
     def begin(self, known: Iterable[EpisodeRecord]) -> None:
-        """Start a run there, or go on with it."""
-        counts = Counts.of(known)  # its errors are tried again
+        """Start the W&B run, or resume it."""
+        counts = Counts.of(known)  # errors are retried
         self._successes, self._episodes = counts.successes, counts.episodes
-        with self._forgiving("could not be started"):
+        with self._tolerating("could not be started"):
             self._run = self._start()
-            # The rate of what has finished so far favours successes, which end early: it is none to be quoted.
+            # The rate so far favours successes, which end early, so it must not become the run's result.
             self._run.define_metric("running/*", step_metric="running/episodes", summary="none")
             self._note_place()
 
     def count(self, record: EpisodeRecord) -> None:
-        """Log now and then how many episodes have finished, and how they went."""
+        """Log the number of finished episodes and their success rate, at most once per second."""
         self._successes += record.success
         self._episodes += record.status != "error"
         self._errors += record.status == "error"
-        if self._run is not None and not self._forgiving.failed and time.monotonic() - self._logged >= LOG_EVERY_S:
-            with self._forgiving("could not log an episode"):
+        if self._run is not None and not self._tolerating.failed and time.monotonic() - self._logged >= LOG_EVERY_S:
+            with self._tolerating("could not log an episode"):
                 self._log_running()
 
     def finish(self, result: RunResult) -> None:
-        """Log the results, and what a finished run left: its videos and files."""
+        """Log the results and, if the run is finished, its videos and files."""
         if self._run is None:
             return
         finished = False
-        with self._forgiving("could not log the results"), staging_in(self._folder.path / "wandb"):
+        with self._tolerating("could not log the results"), staging_in(self._folder.path / "wandb"):
             finished = self._folder.read_manifest().get("status") == "finished"
             self._log_running()
             self._run.summary.update(summary_values(result))
@@ -92,7 +92,7 @@ class WandbTracker(Tracker):
                 self._log_videos(result)
             if finished and not self._options.disable_artifact:
                 self._log_artifact()
-        with self._forgiving("could not upload everything, which `wandb sync` does later"):
+        with self._tolerating("could not upload everything; `wandb sync` does that later"):
             self._run.finish(exit_code=0 if finished else 1)
         self._run = None
 
@@ -100,9 +100,9 @@ class WandbTracker(Tracker):
         import yaml
 
         folder, options, manifest = self._folder, self._options, self._folder.read_manifest()
-        # The file has no secrets in it, which the configuration in memory may have.
+        # The file contains no secrets; the configuration in memory may.
         config = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
-        with nobody_to_ask():
+        with without_prompts():
             return self._wandb.init(
                 project=options.project,
                 entity=options.entity,
@@ -116,7 +116,7 @@ class WandbTracker(Tracker):
                 mode=self._connection.mode,
                 resume="allow",
                 allow_val_change=True,
-                reinit="create_new",  # a training script may have a run of its own open
+                reinit="create_new",  # a training script may have its own run open
                 settings=self._connection.settings(),
             )
 
@@ -159,7 +159,7 @@ def _caption(record: EpisodeRecord) -> str:
 
 
 def _tags(manifest: dict[str, Any]) -> list[str]:
-    """As LeRobot's are made: the kind, a colon, the value."""
+    """Tags like LeRobot's: kind, colon, value."""
     benchmarks = dict.fromkeys(task["benchmark"] for task in manifest["tasks"])
     tags = [f"policy:{manifest['plan']['policy']}", *(f"env:{name}" for name in benchmarks)]
     if manifest.get("method"):

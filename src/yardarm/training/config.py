@@ -29,17 +29,21 @@ class TrainDatasetOptions:
     """Flags below ``--dataset.``."""
 
     repo_id: str = option("", "owner/name on the Hub, or in $HF_LEROBOT_HOME")
-    root: Path | None = option(None, "the dataset's folder, if it lies elsewhere on this machine")
-    episodes: list[int] | None = option(None, "train on these only: [0,1,2]")
-    revision: str | None = option(None, "of a dataset on the Hub: a branch, a tag or a commit")
+    root: Path | None = option(None, "the dataset's folder, if it is elsewhere on this machine")
+    episodes: list[int] | None = option(None, "train only on these episodes, like [0,1,2]")
+    revision: str | None = option(None, "for datasets on the Hub: a branch, a tag or a commit")
     image_transforms: ImageTransformsConfig = field(
         default_factory=ImageTransformsConfig,
         metadata={"help": "augmentation: --dataset.image_transforms.enable=true, .max_num_transforms, …"},
     )
-    use_imagenet_stats: bool = option(True, "normalise images as backbones that know ImageNet expect it")
-    video_backend: str | None = option(None, "pyav or torchcodec [the faster one that is installed]")
-    streaming: bool = option(False, "read episodes as they come, for datasets that do not fit; no exact resume")
-    eval_split: float = option(0.0, "the part of each task's episodes that is held out, for --eval_steps")
+    use_imagenet_stats: bool = option(
+        True, "normalise images with ImageNet's statistics, as pretrained backbones expect"
+    )
+    video_backend: str | None = option(None, "pyav or torchcodec [the faster installed one]")
+    streaming: bool = option(
+        False, "stream episodes, for datasets that do not fit in memory; resuming is then not exact"
+    )
+    eval_split: float = option(0.0, "the fraction of each task's episodes to hold out, for --eval_steps")
 
     def __post_init__(self) -> None:
         if not self.repo_id and self.root is None:
@@ -57,12 +61,10 @@ class TrainEvalOptions(EvalOptions):
     """Flags below ``--eval.``: those of ``yardarm eval``, and how it goes on beside the training."""
 
     background: bool | None = option(
-        None, "false: training waits for each evaluation [true, where there is more than one core or device]"
+        None, "evaluate while training continues [true, if there is more than one core or device]"
     )
-    cores: int = option(0, "cores that training leaves to evaluations in the background; 0: a quarter, at least one")
-    device: str = option(
-        "", "where evaluated weights compute [another GPU than training's if there is one, or else its]"
-    )
+    cores: int = option(0, "cores reserved for evaluations in the background; 0: a quarter, at least one")
+    device: str = option("", "device for evaluations [a GPU other than the training's, if there is one]")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,36 +76,44 @@ class TrainEvalOptions(EvalOptions):
 class TrainOptions:
     """Flags that stand by themselves."""
 
-    steps: int = option(100_000, "updates of the weights")
-    batch_size: int = option(8, "samples of a step, on each device")
-    gradient_accumulation_steps: int = option(1, "batches whose gradients make one update")
-    num_workers: int | None = option(None, "processes that load data [none for states, up to 4 for images]")
-    prefetch_factor: int = option(4, "batches that each of them makes ahead")
-    seed: int = option(FIRST_SEED, "of weights, shuffling, augmentation and noise; and of evaluated episodes")
-    log_freq: int = option(200, "a point of the learning curve every so many steps")
+    steps: int = option(100_000, "the number of training steps (weight updates)")
+    batch_size: int = option(8, "samples per step and device")
+    gradient_accumulation_steps: int = option(1, "batches to accumulate gradients over, per step")
+    num_workers: int | None = option(None, "processes that load data [0 for states, up to 4 for images]")
+    prefetch_factor: int = option(4, "batches that each process prepares ahead")
+    seed: int = option(FIRST_SEED, "seed of weights, shuffling, augmentation and noise, and of the evaluated episodes")
+    log_freq: int = option(200, "steps between points of the learning curve")
     save_freq: int | None = option(
-        None, "a checkpoint every so many steps, and after the last; 0: only then [20,000, or a fifth of --steps]"
+        None, "steps between checkpoints; 0: only after the last step [20,000, or a fifth of --steps]"
     )
-    save_checkpoint: bool = option(True, "false: write none, not even the last")
+    save_checkpoint: bool = option(True, "write checkpoints; false: none, not even the last")
     eval_freq: int = option(
-        EVAL_FREQ, "with --env.type: an evaluation every so many steps, and after the last; 0: none"
+        EVAL_FREQ, "with --env.type: steps between evaluations, with one after the last step; 0: none"
     )
-    eval_steps: int = option(0, "the loss of held-out episodes every so many steps; needs --dataset.eval_split")
-    max_eval_samples: int = option(0, "at most so many held-out samples; 0: all")
+    eval_steps: int = option(0, "steps between measurements of the held-out loss; needs --dataset.eval_split; 0: none")
+    max_eval_samples: int = option(0, "the most held-out samples to use; 0: all")
     ema_decay: float = option(0.0, "save and evaluate a moving average of the weights, with this decay; 0: none")
-    mixed_precision: str = option("", "no, bf16 or fp16 [as --policy.use_amp says]")
-    cudnn_deterministic: bool = option(False, "on a GPU: only kernels that repeat themselves, which are slower")
-    threads: int = option(0, "of torch; they are part of what a run repeats bit for bit [all cores, but --eval.cores]")
-    use_policy_training_preset: bool = option(True, "false: --optimizer.* and --scheduler.* begin from plain defaults")
-    task_vector: str = option("", "tell the policy its task: mt10, mt50 or tasks (one-hot), or text (an embedding)")
-    tolerance_s: float = option(1e-4, "how far a frame's time may be from what is asked for")
+    mixed_precision: str = option("", "no, bf16 or fp16 [set by --policy.use_amp]")
+    cudnn_deterministic: bool = option(False, "on a GPU: use only deterministic kernels, which are slower")
+    threads: int = option(
+        0, "threads of torch; repeating a run bit for bit needs the same number; 0: all cores but --eval.cores"
+    )
+    use_policy_training_preset: bool = option(True, "false: --optimizer.* and --scheduler.* start from plain defaults")
+    task_vector: str = option(
+        "", "add the task to the policy's input: mt10, mt50 or tasks (one-hot), or text (an embedding)"
+    )
+    tolerance_s: float = option(1e-4, "how far a frame's time may be from the requested time, in seconds")
     output_dir: Path | None = option(None, "the training's folder [outputs/train/DATE/TIME_NAME]")
     job_name: str | None = option(None, "a name for the training [ENV_POLICY]")
-    rename_map: dict[str, str] | None = option(None, 'with --policy.path: {"the dataset\'s name": "the policy\'s", …}')
-    allow_mixed_versions: bool = option(
-        False, "with --resume: also resume evaluations that other versions have begun; marks their results for good"
+    rename_map: dict[str, str] | None = option(
+        None, 'with --policy.path: {"dataset\'s input name": "policy\'s input name", …}'
     )
-    resume: bool = option(False, "go on with the training of --config_path (its folder will do), or of --output_dir")
+    allow_mixed_versions: bool = option(
+        False, "with --resume: also resume evaluations started with other versions; marks their results permanently"
+    )
+    resume: bool = option(
+        False, "resume the training of --config_path (a file or the training's folder) or of --output_dir"
+    )
 
     def __post_init__(self) -> None:
         for name in (
@@ -148,7 +158,7 @@ class TrainConfig:
     wandb: WandbOptions = field(default_factory=WandbOptions)
     peft: PeftOptions | None = None
     trust_remote_code: bool = option(
-        False, "evaluate in a world whose code comes from elsewhere, or is named by a file"
+        False, "allow evaluations in environments whose code comes from elsewhere, or is named in a file"
     )
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The viewer: runs in the browser, live, with videos that are rendered when they are asked for; and datasets."""
+"""The viewer: shows runs live in the browser, with videos rendered on demand; and datasets."""
 
 from yardarm.viewer.dataset_catalogue import DatasetCatalogue
 from yardarm.viewer.server import FIRST_PORT, Listening, ViewOptions, serve_datasets, serve_viewer

@@ -1,4 +1,4 @@
-"""The datasets below some folders: found by walking them, and read again only when their files have changed."""
+"""The datasets below some folders, read again only when their files change."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SIGN = Path("meta", "info.json")
 
 
 class DatasetCatalogue:
-    """Folders of datasets, or datasets. A dataset is named by its path inside of its folder.
+    """Folders of datasets, or datasets. A dataset's name is its path relative to its folder.
 
-    Where there are several folders, or one that is itself a dataset, the folder's own name comes first.
+    With several folders, or one that is itself a dataset, names start with the folder's name.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -32,46 +32,46 @@ class DatasetCatalogue:
         alone = len(roots) == 1 and not _is_dataset(roots[0])
         self.folders = {"": roots[0]} if alone else _labelled(roots)
         self._metadata: FileCache[DatasetMetadata] = FileCache()
-        # An episode's pictures may take some hundred megabytes; of a page with several cameras, each has its own.
+        # An episode's pictures may take hundreds of megabytes; each camera of a page has its own entry.
         self._pictures: FileCache[list[bytes]] = FileCache(kept=4)
 
     def names(self) -> list[str]:
-        """The datasets that there are."""
+        """The names of all datasets."""
         return [name for name, _ in self._datasets()]
 
     def lines(self) -> list[dict[str, Any]]:
-        """A line about each dataset; of a damaged one, what is wrong with it."""
+        """A line for each dataset; for a damaged one, what is wrong with it."""
         return [self._line(name, path) for name, path in self._datasets()]
 
     def metadata(self, name: str) -> DatasetMetadata:
-        """What is known of a dataset, as it is now."""
+        """A dataset's current metadata."""
         path = self.path(name)
         self._check(path.glob("meta/**/*"))
         stamp = tuple(stamp_of(path / "meta" / own) for own in ("info.json", "stats.json", "tasks.parquet"))
         return self._metadata.get(name, stamp, lambda: read_metadata(path))
 
     def check_files(self, meta: DatasetMetadata, episodes: Sequence[Episode]) -> None:
-        """Refuse episodes whose files are somewhere else, wherever a description or a link leads."""
+        """Raise a UsageError for episodes whose files are outside the viewed folders, by path or by link."""
         self._check(dict.fromkeys(meta.data_file(episode) for episode in episodes))
         self._check(dict.fromkeys(meta.video_file(episode, key) for episode in episodes for key in episode.videos))
 
     def pictures(self, meta: DatasetMetadata, episode: Episode, key: str) -> list[bytes]:
-        """An episode's encoded pictures, kept for the next that is asked for."""
+        """An episode's encoded pictures, cached for the next request."""
         name = f"{meta.root}\0{episode.index}\0{key}"
         stamp = (stamp_of(meta.data_file(episode)),)
         return self._pictures.get(name, stamp, lambda: episode_pictures(meta, episode, key))
 
     def path(self, name: str) -> Path:
-        """Where the dataset of this name is; nothing outside of the folders has one."""
+        """The path of the dataset with this name; never outside the folders."""
         for label, root in self.folders.items():
             if label and name != label and not name.startswith(f"{label}/"):
                 continue
             try:
                 path = (root / name[len(label) :].lstrip("/")).resolve()
             except ValueError:
-                raise UsageError("that is no name of a dataset") from None
+                raise UsageError(f"{name!r} is not a valid name of a dataset") from None
             if not path.is_relative_to(root):
-                raise UsageError(f"'{name}' is outside of the folder that is viewed")
+                raise UsageError(f"'{name}' is outside the viewed folder")
             if _is_dataset(path):
                 return path
         raise UsageError(f"there is no dataset '{name}'")
@@ -79,15 +79,13 @@ class DatasetCatalogue:
     def _check(self, paths: Iterable[Path]) -> None:
         for path in paths:
             if not any(path.resolve().is_relative_to(root) for root in self.folders.values()):
-                raise UsageError(
-                    f"{path} leads outside of the folder that is viewed; view a folder that holds both, or a copy"
-                )
+                raise UsageError(f"{path} is outside the viewed folder; view a folder that contains both, or a copy")
 
     def _line(self, name: str, path: Path) -> dict[str, Any]:
         try:
             self._check([path / SIGN])
             return dataset_facts(name, read_info(path))
-        except Exception as error:  # whatever is wrong with one dataset, the list shows the others
+        except Exception as error:  # a problem with one dataset must not hide the rest
             return {"name": name, "problem": str(error) if isinstance(error, UsageError) else one_line(error)}
 
     def _datasets(self) -> Iterator[tuple[str, Path]]:
@@ -99,7 +97,7 @@ class DatasetCatalogue:
                     continue
                 inner.clear()
                 name = "/".join(filter(None, [label, *path.relative_to(root).parts]))
-                if name.isprintable():  # else no address could name it
+                if name.isprintable():  # otherwise no address could name it
                     yield name, path
 
 
@@ -108,7 +106,7 @@ def _is_dataset(path: Path) -> bool:
 
 
 def _labelled(roots: Sequence[Path]) -> dict[str, Path]:
-    """Folders by their names; one that has the name of another gets a number."""
+    """Folders by name; duplicate names get a number."""
     found: dict[str, Path] = {}
     for root in roots:
         label, number = root.name, 2

@@ -1,4 +1,4 @@
-"""The pages of datasets and what they fetch."""
+"""The web application over datasets: its pages and their data."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from yardarm.datasets import DatasetMetadata, Episode
 from yardarm.datasets.browsing import for_browser
 from yardarm.errors import UsageError
 from yardarm.pages.dataset_data import dataset_data, dataset_episode_data
-from yardarm.viewer.answers import application, page, telling, wanted, whole_number
 from yardarm.viewer.dataset_catalogue import DatasetCatalogue
+from yardarm.viewer.responses import application, page, reporting_errors, required, whole_number
 
 __all__ = ["DatasetApp"]
 
@@ -21,17 +21,17 @@ PAGES = {"/": "datasets", "/dataset": "dataset_page", "/dataset/episode": "datas
 
 
 class DatasetApp:
-    """An application over datasets, of which it changes nothing."""
+    """The application. It never changes a dataset."""
 
     def __init__(self, catalogue: DatasetCatalogue, *, hosts: Collection[str]) -> None:
         self.catalogue = catalogue
         routes = [
             *(Route(path, page(kind)) for path, kind in PAGES.items()),
-            Route("/api/datasets", telling(self._datasets)),
-            Route("/api/dataset", telling(self._dataset)),
-            Route("/api/dataset/episode", telling(self._episode)),
-            Route("/api/dataset/video", telling(self._video)),
-            Route("/api/dataset/picture", telling(self._picture)),
+            Route("/api/datasets", reporting_errors(self._datasets)),
+            Route("/api/dataset", reporting_errors(self._dataset)),
+            Route("/api/dataset/episode", reporting_errors(self._episode)),
+            Route("/api/dataset/video", reporting_errors(self._video)),
+            Route("/api/dataset/picture", reporting_errors(self._picture)),
         ]
         self.asgi = application(routes, hosts)
 
@@ -40,17 +40,17 @@ class DatasetApp:
         return JSONResponse({"folders": folders, "datasets": self.catalogue.lines()})
 
     def _dataset(self, request: Request) -> Response:
-        name = wanted(request, "dataset")
+        name = required(request, "dataset")
         meta = self.catalogue.metadata(name)
         self.catalogue.check_files(meta, meta.episodes)
         return JSONResponse(dataset_data(meta, name))
 
     def _episode(self, request: Request) -> Response:
-        return JSONResponse(dataset_episode_data(*self._wanted_episode(request)))
+        return JSONResponse(dataset_episode_data(*self._requested_episode(request)))
 
     def _video(self, request: Request) -> Response:
-        """The file that holds an episode's video, and perhaps others: a browser asks for the parts that it plays."""
-        meta, episode = self._wanted_episode(request)
+        """The file with an episode's video, and perhaps others: the browser requests the parts that it plays."""
+        meta, episode = self._requested_episode(request)
         key = _camera(request, episode.videos)
         path = meta.video_file(episode, key)
         if not path.is_file():
@@ -58,16 +58,16 @@ class DatasetApp:
         return FileResponse(path, media_type="video/mp4")
 
     def _picture(self, request: Request) -> Response:
-        meta, episode = self._wanted_episode(request)
+        meta, episode = self._requested_episode(request)
         pictures = self.catalogue.pictures(meta, episode, _camera(request, meta.image_keys))
         frame = whole_number(request, "frame")
         if frame >= len(pictures):
-            raise UsageError(f"episode {episode.index} has {len(pictures)} frames, and no frame {frame}")
+            raise UsageError(f"episode {episode.index} has {len(pictures)} frames, so there is no frame {frame}")
         picture = for_browser(pictures[frame])
         return Response(picture.content, media_type=picture.media_type)
 
-    def _wanted_episode(self, request: Request) -> tuple[DatasetMetadata, Episode]:
-        meta = self.catalogue.metadata(wanted(request, "dataset"))
+    def _requested_episode(self, request: Request) -> tuple[DatasetMetadata, Episode]:
+        meta = self.catalogue.metadata(required(request, "dataset"))
         index = whole_number(request, "index")
         if index >= len(meta.episodes):
             raise UsageError(f"there is no episode {index}; the dataset has {len(meta.episodes)}")
@@ -77,7 +77,7 @@ class DatasetApp:
 
 
 def _camera(request: Request, known: Collection[str]) -> str:
-    key = wanted(request, "camera")
+    key = required(request, "camera")
     if key not in known:
-        raise UsageError(f"there is no camera '{key}'; there are: {', '.join(known) or 'none'}")
+        raise UsageError(f"there is no camera '{key}'; the cameras are: {', '.join(known) or 'none'}")
     return key

@@ -1,4 +1,4 @@
-"""What the page of an episode shows, as plain data."""
+"""The data of the episode page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["episode_data"]
 
 
 def episode_data(stored: StoredRun, task: str, index: int) -> dict[str, Any]:
-    """How an episode went, step by step, and from where it can be watched."""
+    """An episode step by step, and the cameras it can be watched from."""
     record = stored.find(task, index, errors_too=True)
     content: dict[str, Any] = {
         "task": task,
@@ -52,7 +52,7 @@ def _states(folder: RunFolder, record: EpisodeRecord) -> dict[str, Any]:
 
 
 def _cameras(stored: StoredRun, record: EpisodeRecord) -> dict[str, Any]:
-    """The cameras that there are, those of them that have a video, and why no more can be made."""
+    """The cameras, those that have a video, and why no more videos can be rendered."""
     if record.status == "error":
         return {"cameras": [], "ready": []}
     try:
@@ -67,22 +67,22 @@ def _cameras(stored: StoredRun, record: EpisodeRecord) -> dict[str, Any]:
 
 
 def _how_to_render(stored: StoredRun, record: EpisodeRecord, needed: ConsentNeeded) -> str:
-    """Opening a page is no consent; typing a command is."""
+    """Opening a page is not consent to run code; typing a command is."""
     run, task = shlex.quote(str(stored.folder.path)), f"{record.key.benchmark}/{record.key.task}"
     return (
-        f"Rendering this episode would run {needed.code.rstrip(',')}. The viewer never runs code that a run names. If "
+        f"Rendering this episode would run {needed.code.rstrip(',')}. The viewer never runs code from a run. If "
         f"you trust it, render the video with `yardarm replay {run} --task={shlex.quote(task)} "
         f"--episode={record.key.index} --trust_remote_code=true` and reload this page."
     )
 
 
 def _filmed(stored: StoredRun, record: EpisodeRecord) -> list[str]:
-    """The cameras of the videos that are there, by the names of their files."""
+    """The cameras of existing videos, from their file names."""
     return [Path(path).stem.split("_", 2)[2] for path in stored.folder.videos()(record.key)]
 
 
 def _pace(stored: StoredRun, record: EpisodeRecord) -> dict[str, Any]:
-    """How fast steps follow each other, and what was to be done."""
+    """The task's frame rate, step limit and instruction."""
     for task in stored.manifest["tasks"]:
         if (task["benchmark"], task["name"]) == (record.key.benchmark, record.key.task):
             return {"fps": task["fps"], "max_steps": task["max_steps"], "instruction": task["instruction"]}
@@ -90,7 +90,7 @@ def _pace(stored: StoredRun, record: EpisodeRecord) -> dict[str, Any]:
 
 
 def _neighbours(stored: StoredRun, record: EpisodeRecord) -> Mapping[str, int | None]:
-    """The episodes of the same task before and after, and the next that failed."""
+    """The previous and next episodes of the same task, and the next that failed."""
     own = (record.key.benchmark, record.key.task)
     records = {key.index: one for key, one in stored.records.items() if (key.benchmark, key.task) == own}
     before = [index for index in records if index < record.key.index]

@@ -1,4 +1,4 @@
-"""Keeps what is dear to read until the files that it was read from change."""
+"""Caches what is slow to read until its files change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 __all__ = ["FileCache", "Stamp", "stamp_of"]
 
-# Runs or datasets that are kept in memory as a whole; of the others only a line.
+# This many runs or datasets are kept in memory in full.
 KEPT = 8
 
 T = TypeVar("T")
@@ -18,7 +18,7 @@ Stamp = tuple[tuple[int, int] | None, ...]
 
 
 class FileCache(Generic[T]):
-    """The last few of something that is dear to read, as long as what it was read from does not change."""
+    """The most recently read values, each valid until its stamp changes."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
@@ -26,7 +26,7 @@ class FileCache(Generic[T]):
         self._known: OrderedDict[str, tuple[Stamp, T]] = OrderedDict()
 
     def get(self, name: str, stamp: Stamp, read: Callable[[], T]) -> T:
-        """What is known by this name, or what is read now."""
+        """The cached value of this name, or the one that `read` returns."""
         with self._lock:
             known = self._known.get(name)
         if known is not None and known[0] == stamp:
@@ -41,7 +41,7 @@ class FileCache(Generic[T]):
 
 
 def stamp_of(path: Path) -> tuple[int, int] | None:
-    """What changes when a file does."""
+    """A value that changes when the file does; None if it does not exist."""
     try:
         status = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Keeps the viewer to itself: who may ask, and what browsers are told."""
+"""Protects the viewer from pages of other sites."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["OwnPagesOnly"]
+__all__ = ["SameOriginOnly"]
 
-# Everything comes from the viewer itself, and a page of somebody else's may not show it in a frame.
+# Pages load everything from the viewer itself, and no other site may show them in a frame.
 SAFE = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' "
     "'unsafe-inline'; frame-ancestors 'none'",
@@ -22,25 +22,25 @@ SAFE = {
 }
 
 
-class OwnPagesOnly:
-    """Answers its own pages and people, not the pages of other sites, and tells browsers to keep it so."""
+class SameOriginOnly:
+    """Answers the viewer's own pages but not those of other sites, and sends browsers the matching headers."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
         self.app = app
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Look at where a request comes from."""
+        """Check where a request comes from."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        # A page of somebody else's that has its name point here is not answered; nobody can do that with a number.
+        # Refuse sites whose host name was made to point here (DNS rebinding); that is impossible with an IP address.
         host = _host(headers.get(b"host", b"").decode("latin-1"))
-        strange_name = host not in self._hosts and not _is_number(host)
-        strange_page = headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin")
-        if strange_name or (strange_page and scope["path"].startswith("/api/")):
-            await JSONResponse({"problem": "this is for the viewer's own pages"}, 403)(scope, receive, send)
+        foreign_host = host not in self._hosts and not _is_ip_address(host)
+        foreign_page = headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin")
+        if foreign_host or (foreign_page and scope["path"].startswith("/api/")):
+            await JSONResponse({"problem": "only the viewer's own pages may request this"}, 403)(scope, receive, send)
             return
 
         async def send_safely(message: Any) -> None:
@@ -52,14 +52,14 @@ class OwnPagesOnly:
 
 
 def _host(header: str) -> str:
-    """The name without the port."""
+    """The host without the port."""
     try:
         return urlsplit(f"//{header}").hostname or ""
     except ValueError:
         return ""
 
 
-def _is_number(host: str) -> bool:
+def _is_ip_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:

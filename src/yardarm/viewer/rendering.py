@@ -1,4 +1,4 @@
-"""Renders episodes when they are first asked for, a few at a time, and says how far that is."""
+"""Renders videos of episodes on demand, a few at once, and tracks the progress."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ __all__ = ["Rendering", "RenderingJob"]
 
 @dataclass(slots=True)
 class RenderingJob:
-    """A video that is being made: how many of its frames there are, and how it ended."""
+    """A video being rendered: its progress and outcome."""
 
     frames: int
     started: bool = False
-    """Others may have to be finished before."""
+    """False while it waits for other videos."""
     done: int = 0
     finished: bool = False
     problem: str | None = None
 
 
 class Rendering:
-    """Videos in the making. The same one is made once, however many ask for it."""
+    """Renders videos, each only once, however many pages ask for it."""
 
     def __init__(self) -> None:
         self._jobs: dict[Path, RenderingJob] = {}
         self._lock = threading.Lock()
-        # Waiting for a worker ends when this can be read: a simulator may take long to build.
+        # Makes a wait for a worker end early: a simulator may take long to build.
         self._closed, self._closing = os.pipe()
         self._threads = ThreadPoolExecutor(max(1, usable_cores()), thread_name_prefix="rendering")
 
     def start(self, replay: Replay) -> RenderingJob:
-        """Begin to make a video, or join those who wait for it; one that failed is tried again."""
+        """Start rendering a video, or return the job that already does; a failed one is retried."""
         with self._lock:
             job = self._jobs.get(replay.path)
             if job is None or (job.finished and not replay.path.is_file()):
@@ -49,7 +49,7 @@ class Rendering:
         return job
 
     def close(self) -> None:
-        """Give up what is being made, and wait until it is."""
+        """Cancel all rendering, and wait until it has stopped."""
         os.write(self._closing, b"x")
         self._threads.shutdown(cancel_futures=True)
 
@@ -66,6 +66,6 @@ class Rendering:
                 job.problem = results[0].error if results else "the viewer was closed"
             finally:
                 pool.close()
-        except Exception as error:  # whatever it is, it is said on the page, and the viewer goes on
+        except Exception as error:  # shown on the page; the viewer keeps running
             job.problem = str(error) if isinstance(error, YardarmError) else one_line(error)
         job.finished = True

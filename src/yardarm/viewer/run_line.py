@@ -1,4 +1,4 @@
-"""What the list says of a run."""
+"""The summary line of a run in the list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["run_line"]
 
 
 def run_line(name: str, folder: RunFolder) -> dict[str, Any]:
-    """A line about a run of Yardarm's, or of LeRobot's; one that is damaged raises."""
+    """The line of a run of Yardarm or LeRobot; raises if the run is damaged."""
     own = (folder.manifest, folder.journal, folder.config)
     if folder.eval_info.exists() and not any(path.exists() for path in own):
         return _finite(_of_lerobot(name, folder))
@@ -20,14 +20,14 @@ def run_line(name: str, folder: RunFolder) -> dict[str, Any]:
 
 
 def _finite(line: dict[str, Any]) -> dict[str, Any]:
-    """Without numbers that are none, which JSON does not know."""
+    """Replace nan and infinity, which JSON does not allow, with None."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in line.items()
     }
 
 
 def _of_lerobot(name: str, folder: RunFolder) -> dict[str, Any]:
-    """A run of LeRobot's has outcomes, which can be compared, and nothing that could be shown beside."""
+    """LeRobot's runs have outcomes that can be compared, but nothing else to show."""
     (run,) = read_runs([folder.path], allow_unfinished=True)
     outcomes = [outcome.success for outcome in run.outcomes.values()]
     counts = Counts(outcomes.count(True), len(outcomes) - outcomes.count(None), outcomes.count(None))

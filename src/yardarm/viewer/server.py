@@ -1,4 +1,4 @@
-"""Serves the viewer on a port of this machine."""
+"""Serves the viewer over HTTP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 
 from yardarm.errors import UsageError
 from yardarm.viewer.app import ViewerApp
-from yardarm.viewer.connections import PunctualProtocol, notice_lost_readers
+from yardarm.viewer.connections import RequestTimeoutProtocol, close_dead_connections
 from yardarm.viewer.dataset_catalogue import DatasetCatalogue
 from yardarm.viewer.dataset_routes import DatasetApp
 
@@ -26,14 +26,14 @@ TRIED_PORTS = 50
 
 
 class App(Protocol):
-    """What can be served."""
+    """An application that can be served."""
 
     asgi: Starlette
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where the viewer listens."""
+    """The address and port that the viewer listens on."""
 
     host: str = "127.0.0.1"
     port: int | None = None
@@ -50,14 +50,14 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """A folder of runs, and where to show them."""
+    """A folder of runs, and where to serve it."""
 
     folder: Path
     listening: Listening = Listening()
 
 
 def serve_viewer(options: ViewOptions, ready: Callable[[str], None], until: Callable[[], object] | None = None) -> None:
-    """Serve runs until Ctrl-C, or until `until` returns; `ready` is told the address as soon as it answers."""
+    """Serve runs until Ctrl-C, or until `until` returns; `ready` gets the address once it answers."""
 
     def make(hosts: Collection[str], closing: Callable[[], bool]) -> App:
         return ViewerApp(options.folder, hosts=hosts, closing=closing)
@@ -66,7 +66,7 @@ def serve_viewer(options: ViewOptions, ready: Callable[[str], None], until: Call
 
 
 def serve_datasets(catalogue: DatasetCatalogue, listening: Listening, ready: Callable[[str], None]) -> None:
-    """Serve datasets until Ctrl-C; `ready` is told the address as soon as it answers."""
+    """Serve datasets until Ctrl-C; `ready` gets the address once it answers."""
     _serve(lambda hosts, closing: DatasetApp(catalogue, hosts=hosts), listening, ready)
 
 
@@ -81,11 +81,11 @@ def _serve(
         host = f"[{listening.host}]" if ":" in listening.host else listening.host
         address = f"http://{host}:{bound.getsockname()[1]}"
         app = make(hosts, lambda: server.should_exit)
-        notice_lost_readers(bound)
+        close_dead_connections(bound)
         config = uvicorn.Config(
             app.asgi,
             loop="asyncio",
-            http=PunctualProtocol,
+            http=RequestTimeoutProtocol,
             ws="none",
             lifespan="on",
             log_level="warning",
@@ -103,21 +103,21 @@ def _stop_after(until: Callable[[], object], server: uvicorn.Server) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Says when it answers."""
+    """A server that calls `ready` once it answers."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
+        """Start, then call `ready`."""
         await super().startup(sockets)
         if self.started:
             self._ready()
 
 
 def _bound(listening: Listening) -> socket.socket:
-    """Listen on the wanted port, or on the first that is free."""
+    """Listen on the given port, or on the first free one."""
     ports = [listening.port] if listening.port is not None else range(FIRST_PORT, FIRST_PORT + TRIED_PORTS)
     problem: OSError | None = None
     for port in ports:
@@ -126,5 +126,9 @@ def _bound(listening: Listening) -> socket.socket:
             return socket.create_server((listening.host, port), family=family, backlog=128)
         except OSError as error:
             problem = error
-    wanted = f"port {listening.port}" if listening.port is not None else f"any port from {FIRST_PORT} on"
+    wanted = (
+        f"port {listening.port}"
+        if listening.port is not None
+        else f"any port from {FIRST_PORT} to {FIRST_PORT + TRIED_PORTS - 1}"
+    )
     raise UsageError(f"cannot listen on {wanted} of {listening.host}: {problem}; choose another with --port or --host")

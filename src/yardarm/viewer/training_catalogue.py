@@ -1,4 +1,4 @@
-"""The trainings below a folder: found by walking it, and read on as their curves grow."""
+"""The trainings below a folder; their curves are read incrementally as they grow."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from yardarm.errors import UsageError
 from yardarm.pages import StoredTraining, training_data, training_line
 from yardarm.results import CurveReader, RunFolder, TrainingFolder, is_going_on
 from yardarm.viewer.file_cache import FileCache, Stamp, stamp_of
-from yardarm.viewer.listing import Line, Listing
+from yardarm.viewer.folder_catalogue import FolderCatalogue, Line
 from yardarm.viewer.viewed_folder import FoundFolder, ViewedFolder, is_training
 
 __all__ = ["TrainingCatalogue"]
 
 
-class TrainingCatalogue(Listing[TrainingFolder]):
-    """The trainings of a folder. A training is named by its path inside of it."""
+class TrainingCatalogue(FolderCatalogue[TrainingFolder]):
+    """The trainings below a folder. A training's name is its path relative to the folder."""
 
     def __init__(self, viewed: ViewedFolder) -> None:
         super().__init__(viewed)
         self._readers: FileCache[CurveReader] = FileCache()
 
     def folder(self, name: str) -> TrainingFolder:
-        """The training of this name."""
+        """The folder of the training with this name."""
         path = self.viewed.path(name)
         if not path.is_dir() or not is_training(os.listdir(path)):
             raise UsageError(f"there is no training '{name}'")
@@ -31,11 +31,11 @@ class TrainingCatalogue(Listing[TrainingFolder]):
         return TrainingFolder(path)
 
     def data(self, name: str) -> dict[str, Any]:
-        """All that its page shows, as it is now."""
+        """The current data of a training's page."""
         return training_data(self._training(name, self.folder(name)))
 
     def evaluated_by(self, run: RunFolder) -> str | None:
-        """The name of the training whose weights a run evaluates, if it is inside of one."""
+        """The name of the training that a run belongs to, if any."""
         around = run.path.parent.parent
         if not self.viewed.contains(around) or not TrainingFolder(around).manifest.is_file():
             return None

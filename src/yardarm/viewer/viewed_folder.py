@@ -1,4 +1,4 @@
-"""The folder that is viewed: what is found in it, and what is kept from being shown."""
+"""The viewed folder: finds runs and trainings in it, and refuses anything outside."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["FoundFolder", "ViewedFolder", "is_run", "is_training"]
 
 # A folder with two of these is a run, even if one is lost.
 SIGNS = ("manifest.json", "config.yaml", "episodes.jsonl")
-# One of LeRobot's has this alone.
+# LeRobot's runs have only this.
 LEROBOTS = "eval_info.json"
 # A folder with this is a training.
 TRAININGS = "training.json"
-# What lies inside of a run or a training, and is neither.
+# Folders inside a run or a training that contain neither.
 INSIDE_RUNS = ("actions", "videos", "wandb")
 INSIDE_TRAININGS = ("checkpoints", "wandb")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFolder:
-    """A folder that has something to show; it is named by its path inside of the folder that is viewed."""
+    """A run or a training; its name is its path relative to the viewed folder."""
 
     name: str
     path: Path
@@ -33,32 +33,32 @@ class FoundFolder:
 
 
 class ViewedFolder:
-    """Knows what is inside of a folder, wherever links lead."""
+    """Resolves names to paths inside a folder, and follows links safely."""
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            raise UsageError(f"there is no folder {root}; `yardarm view` takes a folder of runs, or a run")
+            raise UsageError(f"there is no folder {root}; `yardarm view` takes a folder of runs, or one run")
         self.root = root.resolve()
 
     def path(self, name: str) -> Path:
-        """What has this name; nothing outside of the folder has one."""
+        """The path with this name; never outside the folder."""
         try:
             path = (self.root / name).resolve()
         except ValueError:
-            raise UsageError("that is no name of a folder") from None
+            raise UsageError(f"{name!r} is not a valid name of a folder") from None
         if not self.contains(path):
-            raise UsageError(f"'{name}' is outside of the folder that is viewed")
+            raise UsageError(f"'{name}' is outside the viewed folder")
         return path
 
     def contains(self, path: Path) -> bool:
-        """Whether a path lies inside of the folder."""
+        """Whether a path is inside the folder, with links resolved."""
         return path.resolve().is_relative_to(self.root)
 
     def check_links(self, path: Path) -> None:
-        """Refuse what has links that lead out of the folder."""
+        """Raise a UsageError if `path` has links to outside the folder."""
         for entry in os.scandir(path):
             if entry.is_symlink() and not self.contains(Path(entry)):
-                raise UsageError(f"{entry.name} is a link that leads outside of the folder that is viewed")
+                raise UsageError(f"{entry.name} is a link to outside the viewed folder")
 
     def walk(self) -> Iterator[FoundFolder]:
         """Find runs and trainings."""
@@ -66,7 +66,7 @@ class ViewedFolder:
             found = FoundFolder(os.path.relpath(path, self.root), Path(path), is_run(files), is_training(files))
             inside = (*(INSIDE_RUNS if found.is_run else ()), *(INSIDE_TRAININGS if found.is_training else ()))
             folders[:] = [name for name in folders if not name.startswith(".") and name not in inside]
-            # A name that cannot be printed could be in no address.
+            # No address could contain a name that cannot be printed.
             if (found.is_run or found.is_training) and found.name.isprintable():
                 yield found
 

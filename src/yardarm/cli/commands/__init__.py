@@ -1,1 +1,1 @@
-"""The commands, one in each file; `run` gets the words after the name."""
+"""The commands, one per file; `run` gets the words after the command's name."""

@@ -1,4 +1,4 @@
-"""``yardarm compare``: which of several runs is better, and how sure one can be."""
+"""``yardarm compare``: which of several runs is better, and how certain that is."""
 
 from __future__ import annotations
 
@@ -19,28 +19,40 @@ EXIT_WORSE = 3
 SWITCHES = ("json", "fail-if-worse", "fail_if_worse", "unpaired", "allow_unfinished", "help")
 FLAGS = [
     ("--json", "", "print everything as JSON instead of a table"),
-    ("--fail-if-worse", "", "exit code 3 if the first run is shown to be worse than another (for CI: candidate first)"),
-    ("--confidence", "0.95", "of intervals; a difference is found at the level 1 - confidence"),
-    ("--unpaired", "", "compare rates only, even of runs that share episodes"),
-    ("--allow_unfinished", "", "take runs that are not finished, whose quick episodes, often successes, came first"),
-    ("--lerobot.seed", "1000", "the --seed that LeRobot's runs were made with, which their files do not say"),
+    (
+        "--fail-if-worse",
+        "",
+        "exit with code 3 if the first run is significantly worse than another (for CI: candidate first)",
+    ),
+    ("--confidence", "0.95", "confidence level of intervals; differences are tested at the level 1 - confidence"),
+    ("--unpaired", "", "compare success rates only, even if the runs share episodes"),
+    (
+        "--allow_unfinished",
+        "",
+        "accept unfinished runs; their rates are biased, because quick episodes, often successes, finish first",
+    ),
+    ("--lerobot.seed", "1000", "the --seed of LeRobot's runs, which their files do not record"),
     (
         "--lerobot.batch_size",
         "",
-        "their --eval.batch_size, the smallest if they differ: in LIBERO only the first batch is paired",
+        "the --eval.batch_size of LeRobot's runs (the smallest one): in LIBERO only the first batch is paired",
     ),
 ]
 HELP = f"""\
-Compare runs: Yardarm's folders (that of an evaluation of several policies stands for all of its runs), or LeRobot's
-eval_info.json. Episodes are paired by task, index and seed, and by where
-they begin. With more than two runs, p-values allow for the number of comparisons. Runs that name the same --method and
-different training seeds are compared as a method.
+Compare two or more runs. A run is a folder written by Yardarm (the folder of several policies stands for all of its
+runs), or an eval_info.json written by LeRobot. Episodes are paired by task, index, seed and initial state. With more
+than two runs, p-values are corrected for the number of comparisons. Runs with the same --method and different training
+seeds are compared as one method.
 
 usage: yardarm compare RUN_A RUN_B … [--flag=value …]
 
 {listed(FLAGS)}
 
-exit code: 0, 2 a mistake in the command, 3 with --fail-if-worse if the first run is worse"""
+examples:
+  yardarm compare outputs/eval/act outputs/eval/diffusion
+  yardarm compare candidate main --fail-if-worse
+
+exit code: 0 compared, 2 invalid command, 3 the first run is worse (with --fail-if-worse)"""
 
 
 def run(words: Sequence[str]) -> int:
@@ -52,10 +64,10 @@ def run(words: Sequence[str]) -> int:
     refuse_unknown(flags, [name[2:] for name, _, _ in FLAGS] + ["fail_if_worse"], "compare")
     folders = runs_in([Path(path) for path in paths])
     if len(folders) < 2:
-        raise UsageError("yardarm compare takes at least two runs; see `yardarm compare --help`")
+        raise UsageError(f"yardarm compare needs at least two runs, got {len(folders)}; see `yardarm compare --help`")
     confidence = number(flags, "confidence", 0.95)
     if not 0.5 <= confidence < 1:
-        raise UsageError(f"--confidence must lie between 0.5 and 1, got {confidence}")
+        raise UsageError(f"--confidence must be at least 0.5 and below 1, got {confidence}")
     runs = read_runs(folders, _assumptions(flags), switch(flags, "allow_unfinished"))
     comparison = compare(runs, not switch(flags, "unpaired"), confidence)
     if switch(flags, "json"):

@@ -35,11 +35,11 @@ Result = TypeVar("Result")
 EXAMPLES = """\
   yardarm eval --policy.type=expert --env.type=metaworld --env.task=medium --eval.n_episodes=10
   yardarm eval --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model --env.type=metaworld --env.task=easy
-  yardarm eval --policy.path=outputs/train/my_act/checkpoints --env.type=metaworld --env.task=easy   (all of them)
+  yardarm eval --policy.path=outputs/train/my_act/checkpoints --env.type=metaworld --env.task=easy   (all checkpoints)
   yardarm eval --policy.type=my_package.my_module:MyPolicy --env.type=libero --env.task=libero_spatial,libero_goal
   yardarm eval --policy.type=remote --policy.url=ws://127.0.0.1:8000 --env.type=libero --env.task=libero_spatial
   yardarm eval --policy.type=expert --env.type=metaworld --env.task=easy --view   (watch it live in the browser)
-  yardarm eval --config_path=outputs/eval/…/config.yaml --eval.n_episodes=100   (adds what is missing)"""
+  yardarm eval --config_path=outputs/eval/…/config.yaml --eval.n_episodes=100   (adds the missing episodes)"""
 
 
 def run(words: Sequence[str]) -> int:
@@ -58,7 +58,7 @@ def run(words: Sequence[str]) -> int:
     if config.several:
         return _run_several(config, words, console, watched)
     if isinstance(config.against, Path):
-        console.print(f"To be compared with the run {config.against}", soft_wrap=True)
+        console.print(f"Will be compared with the run {config.against}", soft_wrap=True)
     recording = _recording_plan(config)
     with LiveView(lambda line: console.print(line, soft_wrap=True)) as view:
         result = _watched(partial(evaluate, config), words, console, view.open if watched else None)
@@ -72,7 +72,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _run_several(config: EvalConfig, words: Sequence[str], console: Console, watched: bool) -> int:
-    """The same for a list of policies."""
+    """Evaluate several policies and show how they compare."""
     with LiveView(lambda line: console.print(line, soft_wrap=True), page="/") as view:
         results = _watched(partial(evaluate_several, config), words, console, view.open if watched else None)
         code = show_several(results, console)
@@ -87,7 +87,7 @@ def _watched(
     console: Console,
     on_start: Callable[[Path], None] | None,
 ) -> Result:
-    """Evaluate, and show how far that is; what stops it in the middle is told how to go on."""
+    """Evaluate with a progress display; if interrupted, say how to resume."""
     try:
         with open_display(console) as display:
             display.on_start = on_start
@@ -95,17 +95,17 @@ def _watched(
     except PolicyFault as fault:
         raise shortened(fault, display.path) from fault
     except (UsageError, StorageFault):
-        raise  # nothing has started yet, or it cannot go on like this
+        raise  # nothing has started yet, or the same command would fail again
     except BaseException:
         display.say_how_to_continue(words)
         raise
 
 
 def _recording_plan(config: EvalConfig) -> RecordingPlan | None:
-    """What will be recorded, if that is asked for; what cannot be recorded is refused now."""
+    """What --eval.recording will record, or None; refuses what cannot be recorded before any episode runs."""
     if not config.eval.recording:
         return None
-    from yardarm.recording import plan_recording_of  # it needs pyarrow, which takes a moment to import
+    from yardarm.recording import plan_recording_of  # needs pyarrow, which is slow to import
 
     return plan_recording_of(config)
 
@@ -128,14 +128,14 @@ def _show_all(result: RunResult, config: EvalConfig, console: Console) -> None:
 
 
 def read_config(flags: dict[str, str]) -> EvalConfig:
-    """Flags over the file that ``--config_path`` names."""
+    """The configuration file of ``--config_path``, overridden by flags."""
     flags = dict(flags)
     path = flags.pop("config_path", None)
     return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}))
 
 
 def _show_comparison(result: RunResult, config: EvalConfig, console: Console) -> None:
-    """Hold the run against the other, if it did not stop early: then it has said so already."""
+    """Compare with the other run, unless this one stopped early: then its results already include the comparison."""
     assert result.against is not None
     console.print(f"Compared with: {result.against}", soft_wrap=True)
     if result.stopping is None:
@@ -154,18 +154,18 @@ def _show(result: RunResult, console: Console) -> None:
 
 
 def _show_problems(result: RunResult) -> int:
-    """Say what was odd or failed; returns the exit code."""
+    """Print warnings and errors; return the exit code."""
     for warning in result.warnings:
         print(f"yardarm: warning: {warning}", file=sys.stderr)
     errors = result.counts.errors
     if errors:
         reason = next(record.error or "" for record in result.episodes if record.status == "error")
         print(f"yardarm: the first error: {(reason.strip().splitlines() or ['unknown'])[-1]}", file=sys.stderr)
-        again = f"the same command with --output_dir={result.path} tries them again"
+        retry = f"the same command with --output_dir={result.path} retries them"
         print(
             f"yardarm: {errors} of {result.planned} episodes ended in errors, which count as neither success nor "
             f"failure; {result.path / 'episodes.jsonl'} has their tracebacks, and "
-            f"{again if result.stopping is None else 'they stay dropped, because they had their turn'}",
+            f"{retry if result.stopping is None else 'they are not retried, because this run stops early'}",
             file=sys.stderr,
         )
     if result.errors_of_opponent:
@@ -178,7 +178,7 @@ def _show_problems(result: RunResult) -> int:
 
 
 def _show_how_to_watch(result: RunResult, console: Console) -> None:
-    """The command for the first episode that can be watched."""
+    """Print the command that renders the first episode that can be replayed."""
     several = len({task.task.benchmark for task in result.tasks}) > 1
     for task in (task for task in result.tasks if task.task.env.cameras and task.task.env.replayable):
         for record in [record for record in task.episodes if record.status != "error"][:1]:
@@ -186,76 +186,76 @@ def _show_how_to_watch(result: RunResult, console: Console) -> None:
             words = ["yardarm", "replay", str(result.path), f"--task={name}", f"--episode={record.key.index}"]
             console.print(f"Watch any episode: {shlex.join(words)}", soft_wrap=True)
             view = shlex.join(["yardarm", "view", str(result.path)])
-            console.print(f"See it all in a browser: {view}", soft_wrap=True)
+            console.print(f"Browse the results: {view}", soft_wrap=True)
             return
 
 
 def shortened(fault: PolicyFault, path: Path | None) -> PolicyFault:
-    """Show where in its code the policy failed, and return what is said of it in one line."""
+    """Print the policy's traceback, and return the fault as one line."""
     lines = str(fault).strip().splitlines()
     text = lines[0] if len(lines) == 1 else f"{lines[0].rstrip(':')}: {lines[-1]}"
     if fault.trace:
         print(fault.trace.rstrip(), file=sys.stderr)
     if path is None:  # nothing has started yet
         return PolicyFault(text)
-    shown = f"; {RunFolder(path).policy_error} says where" if RunFolder(path).policy_error.exists() else ""
+    shown = f"; {RunFolder(path).policy_error} has the traceback" if RunFolder(path).policy_error.exists() else ""
     return PolicyFault(f"{text}{shown}; finished episodes are kept")
 
 
 def _help(benchmark: str) -> str:
     env = BENCHMARKS.load(benchmark)
     rows = [
-        ("--policy.path", "", "a checkpoint of LeRobot's: a folder, or a Hub id (owner/name)"),
-        ("--policy.path=A,B,…", "", "several at once, compared at the end; or a folder that holds some"),
+        ("--policy.path", "", "a checkpoint in LeRobot's format: a folder, or a Hub id (owner/name)"),
+        ("--policy.path=A,B,…", "", "several checkpoints, compared at the end; or one folder that contains them"),
         (
             "--policy.python",
             "",
-            "of a checkpoint that is neither ACT nor Diffusion: a Python that has LeRobot to run it",
+            "for checkpoints other than ACT and Diffusion: a Python interpreter with LeRobot, which runs them",
         ),
-        ("--policy.device", "auto", "of a checkpoint: where it computes; auto is cuda, else mps, else cpu"),
-        ("--policy.dtype", "float32", "of a checkpoint: float32, bfloat16 or float16"),
-        ("--policy.revision", "", "of a checkpoint on the Hub: a branch, a tag or a commit"),
-        ("--policy.resize_images", "False", "of a checkpoint: resize images to the size it was trained with"),
+        ("--policy.device", "auto", "for checkpoints: the device; auto picks cuda, then mps, then cpu"),
+        ("--policy.dtype", "float32", "for checkpoints: float32, bfloat16 or float16"),
+        ("--policy.revision", "", "for checkpoints on the Hub: a branch, a tag or a commit"),
+        ("--policy.resize_images", "False", "for checkpoints: resize images to the size used in training"),
         (
             "--policy.allow_missing_stats",
             "False",
-            "of a checkpoint: let features pass unnormalised that it has no statistics for",
+            "for checkpoints: do not normalise features that have no statistics, instead of failing",
         ),
-        ("--policy.NAME", "", "of a checkpoint: any field of its config.json, e.g. --policy.n_action_steps=50"),
+        ("--policy.NAME", "", "for checkpoints: any field of config.json, e.g. --policy.n_action_steps=50"),
         (
             "--policy.type",
             "",
-            "instead: expert, random, zero, mt10-act (learned), or package.module:Name with options --policy.NAME=…",
+            "instead of a path: expert, random, zero, mt10-act (learned), or package.module:Name with --policy.NAME=…",
         ),
-        ("--policy.type=remote", "", "a policy behind a socket, with these:"),
-        ("--policy.url", "", "its address, ws://host:port"),
-        ("--policy.protocol", "auto", "what its server speaks: openpi or vla-eval"),
+        ("--policy.type=remote", "", "a policy on a server, with these options:"),
+        ("--policy.url", "", "the server's address, ws://host:port"),
+        ("--policy.protocol", "auto", "the server's protocol: auto, openpi or vla-eval"),
         (
             "--policy.replan",
             "0",
-            "how many actions of a chunk are played before the next look; 0: all, or the preset's",
+            "actions of a chunk to play before the next observation; 0: all, or the preset's number",
         ),
-        ("--policy.observations, .actions", "", "what is sent, and what becomes of its actions: docs/remote.md"),
-        ("--policy.timeout_s", "300", "an episode whose answer takes longer is run again"),
-        ("--policy.patience_s", "300", "how long a server that is away is waited for"),
-        ("--policy.connections", "0", "how many episodes run at once, at most; 0: fit to this machine"),
-        ("--policy.check", "True", "false: go on with a server that declares another convention"),
-        ("--policy.name", "", "what results are filed under, instead of its address"),
-        ("--policy.api_key", "", "what the server wants to know; YARDARM_API_KEY in the environment does it, too"),
-        ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
+        ("--policy.observations, .actions", "", "what is sent, and how its actions are converted: docs/remote.md"),
+        ("--policy.timeout_s", "300", "seconds to wait for an answer; after that the episode is run again"),
+        ("--policy.patience_s", "300", "seconds to wait for a server that cannot be reached"),
+        ("--policy.connections", "0", "the most episodes that run at once; 0: chosen for this machine"),
+        ("--policy.check", "True", "false: accept a server that declares a different convention"),
+        ("--policy.name", "", "the policy's name in the results [its address]"),
+        ("--policy.api_key", "", "the server's API key; or set YARDARM_API_KEY in the environment"),
+        ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; add --help to list its flags"),
         *describe(env, "env."),
         *describe(EvalOptions, "eval."),
         *describe(WandbOptions, "wandb."),
         *describe(RayOptions, "ray."),
         *describe(EvalConfig),
-        ("--view", "False", "open the run's page in a browser, and watch it live"),
+        ("--view", "False", "show the run live in the browser"),
         ("--config_path", "", "a YAML or JSON file with these options, such as a run's config.yaml"),
     ]
     return (
-        "Evaluate a policy in simulation. Press Ctrl-C at any time: the same command with the same --output_dir, or "
-        "with\n--resume=true, goes on where it stopped.\n\n"
+        "Evaluate a policy in simulation. You can press Ctrl-C at any time: the same command with the same\n"
+        "--output_dir, or with --resume=true, resumes where it stopped.\n\n"
         "usage: yardarm eval --policy.path=…|--policy.type=… --env.type=… [--flag=value …]\n\n"
         + listed(rows)
         + f"\n\nexamples:\n{EXAMPLES}\n\n"
-        "exit code: 0 all episodes ran, 1 some ended in errors, 2 a mistake in the command, 130 Ctrl-C, 143 SIGTERM"
+        "exit code: 0 all episodes ran, 1 some ended in errors, 2 invalid command, 130 Ctrl-C, 143 SIGTERM"
     )

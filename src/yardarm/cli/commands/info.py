@@ -15,11 +15,11 @@ __all__ = ["run"]
 
 
 def run(words: Sequence[str]) -> int:
-    """Print what this machine has; exit code 1 if a benchmark that is installed cannot run."""
+    """Print what this machine has; exit code 1 if an installed benchmark cannot run."""
     if words:
         if words[0] not in ("-h", "--help"):
             raise UsageError(f"yardarm info takes no arguments, got '{words[0]}'")
-        print("Show versions, cores, renderer, and what is missing and how to get it.\n\nusage: yardarm info")
+        print("Show versions, cores and renderers, and how to install what is missing.\n\nusage: yardarm info")
         return 0
     for package, version in versions().items():
         print(f"{package:<22}{version or 'not installed'}")
@@ -36,7 +36,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _benchmark(name: str) -> tuple[bool, str]:
-    """Whether a benchmark can run here, tried in a worker; and what renders, or what is missing."""
+    """Whether a benchmark runs here, tried in a worker; and its renderer, or what is missing."""
     try:
         benchmark = BENCHMARKS.load(name)
         python = interpreter_for(benchmark)
@@ -48,4 +48,6 @@ def _benchmark(name: str) -> tuple[bool, str]:
     except UsageError as error:
         return False, f"not ready: {error}"
     state = "ready" if trial.task else "installed"
-    return True, ", ".join(filter(None, (state, renderer and f"renders with {renderer}", python and f"by {python}")))
+    return True, ", ".join(
+        filter(None, (state, renderer and f"renders with {renderer}", python and f"runs in {python}"))
+    )

@@ -1,4 +1,4 @@
-"""``yardarm merge``: join runs that are parts of one evaluation."""
+"""``yardarm merge``: merge the parts of one evaluation."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ __all__ = ["run"]
 
 MOST_NAMED = 8
 FLAGS = [
-    ("--output_dir", "", "the merged run's folder; one that holds the same evaluation is added to"),
-    ("--allow_mixed_versions", "", "merge parts that other versions of simulators, torch, … made; marks them for good"),
+    ("--output_dir", "", "the merged run's folder; if it already holds the same evaluation, episodes are added to it"),
+    (
+        "--allow_mixed_versions",
+        "",
+        "merge parts made with different versions of simulators, torch, …; marks the results permanently",
+    ),
 ]
 HELP = f"""\
-Join the parts of an evaluation: the shards in a folder, into that folder (`yardarm merge OUT`), or any runs of the same
-policy, tasks, seed and simulators, into a folder of their own. An episode that is in several parts is kept once. Parts
-are never changed; merging again adds what has finished meanwhile.
+Merge the parts of an evaluation: the shards in a folder, into that folder (`yardarm merge OUT`), or any runs of the
+same policy, tasks, seed and simulators, into a new folder. An episode found in several parts is kept once. The parts
+do not change; merging again adds the episodes that have finished since.
 
 usage: yardarm merge RUN … [--output_dir=OUT]
 
@@ -36,11 +40,11 @@ examples:
   yardarm merge outputs/medium                       (its shards, outputs/medium/shard_1_of_8, …)
   yardarm merge here/run there/run --output_dir=both
 
-exit code: 0 all episodes are there, 1 some are missing or ended in errors, 2 a mistake, or parts of something else"""
+exit code: 0 complete, 1 episodes are missing or ended in errors, 2 invalid command, or not parts of one evaluation"""
 
 
 def run(words: Sequence[str]) -> int:
-    """Merge, and show the results; exit code 1 if episodes are missing, or ended in errors."""
+    """Merge and show the results; exit code 1 if episodes are missing or ended in errors."""
     paths, flags = read_flags(words, ("help", "allow_mixed_versions"))
     if "help" in flags or not words:
         print(HELP)
@@ -48,7 +52,7 @@ def run(words: Sequence[str]) -> int:
     refuse_unknown(flags, [name[2:] for name, _, _ in FLAGS], "merge")
     if not paths:
         raise UsageError(
-            "yardarm merge takes the folder of an evaluation's shards, or runs; see `yardarm merge --help`"
+            "yardarm merge needs the folder of an evaluation's shards, or runs; see `yardarm merge --help`"
         )
     output = flags.get("output_dir")
     console = Console(highlight=False, markup=False, emoji=False)
@@ -64,7 +68,10 @@ def run(words: Sequence[str]) -> int:
     code = max(_show_problems(run) for run in merged)
     absent = merged[0].absent_shards
     if absent:
-        print(f"yardarm: there is no shard {_named(absent)}, nor what only that has played", file=sys.stderr)
+        print(
+            f"yardarm: shard {_shortened(absent)} is missing, and so are the episodes that only it played",
+            file=sys.stderr,
+        )
     return 1 if absent else code
 
 
@@ -75,23 +82,23 @@ def _show(result: RunResult, console: Console) -> None:
 
 
 def _show_problems(merged: MergedRun) -> int:
-    """Say what is wrong with the results; returns the exit code."""
+    """Print warnings, errors and what is missing; return the exit code."""
     result = merged.result
     for warning in result.warnings:
         print(f"yardarm: warning: {warning}", file=sys.stderr)
     lacking = []
     if merged.missing:
-        shards = f" (there is no shard {_named(merged.absent_shards)})" if merged.absent_shards else ""
+        shards = f" (no shard {_shortened(merged.absent_shards)})" if merged.absent_shards else ""
         lacking.append(f"{merged.missing} of {result.planned} episodes are missing{shards}")
     if result.counts.errors:
         lacking.append(f"{result.counts.errors} ended in errors")
     if not lacking:
         return 0
     command = shlex.join(["yardarm", "eval", f"--config_path={RunFolder(result.path).config}"])
-    what = "wait for their shards and merge again, or play them here with"
+    what = "wait for their shards and merge again, or run them here with"
     print(f"yardarm: {', and '.join(lacking)}; {what}\n  {command}", file=sys.stderr)
     return 1
 
 
-def _named(shards: Sequence[str]) -> str:
+def _shortened(shards: Sequence[str]) -> str:
     return ", ".join(shards[:MOST_NAMED]) + (", …" if len(shards) > MOST_NAMED else "")

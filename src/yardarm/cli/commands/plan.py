@@ -1,4 +1,4 @@
-"""``yardarm plan``: how many episodes a comparison needs, or what a number of episodes can tell apart."""
+"""``yardarm plan``: how many episodes a comparison needs, or which difference a number of episodes can detect."""
 
 from __future__ import annotations
 
@@ -17,21 +17,25 @@ from yardarm.stats import Design, largest_correlation, level
 __all__ = ["run"]
 
 FLAGS = [
-    ("--baseline", "", "the success rate of the policy that you have, from 0 to 1"),
-    ("--detect", "", "the gap to find: 0.1 is ten points better, -0.1 ten worse"),
-    ("--episodes", "", "instead of --detect: the smallest gap that so many episodes of each policy find"),
-    ("--correlation", "", "of both policies' outcomes on the same episode [several]"),
-    ("--power", "0.8", "the chance to find a gap that is there"),
-    ("--confidence", "0.95", "1 less the chance to find one that is not there"),
-    ("--tasks", "1", "spread the episodes over so many tasks"),
+    ("--baseline", "", "the success rate of your current policy, from 0 to 1"),
+    ("--detect", "", "the difference to detect: 0.1 is 10 points better, -0.1 is 10 points worse"),
+    (
+        "--episodes",
+        "",
+        "instead of --detect: show the smallest difference that this many episodes of each policy can detect",
+    ),
+    ("--correlation", "", "correlation of the two policies' outcomes on the same episodes [a table of 0 to 0.7]"),
+    ("--power", "0.8", "the chance of detecting a difference that exists"),
+    ("--confidence", "0.95", "1 minus the chance of reporting a difference that does not exist"),
+    ("--tasks", "1", "the number of tasks to spread the episodes over"),
     ("--json", "", "print JSON instead of a table"),
 ]
 MOST_EPISODES = 1_000_000
 USUAL_CORRELATIONS = (0.0, 0.3, 0.5, 0.7)
 HELP = f"""\
-Plan a comparison of two policies: how many episodes of each it takes, on the same episodes (paired, the more the
-policies agree on what is hard, the fewer) and on different ones (unpaired). `yardarm compare` tells the correlation of
-two runs.
+Plan a comparison of two policies: how many episodes each policy needs, or which difference a number of episodes can
+detect. The table covers the same episodes for both (paired: the more the policies' outcomes correlate, the fewer
+episodes they need) and different episodes (unpaired). `yardarm compare` shows the correlation of two runs.
 
 usage: yardarm plan --baseline=0.8 --detect=0.1 [--flag=value …]
        yardarm plan --baseline=0.8 --episodes=50 [--flag=value …]
@@ -40,7 +44,7 @@ usage: yardarm plan --baseline=0.8 --detect=0.1 [--flag=value …]
 
 
 def run(words: Sequence[str]) -> int:
-    """Print a row for each correlation, and one for unpaired episodes."""
+    """Print a row per correlation, and one for unpaired episodes."""
     plain, flags = read_flags(words, ("json", "help"))
     if "help" in flags or not words:
         print(HELP)
@@ -49,7 +53,7 @@ def run(words: Sequence[str]) -> int:
     if plain:
         raise UsageError(f"yardarm plan takes flags only, not '{plain[0]}'")
     if ("detect" in flags) == ("episodes" in flags):
-        raise UsageError("give either --detect=GAP or --episodes=NUMBER; see `yardarm plan --help`")
+        raise UsageError("give either --detect=DIFFERENCE or --episodes=NUMBER; see `yardarm plan --help`")
     baseline = _between(flags, "baseline", None, 0, 1)
     if "detect" in flags:
         rows = _episodes_needed(flags, baseline)
@@ -65,11 +69,11 @@ def run(words: Sequence[str]) -> int:
 def _episodes_needed(flags: Flags, baseline: float) -> list[dict[str, Any]]:
     gap = _between(flags, "detect", None, -1, 1)
     if gap == 0:
-        raise UsageError("--detect=0: policies that are equal cannot be told apart")
+        raise UsageError("--detect=0: there is no difference to detect; give one like --detect=0.1")
     if not 0 <= baseline + gap <= 1:
         raise UsageError(
-            f"--baseline={baseline:g} --detect={gap:g}: a rate of {baseline + gap:g} is not possible; give a smaller "
-            f"gap, or one in the other direction (--detect={-gap:g})"
+            f"--baseline={baseline:g} --detect={gap:g}: a rate of {baseline + gap:g} is impossible; give a smaller "
+            f"difference, or one in the other direction (--detect={-gap:g})"
         )
     rows = []
     for correlation in _correlations(flags, largest_correlation(baseline, gap), f"{baseline:g} and {baseline + gap:g}"):
@@ -83,7 +87,7 @@ def _smallest_gaps(flags: Flags, baseline: float) -> list[dict[str, Any]]:
     if not 1 <= episodes <= MOST_EPISODES:
         raise UsageError(f"--episodes must be between 1 and {MOST_EPISODES:,}, got {flags['episodes']}")
     if "tasks" in flags:
-        raise UsageError("--tasks spreads what --detect finds; --episodes is the number over all tasks")
+        raise UsageError("--tasks goes with --detect; --episodes already counts the episodes of all tasks")
     rows = []
     for correlation in _correlations(flags, 1.0, ""):
         better, worse = (
@@ -94,17 +98,17 @@ def _smallest_gaps(flags: Flags, baseline: float) -> list[dict[str, Any]]:
 
 
 def _correlations(flags: Flags, largest: float, rates: str) -> list[float | None]:
-    """The one that was given, or some usual ones that are possible; and None for different episodes."""
+    """The given correlation, or the usual ones that are possible; then None, for different episodes."""
     if "correlation" not in flags:
         return [*(value for value in USUAL_CORRELATIONS if value <= largest), None]
     correlation = _between(flags, "correlation", None, -1, 1)
     if correlation < 0:
         raise UsageError(
-            f"--correlation={correlation:g}: policies that solve what the other fails gain nothing by pairs"
+            f"--correlation={correlation:g} must be at least 0: below that, pairing episodes does not help"
         )
     if correlation > largest:
         raise UsageError(
-            f"--correlation={correlation:g} is not possible for rates of {rates}: at most "
+            f"--correlation={correlation:g} is impossible for rates of {rates}: it is at most "
             f"{math.floor(100 * largest) / 100:.2f}"
         )
     return [correlation, None]
@@ -133,24 +137,27 @@ def _print(flags: Flags, baseline: float, rows: list[dict[str, Any]]) -> None:
     test = f"{power:.4g} power, {1 - alpha:.4g} confidence"
     if "detect" in flags:
         other = baseline + float(flags["detect"])
-        console.print(f"To tell {percent(other)} from {percent(baseline)} ({test}), each policy needs", soft_wrap=True)
+        console.print(
+            f"To detect the difference between {percent(other)} and {percent(baseline)} ({test}), each policy needs",
+            soft_wrap=True,
+        )
         tasks = int(number(flags, "tasks", 1, whole=True))
-        header: tuple[str, ...] = ("", "correlation", "episodes", *(["of each task"] if tasks > 1 else []))
+        header: tuple[str, ...] = ("", "correlation", "episodes", *(["per task"] if tasks > 1 else []))
         table = [(*_first(row), *_needed(row, tasks)) for row in rows]
         largest = largest_correlation(baseline, float(flags["detect"]))
         if "correlation" not in flags and largest < max(USUAL_CORRELATIONS):
-            note = f"For these rates the correlation is at most {math.floor(100 * largest) / 100:.2f}."
+            note = f"With these rates the correlation is at most {math.floor(100 * largest) / 100:.2f}."
     else:
         console.print(
             f"With {flags['episodes']} episodes of each policy and a baseline of {percent(baseline)} ({test}), the "
-            "smallest gap that can be found:",
+            "smallest difference you can detect:",
             soft_wrap=True,
         )
         header = ("", "correlation", "if better", "if worse")
         table = [(*_first(row), *(_gap(row, way, baseline) for way in ("better", "worse"))) for row in rows]
     print_table(console, header, table)
     if any(cell.endswith("*") for line in table for cell in line):
-        note = "* policies that differ so much cannot agree so much: with the largest correlation possible"
+        note = "* at the largest possible correlation: policies that differ this much cannot correlate more"
     if note:
         console.print(note, soft_wrap=True)
 
@@ -178,5 +185,5 @@ def _between(flags: Flags, name: str, default: float | None, low: float, high: f
         raise UsageError(f"--{name} is missing; see `yardarm plan --help`")
     value = number(flags, name, default or 0.0)
     if not low <= value <= high:
-        raise UsageError(f"--{name} must lie between {low:g} and {high:g}, got {flags[name]}")
+        raise UsageError(f"--{name} must be between {low:g} and {high:g}, got {flags[name]}")
     return value

@@ -1,4 +1,4 @@
-"""``yardarm record``: write demonstrations as a dataset."""
+"""``yardarm record``: record demonstrations as a dataset."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXAMPLES = """\
 
 
 def run(words: Sequence[str]) -> int:
-    """Play episodes, record them; exit code 1 if there are fewer than were asked for."""
+    """Play episodes and record them; exit code 1 if there are fewer than requested."""
     plain, flags = read_flags(words)
     if "help" in flags:
         print(_help(flags.get("env.type", "metaworld")))
@@ -86,15 +86,15 @@ class _CommandDisplay(RecordingDisplay):
         self._run = result
         if too_few:
             listed = ", ".join(f"{name} {count}" for name, count in list(too_few.items())[:5])
+            limit = f"{MOST_TRIES * self._wanted} episodes per task, which is the limit"
             print(
-                f"yardarm: {MOST_TRIES * self._wanted} episodes of each task were played, which is the most; fewer "
-                f"than {self._wanted} successes of: {listed}{', …' if len(too_few) > 5 else ''}",
+                f"yardarm: fewer than {self._wanted} successes in {limit}: {listed}{', …' if len(too_few) > 5 else ''}",
                 file=sys.stderr,
             )
         if result.counts.errors:
             print(
                 f"yardarm: {result.counts.errors} episodes ended in errors and are not recorded; "
-                f"{result.path / 'episodes.jsonl'} has their tracebacks, and the same command tries them again",
+                f"{result.path / 'episodes.jsonl'} has their tracebacks, and the same command retries them",
                 file=sys.stderr,
             )
 
@@ -109,20 +109,24 @@ def _help(benchmark: str) -> str:
     env = BENCHMARKS.load(benchmark)
     passed_on = [row for row in describe(EvalConfig) if row[0].removeprefix("--") in PASSED_ON]
     rows = [
-        ("--policy.type", "", "who plays: expert, random, or package.module:Name with options --policy.NAME=…"),
-        ("--policy.path", "", "instead: a checkpoint, with all that `yardarm eval --help` says of it"),
-        ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
+        (
+            "--policy.type",
+            "",
+            "the policy that plays: expert, random, or package.module:Name with options --policy.NAME=…",
+        ),
+        ("--policy.path", "", "instead of a type: a checkpoint, with the options listed by `yardarm eval --help`"),
+        ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; add --help to list its flags"),
         *describe(env, "env."),
         *describe(RecordOptions),
         *describe(RecordDatasetOptions, "dataset."),
         *passed_on,
     ]
     return (
-        "Record demonstrations as a dataset in LeRobot's format. Episodes are first played without rendering; those "
-        "you want are\nthen played again from their actions on all cores, and every step is recorded. Press Ctrl-C at "
+        "Record demonstrations as a dataset in LeRobot's format. Episodes are first played without rendering; those to "
+        "keep\nare then replayed from their actions on all cores, and every step is rendered. You can press Ctrl-C at "
         "any time:\nthe same command resumes where it stopped.\n\n"
         "usage: yardarm record --policy.type=… --env.type=… --dataset.root=… [--flag=value …]\n\n"
         + listed(rows)
         + f"\n\nexamples:\n{EXAMPLES}\n\n"
-        "exit code: 0 all is recorded, 1 some episodes are missing, 2 a mistake in the command, 130 Ctrl-C, 143 SIGTERM"
+        "exit code: 0 everything is recorded, 1 some episodes are missing, 2 invalid command, 130 Ctrl-C, 143 SIGTERM"
     )

@@ -21,20 +21,25 @@ __all__ = ["run"]
 
 FLAGS = ("task", "episode", "camera", "size", "fps", "output", "trust_remote_code", "help")
 HELP = f"""\
-Render the MP4 of a finished episode: it is played again from its seed and its actions, and checked against the
-fingerprints that were recorded.
+Render the video of a finished episode as MP4. The episode is replayed from its seed and actions, and checked against
+the recorded fingerprints.
 
 usage: yardarm replay RUN [--task=…] [--episode=…] [--camera=…] [--size=…] [--fps=…] [--output=…]
                       [--trust_remote_code=true]
 
   RUN        a run's folder
-  --task     the task's name (BENCHMARK/TASK if two have it); not needed when the run has one task
+  --task     the task's name (BENCHMARK/TASK if two benchmarks have it); optional if the run has one task
   --episode  the episode's index [0]
-  --camera   the camera [the one that the policy saw]
-  --size     the video's size [{VIDEO_HEIGHT} high, in the proportions of the policy's image]
-  --fps      frames a second of real time; without a GPU a frame takes about 0.2 s to render [{VIDEO_FPS}]
-  --output   where the video goes [RUN/videos/BENCHMARK/TASK/episode_NNNNN_CAMERA.mp4]
-  --trust_remote_code  run code that the run names: an environment's folder, a package, another Python [false]"""
+  --camera   the camera [the policy's]
+  --size     the video's size, HEIGHTxWIDTH [{VIDEO_HEIGHT} high, with the aspect ratio of the policy's image]
+  --fps      frames per second; without a GPU a frame takes about 0.2 s to render [{VIDEO_FPS}]
+  --output   the video's file [RUN/videos/BENCHMARK/TASK/episode_NNNNN_CAMERA.mp4]
+  --trust_remote_code  run code that the run refers to: an environment's folder, a package, another Python [false]
+
+example:
+  yardarm replay outputs/eval/my_run --task=reach-v3 --episode=3 --size=480x640
+
+exit code: 0 the replay matches the recording, 1 it diverges or failed, 2 invalid command"""
 
 
 def run(words: Sequence[str]) -> int:
@@ -44,7 +49,7 @@ def run(words: Sequence[str]) -> int:
         print(HELP)
         return 0
     if len(plain) != 1:
-        raise UsageError("yardarm replay takes one run's folder; see `yardarm replay --help`")
+        raise UsageError(f"yardarm replay needs the folder of one run, got {len(plain)}; see `yardarm replay --help`")
     refuse_unknown(flags, FLAGS, "replay")
     replay = _prepare(StoredRun(RunFolder(Path(plain[0])), switch(flags, "trust_remote_code")), flags)
     result = _render(replay)
@@ -83,7 +88,7 @@ def _render(replay: Replay) -> ReplayResult:
 def _integer(flags: dict[str, str], name: str, default: int, least: int = 0) -> int:
     text = flags.get(name, str(default))
     if not text.isdecimal() or int(text) < least:
-        raise UsageError(f"--{name} must be a whole number of at least {least}, got '{text}'")
+        raise UsageError(f"--{name} must be a whole number, at least {least}, got '{text}'")
     return int(text)
 
 

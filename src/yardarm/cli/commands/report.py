@@ -1,4 +1,4 @@
-"""``yardarm report``: a run's page again, or the comparison of several; figures, Markdown, a model card."""
+"""``yardarm report``: write a run's report, or the comparison of several; figures, Markdown, a model card."""
 
 from __future__ import annotations
 
@@ -18,29 +18,37 @@ COMPARISON_PAGE = "comparison.html"
 MODEL_CARD = "README.md"
 SWITCHES = ("markdown", "allow_unfinished", "help")
 FLAGS = [
-    ("--output", "", f"where the page goes [RUN/report.html; of several runs ./{COMPARISON_PAGE}]"),
-    ("--figures", "", "a folder for vector figures (PDF and SVG), instead of the page"),
-    ("--markdown", "", "print a table for a README, instead of the page"),
-    ("--model-card", "", f"write the Hub's evaluation metadata into this model card [RUN/{MODEL_CARD}], instead"),
-    ("--allow_unfinished", "", "compare runs that are not finished"),
+    ("--output", "", f"the report's file [RUN/report.html; for several runs ./{COMPARISON_PAGE}]"),
+    ("--figures", "", "write vector figures (PDF and SVG) to this folder, instead of the report"),
+    ("--markdown", "", "print a table for a README, instead of writing the report"),
+    (
+        "--model-card",
+        "",
+        f"write the Hub's evaluation metadata to this model card [RUN/{MODEL_CARD}], instead of the report",
+    ),
+    ("--allow_unfinished", "", "accept unfinished runs in a comparison"),
 ]
 HELP = f"""\
-Write the page of a run again, or the page that compares several.
+Write the HTML report of a run again, or one that compares several runs.
 
 usage: yardarm report RUN … [--flag=value …]
 
-{listed(FLAGS)}"""
+{listed(FLAGS)}
+
+examples:
+  yardarm report outputs/eval/my_run
+  yardarm report outputs/eval/act outputs/eval/diffusion --figures=figures"""
 
 
 def run(words: Sequence[str]) -> int:
-    """Do what is asked for, and say where it is."""
+    """Write what the flags ask for, and print where it is."""
     paths, flags = read_flags(_spelled(words), SWITCHES)
     if "help" in flags or not words:
         print(HELP)
         return 0
     refuse_unknown(flags, [name[2:] for name, _, _ in FLAGS], "report")
     if not paths:
-        raise UsageError("yardarm report takes a run's folder, or several; see `yardarm report --help`")
+        raise UsageError("yardarm report needs the folder of at least one run; see `yardarm report --help`")
     if flags.get("figures") == "true":
         raise UsageError("--figures needs a folder: --figures=DIR")
     given = [Path(path) for path in paths]
@@ -48,7 +56,7 @@ def run(words: Sequence[str]) -> int:
     asked = {"figures": "figures" in flags, "markdown": switch(flags, "markdown"), "model-card": "model-card" in flags}
     outputs = [name for name, wanted in asked.items() if wanted]
     if "output" in flags and outputs:
-        raise UsageError(f"--output is where the page goes, and --{outputs[0]} makes none")
+        raise UsageError(f"--output names the report's file, and --{outputs[0]} writes no report; omit one of them")
     if asked["figures"] or asked["markdown"]:
         runs, comparison = _read(folders), _comparison(folders, flags)
         for path in write_figures(runs, comparison, Path(flags["figures"])) if asked["figures"] else ():
@@ -63,7 +71,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _spelled(words: Sequence[str]) -> list[str]:
-    """``--model-card`` alone does not take the next word, and ``--model_card`` is the same."""
+    """``--model-card`` alone does not take the next word; ``--model_card`` is the same flag."""
     words = [
         "--model-card" + word[len("--model_card") :] if word.startswith("--model_card") else word for word in words
     ]
@@ -80,7 +88,7 @@ def _comparison(paths: Sequence[Path], flags: Flags) -> Comparison | None:
 
 def _model_card(paths: Sequence[Path], named: str) -> Path:
     if len(paths) > 1:
-        raise UsageError("--model-card is for the run of one policy")
+        raise UsageError(f"--model-card needs the run of one policy, got {len(paths)} runs")
     return write_model_card(read_result(RunFolder(paths[0])), Path(named) if named else paths[0] / MODEL_CARD)
 
 

@@ -1,4 +1,4 @@
-"""``yardarm serve``: offer a policy to the clients of others."""
+"""``yardarm serve``: serve a policy over a WebSocket."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def run(words: Sequence[str]) -> int:
     task: TaskSpec | None = select_tasks([env_from_data(env, COMMAND)])[0] if env is not None else None
     spec = policy_from_data(policy)
     if spec.type in ("lerobot", "remote"):
-        raise UsageError(f"a policy that LeRobot runs, or that is behind a socket, is served where it is: {ELSEWHERE}")
+        raise UsageError(
+            f"--policy.type={spec.type}: yardarm serve cannot serve a policy that runs elsewhere; use {ELSEWHERE}"
+        )
     try:
         with open_policy(spec, [task] if task else []) as loaded:
             if task is not None:
@@ -52,11 +54,11 @@ def run(words: Sequence[str]) -> int:
 
 def _say_ready(name: str, options: ServeOptions, port: int) -> None:
     print(
-        f"serving {name} on ws://{options.host}:{port} for Yardarm's, openpi's and vla-eval's clients; Ctrl-C ends it",
+        f"serving {name} on ws://{options.host}:{port} for Yardarm's, openpi's and vla-eval's clients; Ctrl-C to stop",
         flush=True,
     )
     if options.server_config().is_open_to_all:
-        print("yardarm: warning: anybody who reaches this port can use it; give --api_key", file=sys.stderr)
+        print("yardarm: warning: anyone who can reach this port can use the policy; set --api_key", file=sys.stderr)
 
 
 def _say_served(served: Served) -> None:
@@ -67,13 +69,21 @@ def _say_served(served: Served) -> None:
 
 def _help() -> str:
     rows: list[tuple[str, str, str]] = [
-        ("--policy.path", "", "a checkpoint, with the options that `yardarm eval` has for it"),
-        ("--policy.type", "", "instead: a policy by name, or package.module:Name with options --policy.NAME=…"),
-        ("--env.type, --env.task", "", "what clients are taken to be at that do not say, e.g. for expert or random"),
+        ("--policy.path", "", "a checkpoint, with the options listed by `yardarm eval --help`"),
+        (
+            "--policy.type",
+            "",
+            "instead of a path: a policy by name, or package.module:Name with options --policy.NAME=…",
+        ),
+        (
+            "--env.type, --env.task",
+            "",
+            "the task to assume for clients that do not name one, e.g. for expert or random",
+        ),
         *describe(ServeOptions),
     ]
     return (
-        "Serve a policy over a WebSocket to Yardarm's, openpi's and vla-eval's clients, on one port.\n\n"
+        "Serve a policy over a WebSocket, on one port, to the clients of Yardarm, openpi and vla-eval.\n\n"
         "usage: yardarm serve --policy.path=… [--flag=value …]\n\n" + listed(rows) + "\n\nexamples:\n"
         "  yardarm serve --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model\n"
         "  yardarm eval --policy.type=remote --policy.url=ws://127.0.0.1:8000 --env.type=metaworld --env.task=reach-v3"

@@ -1,4 +1,4 @@
-"""``yardarm setup``: give a world an interpreter of its own, or list which worlds are usable here."""
+"""``yardarm setup``: install a benchmark into its own Python environment, or list which benchmarks run here."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ __all__ = ["run"]
 
 FLAGS = ("remove", "help")
 HELP = """\
-Install a world into an environment of its own, check that it renders, and use it from then on: `--env.type=WORLD`
-takes this interpreter if it has the world's packages in versions that fit, and else the one that was set up.
+Install a benchmark into its own Python environment and check that it renders. From then on `--env.type=BENCHMARK` uses
+it, unless the current interpreter has the benchmark's packages in compatible versions.
 
-usage: yardarm setup [WORLD] [--remove]
+usage: yardarm setup [BENCHMARK] [--remove]
 
-  WORLD     the world to set up; without one, list all worlds and which interpreter runs them
-  --remove  delete the world's environment
+  BENCHMARK  the benchmark to install [list all benchmarks, and the interpreter that runs each]
+  --remove   delete the benchmark's environment
 
-Environments are in ~/.local/share/yardarm/worlds; YARDARM_HOME, or XDG_DATA_HOME, names another place."""
+Environments are in ~/.local/share/yardarm/worlds; YARDARM_HOME or XDG_DATA_HOME changes that."""
 
 
 def run(words: Sequence[str]) -> int:
-    """Set a world up or remove it; without a world, list all."""
+    """Set up or remove a benchmark; without a name, list all."""
     plain, flags = read_flags(words, switches=("remove",))
     if "help" in flags:
         print(HELP)
         return 0
     refuse_unknown(flags, FLAGS, "setup")
     if len(plain) > 1:
-        raise UsageError(f"yardarm setup takes one world, got {' '.join(plain)}")
+        raise UsageError(f"yardarm setup takes one benchmark, got {' '.join(plain)}")
     if not plain:
         if switch(flags, "remove"):
-            raise UsageError("--remove needs a world: yardarm setup WORLD --remove")
+            raise UsageError("--remove needs a benchmark: yardarm setup BENCHMARK --remove")
         _list()
     elif switch(flags, "remove"):
         print(f"removed {remove_world(BENCHMARKS.load(plain[0])).folder}")
@@ -44,23 +44,23 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def _set_up(world: str) -> None:
-    benchmark = BENCHMARKS.load(world)
+def _set_up(name: str) -> None:
+    benchmark = BENCHMARKS.load(name)
 
     def say(text: str) -> None:
-        print(f"{world}: {text}", flush=True)
+        print(f"{name}: {text}", flush=True)
 
     try:
         benchmark.check_requirements()
     except SetupError:
         renderer = set_up_world(benchmark, say)
-        whose = f"--env.type={world} uses {WorldVenv.of(benchmark).python}"
+        outcome = f"--env.type={name} uses {WorldVenv.of(benchmark).python}"
     else:
-        say("this interpreter has all packages; trying it out")
+        say("this interpreter has all packages; testing it")
         with open_trial(benchmark, "") as trial:
             renderer = trial.draw()
-        whose = "there is nothing to set up"
-    say(f"ready{f', renders with {renderer}' if renderer else ''}; {whose}")
+        outcome = "nothing to install"
+    say(f"ready{f', renders with {renderer}' if renderer else ''}; {outcome}")
 
 
 def _list() -> None:
@@ -75,7 +75,7 @@ def _state(name: str) -> str:
         benchmark.check_requirements()
     except SetupError as missing:
         if python := interpreter_for(benchmark):
-            return f"usable, by {python}"
+            return f"ready, runs in {python}"
         fault = WorldVenv.of(benchmark).fault()
-        return f"not usable ({fault}): {missing}"
-    return "usable, by this interpreter"
+        return f"not ready ({fault}): {missing}"
+    return "ready, runs in this interpreter"

@@ -1,4 +1,4 @@
-"""``yardarm tasks``: list what can be evaluated, without starting a simulator; or draw it."""
+"""``yardarm tasks``: list benchmarks and tasks without starting a simulator; or draw the tasks."""
 
 from __future__ import annotations
 
@@ -22,17 +22,21 @@ from yardarm.tasks import BENCHMARKS, TaskSpec
 __all__ = ["run"]
 
 HELP = """\
-List benchmarks, or the groups, ids, names and instructions of one benchmark's tasks.
+List all benchmarks, or one benchmark's tasks with their groups, ids, names and instructions.
 
 usage: yardarm tasks [BENCHMARK] [--images[=DIR]]
 
-  --images  draw the tasks instead: one sheet of pictures for each group, in DIR [outputs/tasks/BENCHMARK]"""
+  --images  draw the tasks instead: one sheet of pictures per group, in DIR [outputs/tasks/BENCHMARK]
+
+examples:
+  yardarm tasks metaworld
+  yardarm tasks libero --images=pictures"""
 FLAGS = ("images", "help")
 TIME_LIMIT_S = 300.0
 
 
 def run(words: Sequence[str]) -> int:
-    """Print benchmarks, or print or draw one benchmark's tasks."""
+    """List benchmarks, or list or draw one benchmark's tasks."""
     plain, flags = read_flags(words)
     if "help" in flags:
         print(HELP)
@@ -42,7 +46,7 @@ def run(words: Sequence[str]) -> int:
         raise UsageError(f"yardarm tasks takes one benchmark, got {' '.join(plain)}")
     if "images" in flags:
         if not plain:
-            raise UsageError("--images draws one benchmark's tasks: yardarm tasks BENCHMARK --images")
+            raise UsageError("--images needs a benchmark: yardarm tasks BENCHMARK --images")
         given = flags["images"]
         _draw_tasks(plain[0], Path("outputs/tasks") / plain[0] if given == "true" else Path(given))
     elif plain:
@@ -82,10 +86,10 @@ def _print_tasks(name: str) -> None:
 
 
 def _draw_tasks(name: str, folder: Path) -> None:
-    """Draw each task once, and lay the pictures out by group; a group of tasks that others have gets no sheet."""
+    """Draw each task once, on the sheet of its first group; groups whose tasks are all drawn elsewhere get none."""
     catalogue = _catalogue(name)
     if not all(task.env.cameras for task in catalogue):
-        raise UsageError(f"'{name}' has tasks without a camera, which cannot be drawn")
+        raise UsageError(f"--images: '{name}' has tasks without a camera, which cannot be drawn")
     benchmark = BENCHMARKS.load(name)
     check_installed(benchmark)
     catalogue = for_workers_of(interpreter_for(benchmark), catalogue)
@@ -117,5 +121,5 @@ def _catalogue(name: str) -> tuple[TaskSpec, ...]:
     benchmark = BENCHMARKS.load(name)
     tasks: tuple[TaskSpec, ...] = benchmark.catalogue()
     if not tasks:
-        raise UsageError(f"'{name}' has no list of tasks: it is {benchmark.about}")
+        raise UsageError(f"'{name}' has no fixed list of tasks: it is {benchmark.about}")
     return tasks

@@ -1,4 +1,4 @@
-"""``yardarm train``: make a policy from demonstrations."""
+"""``yardarm train``: train a policy on a dataset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from yardarm.cli.displays.live_view import LiveView
-from yardarm.cli.displays.training import open_training_display, stopping_politely
+from yardarm.cli.displays.training import open_training_display, stop_after_step
 from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch
 from yardarm.config import read_config_file
 from yardarm.errors import UsageError
@@ -46,7 +46,7 @@ EXAMPLES = """\
 
 
 def run(words: Sequence[str]) -> int:
-    """Read the flags, train, say where the policy is; exit code 130 if it was stopped."""
+    """Read the flags, train, print where the policy is; exit code 130 after Ctrl-C."""
     plain, flags = read_flags(words)
     if "help" in flags:
         print(_help(flags.get("env.type", "metaworld")))
@@ -58,10 +58,10 @@ def run(words: Sequence[str]) -> int:
     config, checkpoint = read_config(flags)
     console = Console(highlight=False, markup=False, emoji=False)
     with LiveView(lambda line: console.print(line, soft_wrap=True), page="/training?training=.") as view:
-        with open_training_display(console) as display, stopping_politely(display):
+        with open_training_display(console) as display, stop_after_step(display):
             display.on_start = view.open if watched else None
             result = train(config, display, checkpoint)
-        if display.path is None:  # of several processes, the first tells
+        if display.path is None:  # of several processes, only the first reports
             return 0 if result.finished else 128 + (display.stopping or signal.SIGINT)
         _show(result, config, console)
         if result.finished and config.pushes:
@@ -72,7 +72,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
-    """Flags over the file that ``--config_path`` names; with ``--resume``, over those that the training began with."""
+    """The file of ``--config_path``, overridden by flags; with ``--resume``, the training's own configuration."""
     flags = dict(flags)
     trusted = switch(flags, "trust_remote_code")
     flags.pop("trust_remote_code", None)
@@ -81,22 +81,26 @@ def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
         return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}), trusted), None
     named = path or flags.get("output_dir")
     if named is None:
-        raise UsageError("--resume=true needs to know what: add --config_path=…/train_config.json, or --output_dir=…")
+        raise UsageError("--resume=true needs a training: add --config_path=…/train_config.json, or --output_dir=…")
     checkpoint = find_checkpoint_to_resume(Path(named))
     stored: dict[str, Any] = read_config_file(checkpoint.config)
     own = checkpoint.path.parent.parent
     if "output_dir" in flags and Path(flags["output_dir"]).expanduser().resolve() != own:
-        raise UsageError(f"--output_dir={flags['output_dir']}: a training goes on in its own folder, {own}")
+        raise UsageError(
+            f"--output_dir={flags['output_dir']}: a training resumes in its own folder, {own}; omit --output_dir"
+        )
     check_resumed(flags)
     return config_from_data(nested(flags, stored), trusted), checkpoint
 
 
 def _show(result: TrainingResult, config: TrainConfig, console: Console) -> None:
-    """Say where everything is, and what comes next."""
+    """Print where everything is, and what to do next."""
     if not result.finished:
         words = ["yardarm", "train", "--resume=true", f"--config_path={result.path}"]
         kept = (
-            f"go on with\n  {shlex.join(words)}" if result.checkpoint else "nothing was saved (--save_checkpoint=false)"
+            f"resume with\n  {shlex.join(words)}"
+            if result.checkpoint
+            else "nothing was saved (--save_checkpoint=false)"
         )
         print(f"\nyardarm: stopped after step {result.step}; {kept}", file=sys.stderr)
         return
@@ -104,14 +108,14 @@ def _show(result: TrainingResult, config: TrainConfig, console: Console) -> None
     newest = {point["step"]: point["status"] for point in result.points if point["kind"] == "evaluation"}
     if failed := [step for step, status in newest.items() if status == "failed"]:
         again = shlex.join(["yardarm", "train", "--resume=true", f"--config_path={result.path}"])
-        print(f"yardarm: {len(failed)} evaluations failed; run them again: {again}", file=sys.stderr)
+        print(f"yardarm: {len(failed)} evaluations failed; retry them with: {again}", file=sys.stderr)
     if result.checkpoint is None:
         return
     policy = result.checkpoint / "pretrained_model"
     console.print(f"Policy: {policy}", soft_wrap=True)
     evaluate = f"yardarm eval {shlex.quote(f'--policy.path={policy}')} {_env_flags(config.env)}"
     console.print(f"Evaluate it: {evaluate}", soft_wrap=True)
-    console.print(f"See its learning curve: {shlex.join(['yardarm', 'view', str(result.path)])}", soft_wrap=True)
+    console.print(f"View the learning curve: {shlex.join(['yardarm', 'view', str(result.path)])}", soft_wrap=True)
 
 
 def _of_presets(rows: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
@@ -119,7 +123,7 @@ def _of_presets(rows: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
 
 
 def _env_flags(env: BenchmarkConfig | None) -> str:
-    """The flags of a world, as far as they are not its defaults."""
+    """The flags of a benchmark that differ from its defaults."""
     if env is None:
         return "--env.type=…"
     changed = {
@@ -134,30 +138,34 @@ def _help(benchmark: str) -> str:
     env = BENCHMARKS.load(benchmark)
     rows = [
         ("--policy.type", "", f"a new policy: {', '.join(CHECKPOINT_TYPES)}"),
-        ("--policy.path", "", "instead: a checkpoint to fine-tune, a folder or a Hub id (owner/name)"),
+        ("--policy.path", "", "instead of a type: a checkpoint to fine-tune, a folder or a Hub id (owner/name)"),
         ("--policy.NAME", "", "any field of its config.json, e.g. --policy.chunk_size=50, --policy.device=cuda"),
         ("--policy.repo_id", "", "upload the trained policy to the Hub as owner/name"),
         *describe(TrainDatasetOptions, "dataset."),
         *describe(TrainOptions),
         *_of_presets(describe(OptimizerOptions, "optimizer.")),
         *_of_presets(describe(SchedulerOptions, "scheduler.")),
-        ("--env.type", "", f"evaluate while training: {', '.join(BENCHMARKS.names())}; with --help: its flags"),
+        (
+            "--env.type",
+            "",
+            f"evaluate while training, on: {', '.join(BENCHMARKS.names())}; add --help to list its flags",
+        ),
         *describe(env, "env."),
         *describe(TrainEvalOptions, "eval."),
         *describe(TrainConfig),
         *describe(PeftOptions, "peft."),
         *describe(WandbOptions, "wandb."),
-        ("--view", "False", "open the learning curve in a browser, and watch it live"),
+        ("--view", "False", "show the learning curve live in the browser"),
         (
             "--config_path",
             "",
-            "a file with these options; with --resume: a training's folder, or a checkpoint's train_config.json",
+            "a YAML or JSON file with these options; with --resume: a training's folder, or its train_config.json",
         ),
     ]
     return (
-        "Train a policy on a dataset. Press Ctrl-C at any time: the step is finished, a checkpoint is written, and "
-        "the\ncommand that is shown goes on from there, bit for bit as if nothing had happened.\n\n"
+        "Train a policy on a dataset. You can press Ctrl-C at any time: the current step finishes, a checkpoint is "
+        "written, and\nthe command that is printed resumes from there, bit for bit as if nothing had happened.\n\n"
         "usage: yardarm train --policy.type=…|--policy.path=… --dataset.root=…|--dataset.repo_id=… "
         "[--flag=value …]\n\n" + listed(rows) + f"\n\nexamples:\n{EXAMPLES}\n\n"
-        "exit code: 0 trained to the last step, 1 it failed, 2 a mistake in the command, 130 Ctrl-C, 143 SIGTERM"
+        "exit code: 0 trained to the last step, 1 failed, 2 invalid command, 130 Ctrl-C, 143 SIGTERM"
     )

@@ -1,4 +1,4 @@
-"""``yardarm view``: runs in the browser."""
+"""``yardarm view``: show runs in the browser."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from yardarm.cli.displays.live_view import STOP_HINT
 from yardarm.cli.flags import Flags, listed, number, read_flags, refuse_unknown, switch
 from yardarm.errors import UsageError
 from yardarm.viewer import FIRST_PORT, Listening, ViewOptions, serve_viewer
@@ -17,25 +18,28 @@ __all__ = ["LISTENING_FLAGS", "read_listening", "run", "say_address"]
 DEFAULT_FOLDER = Path("outputs/eval")
 SWITCHES = ("help",)
 LISTENING_FLAGS = [
-    ("--port", "", f"where to listen [{FIRST_PORT}, or the next that is free]"),
-    ("--host", "127.0.0.1", "the address to listen on; 0.0.0.0 lets everybody who reaches this machine look"),
+    ("--port", "", f"the port to listen on [{FIRST_PORT}, or the next free one]"),
+    ("--host", "127.0.0.1", "the address to listen on; 0.0.0.0 lets anyone who can reach this machine view"),
     ("--open", "true", "open a browser"),
 ]
-# What `yardarm eval --view` starts it with: the page to open, and how to know that it is over.
+# Internal flags of `yardarm eval --view`: the page to open, and when to stop.
 FOR_EVAL = ("page", "until_stdin_closes")
 HELP = f"""\
-Look at runs in the browser: a list of all runs below a folder, each run's page, each episode's video (rendered when it
-is first opened) with its actions, rewards and states, and comparisons. Runs that are going on are shown live. Code that
-a run names (a package, another Python) never runs here: `yardarm replay` renders such episodes.
+Show runs in the browser: a list of all runs below a folder, each run's results, each episode's video (rendered when you
+first open it) with its actions, rewards and states, and comparisons. Runs in progress are shown live. The viewer never
+runs code that a run refers to (a package, another Python); use `yardarm replay` for such episodes.
 
 usage: yardarm view [DIR] [--flag=value …]
 
-  DIR  a folder of runs, or a run [{DEFAULT_FOLDER}]
-{listed(LISTENING_FLAGS)}"""
+  DIR     a folder of runs, or one run [{DEFAULT_FOLDER}]
+{listed(LISTENING_FLAGS)}
+
+example:
+  yardarm view outputs/eval --port=8080 --open=false"""
 
 
 def run(words: Sequence[str]) -> int:
-    """Serve until Ctrl-C."""
+    """Serve the pages until Ctrl-C."""
     plain, flags = read_flags(words, SWITCHES)
     if "help" in flags:
         print(HELP)
@@ -49,19 +53,19 @@ def run(words: Sequence[str]) -> int:
     try:
         serve_viewer(options, lambda address: say(address + flags.get("page", "")), until)
     except KeyboardInterrupt:
-        return 0  # that is how one ends it
+        return 0  # the normal way to stop
     return 0
 
 
 def _options(folder: str | None, flags: Flags) -> ViewOptions:
     path = Path(folder) if folder else DEFAULT_FOLDER
     if not path.is_dir():
-        raise UsageError(f"there is no folder {path}; `yardarm view DIR` takes a folder of runs, or a run")
+        raise UsageError(f"there is no folder {path}; `yardarm view DIR` takes a folder of runs, or one run")
     return ViewOptions(path, read_listening(flags))
 
 
 def read_listening(flags: Flags) -> Listening:
-    """Where to listen."""
+    """The address and port to listen on."""
     port = int(number(flags, "port", 0, whole=True)) if "port" in flags else None
     if port is not None and port > 65535:
         raise UsageError(f"--port must be at most 65535, got {port}")
@@ -69,14 +73,14 @@ def read_listening(flags: Flags) -> Listening:
 
 
 def say_address(what: str, listening: Listening, flags: Flags) -> Callable[[str], None]:
-    """Tell where the viewer answers, and open a browser there unless that was not wanted."""
+    """A callback that prints the viewer's address and, unless --open=false, opens a browser there."""
     opens = switch({"open": "true", **flags}, "open")
 
     def say(address: str) -> None:
-        print(f"Viewing {what} at {address}   (Ctrl-C ends it)", flush=True)
+        print(f"Viewing {what} at {address}   {STOP_HINT}", flush=True)
         if listening.is_open_to_others:
-            print("yardarm: warning: everybody who reaches this port can look at this", file=sys.stderr)
-        if opens:  # one that runs in the terminal would keep the viewer from answering it
+            print("yardarm: warning: anyone who can reach this port can view this", file=sys.stderr)
+        if opens:  # in a thread: a browser that runs in the terminal would block the viewer
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     return say

@@ -1,1 +1,1 @@
-"""The commands of ``yardarm dataset``, one in each file."""
+"""The commands of ``yardarm dataset``, one per file."""

@@ -1,4 +1,4 @@
-"""What the commands that edit datasets share: where the result goes, bars, the last line, lists of episodes."""
+"""Shared by the dataset commands: the destination, progress bars, the result line, lists of episodes."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ __all__ = [
 ]
 
 Flag = tuple[str, str, str]
-OUTPUT: Flag = ("--output", "", "a folder for the result, which must not be there yet")
-IN_PLACE: Flag = ("--in_place", "false", "take the place of the dataset when the result is complete")
+OUTPUT: Flag = ("--output", "", "the folder for the result; it must not exist yet")
+IN_PLACE: Flag = ("--in_place", "false", "replace the dataset with the result once it is complete")
 SWITCHES = ("in_place", "json", "help")
 
 
 def help_text(about: str, usage: str, flags: Sequence[Flag]) -> str:
-    """What ``--help`` prints."""
+    """The text that ``--help`` prints."""
     return f"{about}\n\nusage: yardarm dataset {usage}\n\n{listed(flags)}"
 
 
 def read_command(
     words: Sequence[str], name: str, flags: Sequence[Flag], text: str, several: bool = False
 ) -> tuple[list[Path], Flags] | None:
-    """A command's folders and flags; None if only help was wanted, which is printed."""
+    """A command's folders and flags; prints the help and returns None if that was asked for."""
     plain, given = read_flags(words, SWITCHES)
     if "help" in given or not words:
         print(text)
@@ -57,27 +57,27 @@ def read_command(
 
 
 def required(flags: Flags, name: str, example: str) -> str:
-    """A flag's text, which must be there."""
+    """The value of a flag that must be given."""
     if flags.get(name, "true") == "true":
-        raise UsageError(f"--{name} is missing: --{name}={example}")
+        raise UsageError(f"--{name} is missing; give it like --{name}={example}")
     return flags[name]
 
 
 def destination(flags: Flags) -> Path | None:
-    """Where the result goes; None is the dataset's own place, which has to be asked for."""
+    """Where the result goes; None means in place."""
     in_place = switch(flags, "in_place")
     if in_place and "output" in flags:
-        raise UsageError("--output and --in_place=true exclude each other")
+        raise UsageError("--output and --in_place=true cannot be combined; give one of them")
     if in_place:
         return None
     if "output" not in flags:
-        raise UsageError("where does the result go? --output=DIR, or --in_place=true to replace the dataset")
+        raise UsageError("--output is missing; give --output=DIR, or --in_place=true to replace the dataset")
     return Path(required(flags, "output", "DIR"))
 
 
 @contextlib.contextmanager
 def progress() -> Iterator[OnProgress]:
-    """Bars on a terminal, nothing elsewhere; and a word if somebody stops it."""
+    """Progress bars on a terminal, nothing elsewhere; and a message if the user interrupts."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bars = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
@@ -92,26 +92,29 @@ def progress() -> Iterator[OnProgress]:
         with bars:
             yield show
     except KeyboardInterrupt:
-        print("yardarm: stopped; the original is whole (in place: as it was, or already edited)", file=sys.stderr)
+        print(
+            "yardarm: stopped; the dataset is intact (with --in_place: either unchanged or fully edited)",
+            file=sys.stderr,
+        )
         raise
 
 
 def say_result(meta: DatasetMetadata) -> None:
-    """One line about what there is now."""
+    """Print one line about the resulting dataset."""
     print(f"{meta.root}: {meta.total_episodes} episode(s), {meta.total_frames} frames, {meta.total_tasks} task(s)")
 
 
 def episode_numbers(text: str, flag: str) -> list[int]:
-    """Numbers as in ``1,3,5-8`` or ``[1, 3]``."""
+    """Episode numbers from text like ``1,3,5-8`` or ``[1, 3]``."""
     numbers: list[int] = []
     for word in text.strip().removeprefix("[").removesuffix("]").split(","):
         if match := re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", word):
             first, last = int(match[1]), int(match[2] or match[1])
             if last < first:
-                raise UsageError(f"{flag}: '{word.strip()}' ends before it begins")
+                raise UsageError(f"{flag}: '{word.strip()}' ends before it starts; write it like 5-8")
             numbers += range(first, last + 1)
         else:
             raise UsageError(
-                f"{flag}: '{word.strip()}' is no episode's number; they look like 1,3,5-8, and count from 0"
+                f"{flag}: '{word.strip()}' is not an episode number; write them like 1,3,5-8, starting from 0"
             )
     return numbers

@@ -1,4 +1,4 @@
-"""``yardarm dataset convert``: datasets of older versions."""
+"""``yardarm dataset convert``: convert a dataset of an older version."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["run"]
 
 FLAGS = [common.OUTPUT, common.IN_PLACE]
 HELP = common.help_text(
-    "Bring a dataset of version 2.1 or 2.0 to 3.0. Frames stay what they are, to the last bit; of version 2.0, whose\n"
-    "episodes have no statistics of their own, they are computed.",
+    "Convert a dataset from version 2.1 or 2.0 to 3.0. Frames stay identical to the last bit. Version 2.0 has no\n"
+    "statistics per episode, so they are computed.",
     "convert DIR --output=DIR",
     FLAGS,
 )
 
 
 def run(words: Sequence[str]) -> int:
-    """Convert, and say what there is."""
+    """Convert the dataset and print the result."""
     command = common.read_command(words, "convert", FLAGS, HELP)
     if command is None:
         return 0

@@ -1,4 +1,4 @@
-"""``yardarm dataset delete``: a dataset without some of its episodes."""
+"""``yardarm dataset delete``: delete episodes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["run"]
 
 FLAGS = [("--episodes", "", "the episodes to delete, like 1,3,5-8"), common.OUTPUT, common.IN_PLACE]
 HELP = common.help_text(
-    "Delete episodes. Those after them move up; instructions that no episode has any more go, too.",
+    "Delete episodes. Later episodes are renumbered, and instructions that no episode uses any more are removed.",
     "delete DIR --episodes=1,3,5-8 --output=DIR",
     FLAGS,
 )
 
 
 def run(words: Sequence[str]) -> int:
-    """Delete, and say what is left."""
+    """Delete the episodes and print the result."""
     command = common.read_command(words, "delete", FLAGS, HELP)
     if command is None:
         return 0

@@ -1,4 +1,4 @@
-"""``yardarm dataset info``: what is in a dataset."""
+"""``yardarm dataset info``: show what a dataset contains."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["run"]
 
 FLAGS = [("--json", "", "print everything as JSON")]
 HELP = common.help_text(
-    "Show a dataset's features, totals, tasks, sizes, and files that are missing, damaged or left over.\n"
-    "Frames are not read.",
+    "Show a dataset's features, totals, tasks and sizes, and its missing, damaged or leftover files.\n"
+    "Does not read the frames.",
     "info DIR [--json]",
     FLAGS,
 )
 MOST_TASKS = 20
-# Where nobody looks at a terminal, nothing is cut off.
+# Output that does not go to a terminal is not cut off.
 WIDE = 240
 
 
 def run(words: Sequence[str]) -> int:
-    """Print it."""
+    """Print the summary of a dataset."""
     command = common.read_command(words, "info", FLAGS, HELP)
     if command is None:
         return 0
@@ -46,10 +46,10 @@ def _show(summary: DatasetSummary, console: Console) -> None:
     robot = f", {summary.robot_type}" if summary.robot_type else ""
     console.print(f"{summary.root} ({summary.version}{robot})")
     lasts = duration(summary.frames / summary.fps)
-    console.print(f"{summary.episodes} episode(s), {summary.frames} frames: {lasts} at {summary.fps} frames a second")
+    console.print(f"{summary.episodes} episode(s), {summary.frames} frames: {lasts} at {summary.fps} frames per second")
     if summary.lengths:
         own = summary.lengths
-        console.print(f"an episode has {own['min']} to {own['max']} frames, the median is {own['median']:g}")
+        console.print(f"{own['min']} to {own['max']} frames per episode, median {own['median']:g}")
     parts = ", ".join(f"{name} {readable(size)}" for name, size in summary.sizes.items() if size)
     console.print(f"{readable(sum(summary.sizes.values()))} on disk: {parts}\n")
     _show_features(summary, console)
@@ -57,13 +57,13 @@ def _show(summary: DatasetSummary, console: Console) -> None:
     for task, episodes in list(summary.tasks.items())[:MOST_TASKS]:
         console.print(f"  {task} ({episodes} episode(s))")
     if len(summary.tasks) > MOST_TASKS:
-        console.print(f"  and {len(summary.tasks) - MOST_TASKS} more; --json lists all")
+        console.print(f"  and {len(summary.tasks) - MOST_TASKS} more; --json lists them all")
     for path in summary.missing:
         console.print(f"missing: {path}")
     for fault in summary.damaged:
         console.print(f"damaged: {fault}")
     for path in summary.leftovers:
-        console.print(f"left over: {path}")
+        console.print(f"leftover: {path}")
 
 
 def _show_features(summary: DatasetSummary, console: Console) -> None:
@@ -71,7 +71,7 @@ def _show_features(summary: DatasetSummary, console: Console) -> None:
     table = Table(first, "dtype", "shape", "names", "codec", box=None, header_style="bold", pad_edge=False)
     for name, feature in summary.features.items():
         shape = "×".join(map(str, feature["shape"]))
-        # That pictures have a height, a width and channels goes without saying.
+        # The names of an image's axes (height, width, channels) add nothing.
         names = None if feature["dtype"] in ("image", "video") else feature["names"]
         shown = ", ".join(map(str, names)) if isinstance(names, list) else str(names or "")
         table.add_row(name, feature["dtype"], shape, shown, ", ".join(summary.codecs.get(name, ())))
@@ -79,14 +79,14 @@ def _show_features(summary: DatasetSummary, console: Console) -> None:
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """A time in a readable unit."""
     if seconds < 60:
         return f"{seconds:.1f} seconds"
     return f"{seconds / 60:.1f} minutes" if seconds < 3600 else f"{seconds / 3600:.1f} hours"
 
 
 def readable(size: float) -> str:
-    """A size in the unit that suits it."""
+    """A size in a readable unit."""
     for unit in ("B", "KB", "MB", "GB"):
         if size < 1024:
             return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"

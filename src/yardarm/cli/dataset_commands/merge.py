@@ -1,4 +1,4 @@
-"""``yardarm dataset merge``: one dataset from several."""
+"""``yardarm dataset merge``: concatenate datasets."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from yardarm.datasets.editing import merge_datasets
 
 __all__ = ["run"]
 
-FLAGS = [common.OUTPUT, ("--robot_type", "", "the robot of the result, where the datasets name different ones")]
+FLAGS = [common.OUTPUT, ("--robot_type", "", "the result's robot type, if the datasets' differ")]
 HELP = common.help_text(
-    "Put datasets one after the other. They must have the same rate and features; how their videos are encoded may\n"
-    "differ. Instructions with the same words become one.",
+    "Concatenate datasets. They must have the same frame rate and features; their videos may be encoded differently.\n"
+    "Identical instructions become one.",
     "merge DIR DIR … --output=DIR",
     FLAGS,
 )
 
 
 def run(words: Sequence[str]) -> int:
-    """Merge, and say what there is."""
+    """Merge the datasets and print the result."""
     command = common.read_command(words, "merge", FLAGS, HELP, several=True)
     if command is None:
         return 0

@@ -1,4 +1,4 @@
-"""``yardarm dataset recompute-stats``: exact statistics from the frames themselves."""
+"""``yardarm dataset recompute-stats``: compute exact statistics from all frames."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from yardarm.datasets.editing import recompute_stats
 
 __all__ = ["run"]
 
-FLAGS = [("--every", "1", "of pictures, count each so-many-th only"), common.OUTPUT, common.IN_PLACE]
+FLAGS = [("--every", "1", "use only every N-th image"), common.OUTPUT, common.IN_PLACE]
 HELP = common.help_text(
-    "Compute statistics anew, of all frames and of each episode's. They are exact: quantiles of numbers are taken\n"
-    "over all frames, and pixels are counted.",
+    "Recompute the statistics of the dataset and of each episode. They are exact: quantiles are computed over all\n"
+    "frames, and pixel values are counted.",
     "recompute-stats DIR --in_place=true",
     FLAGS,
 )
 
 
 def run(words: Sequence[str]) -> int:
-    """Count, and say what there is."""
+    """Recompute the statistics and print the result."""
     command = common.read_command(words, "recompute-stats", FLAGS, HELP)
     if command is None:
         return 0

@@ -1,4 +1,4 @@
-"""``yardarm dataset reencode``: all videos encoded anew."""
+"""``yardarm dataset reencode``: encode all videos again."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ USUAL = VideoEncoding()
 FLAGS = [
     ("--vcodec", USUAL.vcodec, "libsvtav1, h264 or hevc"),
     ("--pix_fmt", USUAL.pix_fmt, "yuv420p or yuv444p"),
-    ("--g", str(USUAL.g), "frames from key frame to key frame: few make any frame quick to reach"),
-    ("--crf", str(USUAL.crf), "quality: 0 is the best, and the largest"),
-    ("--preset", "", "the codec's own word for fast or small [12 of libsvtav1, else veryfast]"),
-    ("--extra_options", "", "more for the codec, as JSON"),
+    ("--g", str(USUAL.g), "frames between key frames: fewer make seeking faster and files larger"),
+    ("--crf", str(USUAL.crf), "quality: 0 is the best, with the largest files"),
+    ("--preset", "", "the codec's preset, from fast to small [12 for libsvtav1, otherwise veryfast]"),
+    ("--extra_options", "", "more options for the codec, as a JSON object"),
     common.OUTPUT,
     common.IN_PLACE,
 ]
 HELP = common.help_text(
-    "Decode all videos and encode them anew, on all cores. Depth maps stay as they are.",
+    "Decode all videos and encode them again, on all cores. Depth maps are copied unchanged.",
     "reencode DIR --vcodec=h264 --crf=23 --output=DIR",
     FLAGS,
 )
 
 
 def run(words: Sequence[str]) -> int:
-    """Encode, and say what there is."""
+    """Encode the videos again and print the result."""
     command = common.read_command(words, "reencode", FLAGS, HELP)
     if command is None:
         return 0

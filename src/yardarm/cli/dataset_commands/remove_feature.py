@@ -1,4 +1,4 @@
-"""``yardarm dataset remove-feature``: a dataset without some of its features."""
+"""``yardarm dataset remove-feature``: remove features or cameras."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FLAGS = [
     common.IN_PLACE,
 ]
 HELP = common.help_text(
-    "Remove features; with a camera its videos go.", "remove-feature DIR --names=NAME,NAME --output=DIR", FLAGS
+    "Remove features. Removing a camera deletes its videos.", "remove-feature DIR --names=NAME,NAME --output=DIR", FLAGS
 )
 
 
 def run(words: Sequence[str]) -> int:
-    """Remove them, and say what there is."""
+    """Remove the features and print the result."""
     command = common.read_command(words, "remove-feature", FLAGS, HELP)
     if command is None:
         return 0

@@ -1,4 +1,4 @@
-"""``yardarm dataset rename-task``: other words for an instruction."""
+"""``yardarm dataset rename-task``: reword an instruction."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from yardarm.datasets.editing import rename_task
 __all__ = ["run"]
 
 FLAGS = [
-    ("--from", "", "the instruction as it is"),
-    ("--to", "", "its new words; if another instruction has them, the two become one"),
+    ("--from", "", "the current instruction"),
+    ("--to", "", "the new instruction; if it already exists, the two become one"),
     common.OUTPUT,
     common.IN_PLACE,
 ]
 HELP = common.help_text(
-    "Give an instruction other words.", "rename-task DIR --from='pick cube' --to='pick up the cube' --output=DIR", FLAGS
+    "Reword an instruction.", "rename-task DIR --from='pick cube' --to='pick up the cube' --output=DIR", FLAGS
 )
 
 
 def run(words: Sequence[str]) -> int:
-    """Rename it, and say what there is."""
+    """Reword the instruction and print the result."""
     command = common.read_command(words, "rename-task", FLAGS, HELP)
     if command is None:
         return 0

@@ -1,4 +1,4 @@
-"""``yardarm dataset split``: several datasets from one."""
+"""``yardarm dataset split``: split a dataset into several."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ __all__ = ["run"]
 
 EXAMPLE = "train=0.8,val=0.2"
 FLAGS = [
-    ("--splits", "", f"a share of the episodes for each name ({EXAMPLE}), or their numbers (train=0-79,val=80-99)"),
-    ("--output", "", "a folder for the results, which must not be there yet"),
+    (
+        "--splits",
+        "",
+        f"each name with its share of the episodes ({EXAMPLE}), or with their numbers (train=0-79,val=80-99)",
+    ),
+    ("--output", "", "the folder for the results; it must not exist yet"),
 ]
 HELP = common.help_text(
-    "Split a dataset: one for each name in the folder of --output. Shares are taken in the order of the episodes.\n"
-    """JSON is understood, too: --splits='{"train": 0.8, "val": 0.2}', '{"train": [0, 1], "val": [2]}'.""",
+    "Split a dataset into one per name, in the folder --output. Shares are taken in the order of the episodes.\n"
+    """--splits also accepts JSON: '{"train": 0.8, "val": 0.2}' or '{"train": [0, 1], "val": [2]}'.""",
     f"split DIR --splits={EXAMPLE} --output=DIR",
     FLAGS,
 )
 
 
 def run(words: Sequence[str]) -> int:
-    """Split, and say what there is."""
+    """Split the dataset and print the results."""
     command = common.read_command(words, "split", FLAGS, HELP)
     if command is None:
         return 0
@@ -41,7 +45,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def read_splits(text: str) -> dict[str, float | list[int]]:
-    """Names with shares, or with lists of episodes."""
+    """Names with their shares, or with their lists of episodes."""
     if text.lstrip().startswith("{"):
         return _from_json(text)
     parts: dict[str, str] = {}
@@ -56,7 +60,7 @@ def read_splits(text: str) -> dict[str, float | list[int]]:
         elif name:
             parts[name] += f",{word}"
         else:
-            raise UsageError(f"--splits: '{text}' has no names; it looks like {EXAMPLE}")
+            raise UsageError(f"--splits: '{text}' has no names; write it like {EXAMPLE}")
     return {name: _part(name, value) for name, value in parts.items()}
 
 
@@ -65,7 +69,7 @@ def _part(name: str, value: str) -> float | list[int]:
         try:
             return float(value)
         except ValueError:
-            raise UsageError(f"--splits: '{value}' is no share of '{name}'; it looks like {EXAMPLE}") from None
+            raise UsageError(f"--splits: '{value}' is not a share for '{name}'; write it like {EXAMPLE}") from None
     return common.episode_numbers(value, f"--splits: {name}")
 
 
@@ -73,9 +77,9 @@ def _from_json(text: str) -> dict[str, float | list[int]]:
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"--splits is no JSON: {error}") from None
+        raise UsageError(f"--splits is not valid JSON: {error}") from None
     for name, part in content.items():
         is_list = isinstance(part, list) and all(isinstance(number, int) for number in part)
         if isinstance(part, bool) or not (is_list or isinstance(part, int | float)):
-            raise UsageError(f"--splits: '{name}' must be a share or a list of episodes, got {part!r}")
+            raise UsageError(f"--splits: '{name}' must be a share or a list of episode numbers, got {part!r}")
     return dict(content)

@@ -1,4 +1,4 @@
-"""``yardarm dataset view``: datasets in the browser, or as a recording for Rerun."""
+"""``yardarm dataset view``: show datasets in the browser, or export one for Rerun."""
 
 from __future__ import annotations
 
@@ -15,28 +15,32 @@ __all__ = ["run"]
 SWITCHES = ("rerun", "help")
 FLAGS = [
     *LISTENING_FLAGS,
-    ("--rerun", "", "write a recording for Rerun instead: NAME.rrd, or --rerun=FILE.rrd"),
-    ("--episode", "", "the page to open first; with --rerun, the only episode to write"),
+    ("--rerun", "", "write a Rerun recording instead: NAME.rrd, or --rerun=FILE.rrd"),
+    ("--episode", "", "the episode to open first; with --rerun, the only episode to write"),
 ]
 HELP = f"""\
-Look at LeRobot datasets in the browser: what is in them, statistics, and each episode's videos beside its states and
-actions. Nothing is changed, and nothing leaves this machine.
+Show LeRobot datasets in the browser: their contents, statistics, and each episode's videos next to its states and
+actions. The datasets are not changed, and no data leaves this machine.
 
 usage: yardarm dataset view DIR [DIR …] [--flag=value …]
 
-  DIR  a dataset, or a folder of datasets
-{listed(FLAGS)}"""
+  DIR        a dataset, or a folder of datasets
+{listed(FLAGS)}
+
+examples:
+  yardarm dataset view data/reach --episode=3
+  yardarm dataset view data/reach --rerun=reach.rrd"""
 
 
 def run(words: Sequence[str]) -> int:
-    """Serve until Ctrl-C, or write a recording."""
+    """Serve the pages until Ctrl-C, or write a Rerun recording."""
     plain, flags = read_flags(words, SWITCHES)
     if "help" in flags:
         print(HELP)
         return 0
     refuse_unknown(flags, [name[2:] for name, _, _ in FLAGS], "dataset view")
     if not plain:
-        raise UsageError("which dataset? `yardarm dataset view DIR` takes a dataset, or a folder of datasets")
+        raise UsageError("yardarm dataset view needs a dataset, or a folder of datasets: yardarm dataset view DIR")
     if "rerun" in flags:
         return _write_recording([Path(word) for word in plain], flags)
     return _serve([Path(word) for word in plain], flags)
@@ -59,16 +63,18 @@ def _serve(folders: Sequence[Path], flags: Flags) -> int:
     try:
         serve_datasets(catalogue, listening, lambda address: say(address + page))
     except KeyboardInterrupt:
-        return 0  # that is how one ends it
+        return 0  # the normal way to stop
     return 0
 
 
 def _first_page(names: Sequence[str], flags: Flags) -> str:
-    """The list, or the one dataset that there is, or the episode of it that is wanted."""
+    """The page to open: the list, the only dataset, or its episode."""
     episode = _episode(flags)
     if len(names) > 1:
         if episode is not None:
-            raise UsageError(f"--episode is of one dataset, and there are {len(names)}; name it")
+            raise UsageError(
+                f"--episode={episode} needs one dataset, and there are {len(names)}; give the folder of one"
+            )
         return ""
     if episode is None:
         return f"/dataset?{urlencode({'dataset': names[0]})}"
@@ -86,7 +92,7 @@ def _write_recording(folders: Sequence[Path], flags: Flags) -> int:
         raise UsageError(f"--rerun takes one dataset, got {len(folders)}")
     for name in ("port", "host", "open"):
         if name in flags:
-            raise UsageError(f"--{name} is for the browser, and --rerun writes a file; leave one of them out")
+            raise UsageError(f"--{name} is for the browser, and --rerun writes a file; omit one of them")
     episode = _episode(flags)
     given = "" if flags["rerun"] == "true" else flags["rerun"]
     part = "" if episode is None else f"_episode_{episode}"

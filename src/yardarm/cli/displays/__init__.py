@@ -1,1 +1,1 @@
-"""What a terminal or a log file shows while a command works, and what came of it."""
+"""What a terminal or a log file shows while a command runs, and its results."""

@@ -31,33 +31,33 @@ from yardarm.results import EpisodeRecord
 __all__ = ["Display", "open_display"]
 
 PLAIN_LINE_EVERY_S = 10.0
-# Of more policies than these a line tells the sum.
+# With more policies than this, a line shows only their total.
 MOST_NAMED = 3
 
 
 class Display(EvaluationListener):
-    """Counts episodes as they finish, and says so."""
+    """Counts episodes as they finish, and shows the count."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.path: Path | None = None
         self.on_start: Callable[[Path], None] | None = None
-        """Called with the run's folder when there is one."""
+        """Called with the run's folder once it exists."""
         self._judged = ""
         self._successes: Counter[str] = Counter()
         self._ended: Counter[str] = Counter()
         self._errors = self._done = self._total = self._planned = 0
 
     def resumed_after_crash(self, path: Path, finished: int) -> None:
-        """Say that somebody, or something, has ended the session before."""
+        """Warn that the previous session was killed or crashed."""
         print(
-            f"yardarm: warning: the last session of {path} was killed, or crashed; {finished} episodes were finished, "
-            "and are kept",
+            f"yardarm: warning: the last session of {path} was killed or crashed; all {finished} finished episodes are "
+            "kept",
             file=sys.stderr,
         )
 
     def started(self, path: Path, plans: Sequence[Plan], missing: int, workers: int) -> None:
-        """Say what is going to run."""
+        """Print what is going to run."""
         self.path = path
         self._total = missing
         first, episodes = plans[0], [episode for plan in plans for episode in plan.episodes()]
@@ -67,10 +67,10 @@ class Display(EvaluationListener):
         players = f"{len(plans)} policies" if several else " against ".join(plan.policy_id for plan in plans)
         most = "at most " if first.stopping else ""
         if missing or not first.stopping:
-            known = f", {planned - missing} of them finished before" if missing < planned else ""
+            known = f", {planned - missing} of them already finished" if missing < planned else ""
             known += f"; {workers} worker(s)"
         else:
-            known = "; nothing is left to play"
+            known = "; none left to play"
         part = f"shard {first.shard} of " if first.shard else ""
         self.console.print(
             f"{part}{players} on {tasks} task(s): {most}{planned} episodes{known}; {path}", soft_wrap=True
@@ -80,7 +80,7 @@ class Display(EvaluationListener):
             self.on_start(path)
 
     def tuned(self, text: str) -> None:
-        """Say what was fitted to this machine, and why."""
+        """Print what was tuned for this machine, and why."""
         self.console.print(text, soft_wrap=True)
 
     def finished(self, record: EpisodeRecord) -> None:
@@ -92,38 +92,40 @@ class Display(EvaluationListener):
         self._advance()
 
     def computing(self, policy: str, seconds: float, limit_s: float) -> None:
-        """Say that a policy takes its time."""
+        """Warn that a policy has not answered for a while."""
         print(
-            f"yardarm: warning: the policy {policy} has been computing for {seconds:.0f} s without an answer; it is "
-            f"given up after {limit_s:g} s (--eval.timeout_s)",
+            f"yardarm: warning: the policy {policy} has not answered for {seconds:.0f} s; the run gives up after "
+            f"{limit_s:g} s (--eval.timeout_s)",
             file=sys.stderr,
         )
 
     def withdrawn(self, policy: str, fault: PolicyFault) -> None:
-        """Say that one of several policies has failed, and where in its code."""
+        """Warn that one of several policies failed, and where in its code."""
         if fault.trace:
             print(fault.trace.rstrip(), file=sys.stderr)
-        print(f"yardarm: warning: going on without {policy}: {str(fault).strip().splitlines()[-1]}", file=sys.stderr)
+        print(f"yardarm: warning: continuing without {policy}: {str(fault).strip().splitlines()[-1]}", file=sys.stderr)
 
     def judged(self, state: Mapping[str, Any]) -> None:
-        """Keep what a run that may stop early has come to."""
+        """Keep the current verdict of a run that may stop early."""
         self._judged = judged_text(state)
 
     def filming(self, replays: Sequence[Replay]) -> None:
-        """Say that videos are being made."""
+        """Announce that videos are being rendered."""
         self._film_begin(len(replays), sum(replay.frames for replay in replays))
 
     def filmed(self, result: ReplayResult) -> None:
-        """Say where a video is, and whether it shows what was recorded."""
+        """Print where a video is, and warn if it differs from the recording."""
         if result.error:
-            print(f"yardarm: warning: there is no {result.replay.path}: {result.error}", file=sys.stderr)
+            print(
+                f"yardarm: warning: the video {result.replay.path} could not be made: {result.error}", file=sys.stderr
+            )
             return
         self.console.print(f"Video: {result.replay.path}", soft_wrap=True)
         if result.diverged_at is not None:
             print(divergence_warning(result), file=sys.stderr)
 
     def say_how_to_continue(self, words: Sequence[str]) -> None:
-        """After an interruption: nothing is lost, and this is how to go on."""
+        """After an interruption: print what is kept, and the command that resumes."""
         if self.path is None:
             return
         _, flags = read_flags(words)
@@ -131,7 +133,7 @@ class Display(EvaluationListener):
         command = shown_command("eval", flags)
         kept = self._planned - self._total + self._done
         print(
-            f"\nyardarm: stopped; {kept} of {self._planned} episodes are finished and kept; go on with\n  {command}",
+            f"\nyardarm: stopped; {kept} of {self._planned} episodes are finished and kept; resume with\n  {command}",
             file=sys.stderr,
         )
 
@@ -175,11 +177,11 @@ class LiveDisplay(Display):
         )
 
     def preparing(self, what: str) -> None:
-        """Say what takes the time, until the first episode starts."""
-        self._end_of_preparing()
+        """Show what takes time before the first episode starts."""
+        self._end_preparing()
         self._preparing = self.progress.add_task(what, total=None, score="")
 
-    def _end_of_preparing(self) -> None:
+    def _end_preparing(self) -> None:
         if self._preparing is not None:
             self.progress.remove_task(self._preparing)
             self._preparing = None
@@ -189,7 +191,7 @@ class LiveDisplay(Display):
         self.progress.advance(self._frames)
 
     def _begin(self, total: int) -> None:
-        self._end_of_preparing()
+        self._end_preparing()
         self._episodes = self.progress.add_task("episodes", total=total, score="")
 
     def _advance(self) -> None:
@@ -200,7 +202,7 @@ class LiveDisplay(Display):
 
 
 class PlainDisplay(Display):
-    """A line now and then, for log files."""
+    """A line every few seconds, for log files."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -221,7 +223,7 @@ class PlainDisplay(Display):
 
 @contextlib.contextmanager
 def open_display(console: Console) -> Iterator[Display]:
-    """A display that fits where the output goes."""
+    """Progress bars on a terminal, plain lines elsewhere."""
     if not console.is_terminal:
         yield PlainDisplay(console)
         return
@@ -231,9 +233,9 @@ def open_display(console: Console) -> Iterator[Display]:
 
 
 def divergence_warning(result: ReplayResult) -> str:
-    """Say that a video does not show the recorded episode."""
+    """The warning that a video does not show the recorded episode."""
     return (
         f"yardarm: warning: the replay of {result.replay.episode.task.name} episode {result.replay.episode.index} "
-        f"diverges from the recording (fingerprint after step {result.diverged_at}); the video shows what these "
-        "versions of the simulator do with the recorded actions"
+        f"diverges from the recording (fingerprint after step {result.diverged_at}); the video shows what the "
+        "installed simulator does with the recorded actions"
     )

@@ -1,4 +1,4 @@
-"""``yardarm eval --view``: the viewer beside an evaluation, in a process of its own."""
+"""``yardarm eval --view``: the viewer during an evaluation, in a separate process."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-__all__ = ["LiveView"]
+__all__ = ["STOP_HINT", "LiveView"]
 
+STOP_HINT = "(Ctrl-C to stop)"
 CLOSE_WITHIN_S = 10.0
 
 
 class LiveView:
-    """Opens the page of a run as soon as it has a folder, and closes it in the end."""
+    """Opens a run's page as soon as the run has a folder, and closes the viewer at the end."""
 
     def __init__(self, say: Callable[[str], None], page: str = "/run?run=.") -> None:
         self._say = say
@@ -23,7 +24,7 @@ class LiveView:
         self._process: subprocess.Popen[str] | None = None
 
     def open(self, run: Path) -> None:
-        """Start the viewer; the address is said when it answers, and the evaluation does not wait for that."""
+        """Start the viewer without waiting for it; its address is printed when it answers."""
         command = [
             sys.executable,
             "-P",
@@ -34,17 +35,17 @@ class LiveView:
             f"--page={self._page}",
             "--until_stdin_closes=true",
         ]
-        # Its standard input closes when this process ends, however it does. Ctrl-C is for the evaluation alone.
+        # The viewer stops when its standard input closes, however this process ends. Ctrl-C reaches only this process.
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
-        threading.Thread(target=self._pass_on, args=(self._process,), daemon=True).start()
+        threading.Thread(target=self._forward, args=(self._process,), daemon=True).start()
 
     def stay(self) -> None:
-        """Keep the page until Ctrl-C."""
+        """Keep the viewer running until Ctrl-C."""
         if self._process is None or self._process.poll() is not None:
             return
-        self._say("The page stays until you press Ctrl-C.")
+        self._say("The viewer runs until you press Ctrl-C.")
         try:
             self._process.wait()
         except KeyboardInterrupt:
@@ -66,7 +67,7 @@ class LiveView:
             self._process.kill()
             self._process.wait()
 
-    def _pass_on(self, process: subprocess.Popen[str]) -> None:
+    def _forward(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         for line in process.stdout:
-            self._say(line.rstrip().removesuffix("(Ctrl-C ends it)").rstrip())
+            self._say(line.rstrip().removesuffix(STOP_HINT).rstrip())

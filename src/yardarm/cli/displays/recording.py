@@ -1,4 +1,4 @@
-"""Shows a recording while it runs, and what came of it."""
+"""Shows a recording while it runs, and its result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLAIN_LINE_EVERY_S = 10.0
 
 
 class RecordingDisplay(RecordingListener):
-    """A progress bar on a terminal; a line now and then in a log file."""
+    """A progress bar on a terminal; a line every few seconds in a log file."""
 
     def __init__(self, console: Console, command: str, flags: Flags) -> None:
         self.console = console
@@ -48,17 +48,17 @@ class RecordingDisplay(RecordingListener):
 
     def nothing_to_record(self, result: RunResult) -> None:
         """Say so."""
-        print(f"yardarm: there is nothing to record; the run is in {result.path}", file=sys.stderr)
+        print(f"yardarm: no episodes to record; the run is in {result.path}", file=sys.stderr)
 
     def started(self, root: Path, missing: int, frames: int, before: int) -> None:
-        """Say what is going to be recorded."""
+        """Print what is going to be recorded."""
         self._total, self._before = missing, before
         if self._progress is not None:
             self._bar = self._progress.add_task("frames", total=frames, saved="")
         if not missing:
-            self.console.print(f"nothing is left to record: all {before} episodes are in {root}", soft_wrap=True)
+            self.console.print(f"nothing left to record: all {before} episodes are in {root}", soft_wrap=True)
             return
-        known = f", {before} more were recorded before" if before else ""
+        known = f" ({before} more are already recorded)" if before else ""
         self.console.print(f"recording {missing} episodes, {frames} frames{known}; {root}", soft_wrap=True)
 
     def seen(self) -> None:
@@ -90,11 +90,11 @@ class RecordingDisplay(RecordingListener):
             soft_wrap=True,
         )
         view = shlex.join(["yardarm", "dataset", "view", str(dataset.root)])
-        self.console.print(f"Look at it: {view}", soft_wrap=True)
+        self.console.print(f"View it: {view}", soft_wrap=True)
         if dataset.skipped:
             print(
-                f"yardarm: {dataset.skipped} episodes could not be recorded (see the warnings); the same command tries "
-                "them again",
+                f"yardarm: {dataset.skipped} episodes could not be recorded (see the warnings); the same command "
+                "retries them",
                 file=sys.stderr,
             )
 
@@ -104,8 +104,8 @@ class RecordingDisplay(RecordingListener):
 
 
 def say_how_to_continue(command: str, flags: Flags, kept: str) -> None:
-    """After an interruption: nothing is lost, and this command continues."""
-    print(f"\nyardarm: stopped; {kept}; continue with\n  {shown_command(command, flags)}", file=sys.stderr)
+    """After an interruption: print what is kept, and the command that resumes."""
+    print(f"\nyardarm: stopped; {kept}; resume with\n  {shown_command(command, flags)}", file=sys.stderr)
 
 
 def _progress(console: Console) -> Progress:

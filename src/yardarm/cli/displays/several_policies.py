@@ -1,4 +1,4 @@
-"""Shows what an evaluation of several policies has come to."""
+"""Shows the results of evaluating several policies."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["show_compared", "show_several"]
 
 
 def show_several(results: SeveralResults, console: Console) -> int:
-    """Print how the policies compare, where everything is, and what went wrong; returns the exit code."""
+    """Print how the policies compare, where the results are, and what went wrong; return the exit code."""
     if not results.runs:
-        console.print(f"There is nothing to play in this part: {results.path}", soft_wrap=True)
+        console.print(f"This shard has no episodes: {results.path}", soft_wrap=True)
         return 0
     confidence = next(iter(results.runs.values())).uncertainty.confidence
     show_compared(SeveralFolder(results.path), confidence, console)
@@ -26,7 +26,7 @@ def show_several(results: SeveralResults, console: Console) -> int:
 
 
 def show_compared(folder: SeveralFolder, confidence: float, console: Console) -> None:
-    """Print how the policies of an evaluation compare, and where everything is."""
+    """Print how the policies of an evaluation compare, and where the results are."""
     begun = folder.begun()
     if not begun:
         console.print("No episode has finished.")
@@ -35,10 +35,10 @@ def show_compared(folder: SeveralFolder, confidence: float, console: Console) ->
         print_comparison(compare(runs, confidence=confidence), console)
     else:
         print_results(read_result(begun[0]).result, console)
-    console.print(f"\nResults: {folder.path}/policies, a run for each policy", soft_wrap=True)
+    console.print(f"\nResults: {folder.path}/policies, one run per policy", soft_wrap=True)
     if folder.whole.report.exists():
         console.print(f"Report: {folder.whole.report}", soft_wrap=True)
-    console.print(f"See it all in a browser: {shlex.join(['yardarm', 'view', str(folder.path)])}", soft_wrap=True)
+    console.print(f"Browse the results: {shlex.join(['yardarm', 'view', str(folder.path)])}", soft_wrap=True)
 
 
 def _show_problems(results: SeveralResults) -> int:
@@ -53,13 +53,13 @@ def _show_problems(results: SeveralResults) -> int:
         print(
             f"yardarm: {sum(errors.values())} episodes of {len(errors)} policies ended in errors, most of them "
             f"{worst}'s, and count as neither success nor failure; policies/{worst}/episodes.jsonl has their "
-            f"tracebacks, and the same command with --output_dir={results.path} tries them again",
+            f"tracebacks, and the same command with --output_dir={results.path} retries them",
             file=sys.stderr,
         )
     for name, fault in results.faults.items():
         print(
-            f"yardarm: {name} could not go on: {fault.strip().splitlines()[-1]}; its finished episodes are kept, and "
-            f"the same command with --output_dir={results.path} tries again",
+            f"yardarm: {name} failed: {fault.strip().splitlines()[-1]}; its finished episodes are kept, and "
+            f"the same command with --output_dir={results.path} retries it",
             file=sys.stderr,
         )
     return 1 if errors or results.faults else 0

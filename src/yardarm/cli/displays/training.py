@@ -1,4 +1,4 @@
-"""Shows a training while it goes on: a bar with loss and rates on a terminal, plain lines elsewhere."""
+"""Shows a training while it runs: a bar with loss and speed on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -24,55 +24,55 @@ from rich.progress import (
 
 from yardarm.training import TrainingListener
 
-__all__ = ["TrainingDisplay", "open_training_display", "stopping_politely"]
+__all__ = ["TrainingDisplay", "open_training_display", "stop_after_step"]
 
 
-# Ctrl-C, a cluster's scheduler, a terminal that was closed.
+# Ctrl-C, a cluster's scheduler, a closed terminal.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class TrainingDisplay(TrainingListener):
-    """Says what a training tells."""
+    """Prints the events of a training."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self.path: Path | None = None
         self.on_start: Callable[[Path], None] | None = None
-        """Called with the training's folder when there is one."""
+        """Called with the training's folder once it exists."""
         self.stopping: int | None = None
-        """The signal that asked to stop."""
+        """The signal that asked the training to stop."""
 
     def shall_stop(self) -> bool:
-        """Whether somebody asked for it."""
+        """Whether a signal asked the training to stop."""
         return self.stopping is not None
 
     def started(self, path: Path, step: int, steps: int, summary: str) -> None:
-        """Say what is going to be trained."""
+        """Print what is going to be trained."""
         self.path = path
-        begun = f"goes on after step {step:,} of {steps:,}" if step else f"{steps:,} steps"
+        begun = f"resuming after step {step:,} of {steps:,}" if step else f"{steps:,} steps"
         self.console.print(f"{summary}; {begun}; {path}", soft_wrap=True)
         if self.on_start is not None:
             self.on_start(path)
 
     def say(self, line: str) -> None:
-        """Print a line; a reader that has gone, as in `yardarm train | head`, does not end the training."""
+        """Print a line; a closed pipe, as in `yardarm train | head`, does not end the training."""
         try:
             self.console.print(line, soft_wrap=True)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def point(self, point: Mapping[str, Any]) -> None:
-        """Say what is new."""
-        if line := _said(point):
+        """Print a new point of the learning curve."""
+        if line := _text(point):
             self.say(line)
 
     def waiting(self, evaluations: int) -> None:
-        """Say what is waited for."""
+        """Print how many evaluations the training waits for."""
         self.say(f"waiting for {evaluations} evaluation(s)")
 
 
 class BarDisplay(TrainingDisplay):
-    """A progress bar on a terminal; points of the loss stand beside it."""
+    """A progress bar on a terminal, with the newest loss next to it."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -90,13 +90,13 @@ class BarDisplay(TrainingDisplay):
         )
 
     def preparing(self, what: str) -> None:
-        """Say what takes a moment."""
-        self._forget()
+        """Show what takes time before the first step."""
+        self._remove_bar()
         self._task = self.progress.add_task(what, total=None, state="")
 
     def started(self, path: Path, step: int, steps: int, summary: str) -> None:
-        """Begin the bar."""
-        self._forget()
+        """Start the bar."""
+        self._remove_bar()
         super().started(path, step, steps, summary)
         self._task = self.progress.add_task("steps", total=steps, completed=step, state="")
 
@@ -106,13 +106,13 @@ class BarDisplay(TrainingDisplay):
         self.progress.update(self._task, completed=step)
 
     def point(self, point: Mapping[str, Any]) -> None:
-        """Losses stand in the bar; what is rarer has a line."""
+        """Show losses in the bar, and print everything else as a line."""
         if point["kind"] == "train" and self._task is not None:
             self.progress.update(self._task, state=_rates(point))
         else:
             super().point(point)
 
-    def _forget(self) -> None:
+    def _remove_bar(self) -> None:
         if self._task is not None:
             self.progress.remove_task(self._task)
             self._task = None
@@ -120,7 +120,7 @@ class BarDisplay(TrainingDisplay):
 
 @contextlib.contextmanager
 def open_training_display(console: Console) -> Iterator[TrainingDisplay]:
-    """A display that fits where the output goes."""
+    """A progress bar on a terminal, plain lines elsewhere."""
     if not console.is_terminal:
         yield TrainingDisplay(console)
         return
@@ -130,17 +130,17 @@ def open_training_display(console: Console) -> Iterator[TrainingDisplay]:
 
 
 @contextlib.contextmanager
-def stopping_politely(display: TrainingDisplay) -> Iterator[None]:
-    """Have Ctrl-C and SIGTERM end the training after its step; the second one ends it at once."""
+def stop_after_step(display: TrainingDisplay) -> Iterator[None]:
+    """Let a signal stop the training after its current step; a second signal stops it immediately."""
 
     def ask(signum: int, frame: FrameType | None) -> None:
         own = before[signal.Signals(signum)]
-        if display.path is None or display.stopping is not None:  # nothing has begun yet, or somebody is in a hurry
+        if display.path is None or display.stopping is not None:  # not started yet, or the second signal
             if callable(own):
                 own(signum, frame)
             raise KeyboardInterrupt
         display.stopping = signum
-        print("yardarm: stopping after this step; once more: at once", file=sys.stderr)
+        print("yardarm: stopping after this step; press Ctrl-C again to stop immediately", file=sys.stderr)
 
     before = {own: signal.signal(own, ask) for own in SIGNALS}
     try:
@@ -150,7 +150,7 @@ def stopping_politely(display: TrainingDisplay) -> Iterator[None]:
             signal.signal(own, handler)
 
 
-def _said(point: Mapping[str, Any]) -> str:
+def _text(point: Mapping[str, Any]) -> str:
     step = f"step {point['step']:,}"
     match point["kind"]:
         case "train":
@@ -168,7 +168,7 @@ def _said(point: Mapping[str, Any]) -> str:
 
 
 def _rates(point: Mapping[str, Any]) -> str:
-    """The loss, the speed, and where the time goes."""
+    """The loss, the speed, and the share of time spent waiting for data."""
     share = 100 * point["data_s"] / max(1e-9, point["data_s"] + point["update_s"])
     return (
         f"loss {point['loss']:.4g}, {point['samples_per_s']:,.0f} samples/s, {share:.0f}% of the time waiting for data"

@@ -1,14 +1,14 @@
-// Plots over the steps of a training: axes, bands, marks that are links, and a cursor that reads the lines.
+// Plots over the steps of a training: axes, bands, marks that are links, and a cursor that shows values.
 
 import { count, h, s } from "yardarm/dom";
 
-// Drawings are stretched to the room that they get; strokes and dots are not.
+// Drawings stretch to the available space; strokes and dots do not.
 const SIZE = 1000;
 const FEW = 5;
 const SEVERAL = 8;
-// So few points are shown one by one, too.
+// Up to this many points also get dots.
 const MOST_DOTS = 60;
-// Beyond this ratio of the greatest to the least, small values cannot be seen on a linear axis.
+// Above this ratio of maximum to minimum, small values cannot be seen on a linear axis.
 const WIDE = 20;
 
 const range = (count) => Array.from({ length: count }, (_, place) => place);
@@ -22,7 +22,7 @@ function roundNumbers(low, high) {
   return range(Math.floor(high / step + 1e-9) - first + 1).map((place) => (first + place) * step);
 }
 
-/** Powers of ten, and 2 and 5 times these where there is room; round numbers where all are of one size. */
+/** Powers of ten, with 2 and 5 times these if they fit; round numbers if the values are of similar size. */
 function roundFactors(low, high, most) {
   const powers = range(Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1);
   const every = Math.ceil(powers.length / most);
@@ -52,7 +52,7 @@ export function isWide(values) {
   return least > 0 && known.reduce((high, value) => Math.max(high, value), 0) > WIDE * least;
 }
 
-/** An axis for values: where each is, from 0 to 1, and which are written beside it; a `low` plot has room for few. */
+/** An axis for values: the position of each from 0 to 1, and the ticks; a `low` plot has room for only a few. */
 export function valueAxis(values, { log = false, low: flat = false } = {}) {
   const known = values.filter((value) => value !== null && (!log || value > 0));
   if (!known.length) return { place: () => null, ticks: [], text: short };
@@ -60,7 +60,7 @@ export function valueAxis(values, { log = false, low: flat = false } = {}) {
   const back = log ? (value) => 10 ** value : (value) => value;
   const least = put(known.reduce((low, value) => Math.min(low, value)));
   const most = put(known.reduce((high, value) => Math.max(high, value)));
-  // A line that stays where it is has some room around it; one that never leaves zero lies at the bottom.
+  // A constant line gets some space around it; one that is always zero is at the bottom.
   const room = most > least ? 0.05 * (most - least) : Math.abs(log ? 1 : 0.1 * most) || 1;
   const low = !log && least >= 0 ? Math.max(0, least - room) : least - room;
   const high = most + room;
@@ -81,7 +81,7 @@ export const RATES = {
 
 const put = (part) => (SIZE * part).toFixed(1);
 
-/** Points joined by lines; a value that is none leaves a gap. */
+/** Points joined by lines; a missing value leaves a gap. */
 function path(steps, values, x, y) {
   let apart = true;
   return steps
@@ -94,7 +94,7 @@ function path(steps, values, x, y) {
     .join("");
 }
 
-/** What lies between two lines, where both have values. */
+/** The area between two lines, where both have values. */
 function area(steps, low, high, x, y) {
   const there = range(steps.length).filter((place) => y(low[place]) !== null && y(high[place]) !== null);
   const corner = (values) => (place) => `${put(x(steps[place]))} ${put(1 - y(values[place]))}`;
@@ -116,9 +116,9 @@ function drawnLine({ kind, steps, values, low, high, dots = values.length <= MOS
 }
 
 /**
- * A plot from step 0 to `steps`. `lines` have a class, a title, steps and values, and perhaps the low and the high end of
- * a band. `marks` are links with a rate and its interval; `guides` are steps where something is going on. `read` says what
- * is told of a line's value. `state` keeps what the reader points at from one drawing to the next.
+ * A plot from step 0 to `steps`. `lines` have a class, a title, steps and values, and optionally the low and high ends of
+ * a band. `marks` are links with a rate and its interval; `guides` mark steps where something is in progress. `read` formats
+ * a line's value. `state` keeps the position of the pointer from one drawing to the next.
  */
 export function plot({ lines, marks = [], guides = [], steps, axis, label, read = short, state = {} }) {
   const x = (step) => step / Math.max(1, steps);
@@ -140,17 +140,17 @@ export function plot({ lines, marks = [], guides = [], steps, axis, label, read 
   const pointing = new Pointing({ ground, cursor, tip, x, lines, read, steps, state });
   ground.append(...marks.map((mark) => pointing.link(mark, axis)), tip);
   pointing.follow();
-  return h("div.axes", {}, beside(axis), ground, h("div"), below(steps));
+  return h("div.axes", {}, valueLabels(axis), ground, h("div"), stepLabels(steps));
 }
 
-const beside = (axis) =>
+const valueLabels = (axis) =>
   h(
     "div.beside",
     { "aria-hidden": "true" },
     axis.ticks.map((value) => h("span", { style: `bottom:${100 * axis.place(value)}%` }, axis.text(value))),
   );
 
-const below = (steps) =>
+const stepLabels = (steps) =>
   h(
     "div.below",
     { "aria-hidden": "true" },
@@ -158,15 +158,15 @@ const below = (steps) =>
       .filter(Number.isInteger)
       .map((step) => {
         const part = step / Math.max(1, steps);
-        // The words of the first and of the last stay inside.
+        // The first and the last label stay inside the plot.
         const shift = part < 0.02 ? 0 : part > 0.98 ? 100 : 50;
         return h("span", { style: `left:${100 * part}%;transform:translateX(-${shift}%)` }, thousands(step));
       }),
   );
 
 /**
- * The names of a plot's lines. Pointing at one sets its line off; pressing it keeps it so, also when the plot is drawn again
- * with the same `state`.
+ * The legend of a plot. Pointing at a name highlights its line; pressing it keeps the highlight, also when the plot is drawn
+ * again with the same `state`.
  */
 export function legend(lines, drawn, state = {}) {
   const series = [...drawn.querySelectorAll(".series")];
@@ -188,14 +188,14 @@ export function legend(lines, drawn, state = {}) {
       show();
     };
     const words = { type: "button", "aria-label": title, "aria-pressed": String(pressed.has(title)) };
-    const heard = { onpointerenter: point(true), onpointerleave: point(false), onclick: press };
-    return h(`button.key.${kind}`, { ...words, ...heard }, title);
+    const handlers = { onpointerenter: point(true), onpointerleave: point(false), onclick: press };
+    return h(`button.key.${kind}`, { ...words, ...handlers }, title);
   });
   show();
   return h("div.keys", {}, keys);
 }
 
-/** The place of the last step that is not after another, or -1. */
+/** The index of the last of `steps` that is not after `step`, or -1. */
 function lastUntil(steps, step) {
   let [low, high] = [0, steps.length];
   while (low < high) {
@@ -206,7 +206,7 @@ function lastUntil(steps, step) {
   return low - 1;
 }
 
-/** What a plot tells of where the reader points, or of the mark that has the focus. */
+/** The tooltip of a plot: values at the pointer, or the mark that has the focus. */
 class Pointing {
   constructor(parts) {
     Object.assign(this, parts);
@@ -224,11 +224,11 @@ class Pointing {
       delete state.step;
       this.cursor.hidden = this.tip.hidden = true;
     });
-    // It is drawn again while the reader points at it; where things are is known only once it is on the page.
+    // The plot may be redrawn under the pointer; positions are known only once it is on the page.
     if (state.step !== undefined) requestAnimationFrame(() => ground.isConnected && this.at(state.step));
   }
 
-  /** Read all lines at a step. */
+  /** Show the values of all lines at a step. */
   at(step) {
     const { steps } = this.lines[0];
     const before = lastUntil(steps, step);

@@ -1,9 +1,9 @@
-// How several runs did in each task: a table of rates, with the longer side down the page.
+// The success rates of several runs in each task: a table with the longer side as rows.
 
 import { breakable, h, percent, section } from "yardarm/dom";
 import { Table } from "yardarm/tables";
 
-/** `data.by_task` has the tasks, and for each run its counts in each; `label(place)` is what a run is called. */
+/** `data.by_task` has the tasks, and each run's counts per task; `label(place)` is a run's label. */
 export function byTask(data, label) {
   const { tasks, counts } = data.by_task;
   const downRuns = counts.length >= tasks.length;

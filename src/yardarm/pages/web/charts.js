@@ -1,8 +1,8 @@
-// Drawings: plain SVG, coloured by the style sheet's variables.
+// Charts as plain SVG, coloured by the style sheet's variables.
 
 import { breakable, h, number, OUTCOMES, percent, percents, points, s } from "yardarm/dom";
 
-/** An interval with its estimate on an axis from low to high; `width` is in the drawing's own units. */
+/** An interval with its estimate, on an axis from `from` to `to`. */
 export function whisker(estimate, low, high, { from = 0, to = 1, zero = null, label = "", strong = false } = {}) {
   const width = 240;
   const x = (value) => 6 + ((width - 12) * (Math.min(to, Math.max(from, value)) - from)) / (to - from);
@@ -33,7 +33,7 @@ export function differenceWhisker(row, range, strong = false) {
   return whisker(row.difference, row.interval.low, row.interval.high, options);
 }
 
-/** One cell per episode. Arrow keys move between cells; one of them at a time can be reached by the tab key. */
+/** One cell per episode. Arrow keys move between cells; only one of them is in the tab order. */
 export function heatMap(rows, title) {
   const tip = h("div.tip", { hidden: true, "aria-hidden": "true" });
   const map = h("div.heat", { role: "group", "aria-label": title }, rows.map(heatRow), tip);
@@ -56,7 +56,7 @@ export function heatMap(rows, title) {
   return map;
 }
 
-/** A task's cells, each at the place of its index, so that a column is the same seed in all rows. */
+/** A task's cells, ordered by index, so that a column is the same seed in all rows. */
 function heatRow({ name, cells, planned }) {
   const places = new Array(planned).fill(null);
   for (const own of cells) places[own.index] = own;
@@ -74,7 +74,7 @@ function heatCell({ outcome, label, href }) {
   return cell;
 }
 
-/** The first of some cells that is an episode. */
+/** The first of these cells that is an episode. */
 const played = (cells) => cells.find((cell) => cell?.tagName === "A");
 
 function moveFocus(event, map) {
@@ -106,7 +106,7 @@ function moveFocus(event, map) {
   goal.focus();
 }
 
-/** The ends of an axis, which has zero on it unless it is `free`; there may be more values than a call takes. */
+/** The ends of an axis, which includes zero unless it is `free`. */
 function reach(values, free) {
   const known = values.filter((value) => value !== null);
   const start = free && known.length ? known[0] : 0;
@@ -117,8 +117,8 @@ function reach(values, free) {
 
 /**
  * Lines over steps: `lines` have a class, and values that are `every` steps apart; the first is at step `first`, or in the
- * middle of the steps that it is the mean of. `also` are values that the axis must reach, too; one that is `free` may leave
- * out zero. A value that is none leaves a gap.
+ * middle of the steps that it averages. `also` are more values that the axis must include; a `free` axis may exclude zero.
+ * A missing value leaves a gap.
  */
 export function curves(lines, { steps, label, width = 320, height = 90, cursor = false, also = [], free = false }) {
   const [low, high] = reach([...lines.flatMap((line) => line.values), ...also], free);
@@ -129,7 +129,7 @@ export function curves(lines, { steps, label, width = 320, height = 90, cursor =
     const before = place ? line.values[place - 1] : null;
     return value === null ? "" : `${before === null ? "M" : "L"}${x(step).toFixed(1)} ${y(value).toFixed(1)}`;
   };
-  // One value alone is a short dash.
+  // A single value is drawn as a short dash.
   const path = (line) => `${line.values.map(point(line)).join("")}${line.values.length === 1 ? "h2" : ""}`;
   const picture = s(
     "svg.curves",
@@ -142,7 +142,7 @@ export function curves(lines, { steps, label, width = 320, height = 90, cursor =
   return h("div.plot", {}, ends, picture);
 }
 
-/** How many episodes ended after so many steps, `first` or more; `series` are lists of steps with a class, stacked. */
+/** How many episodes ended at each number of steps, from `first`; `series` are lists of steps with a class, stacked. */
 export function histogram(series, { steps, label, first = 1, width = 320, height = 46, bins = 32 }) {
   const place = (value) => Math.floor((bins * Math.max(0, value - first)) / Math.max(1, steps - first + 1));
   const counts = series.map(({ values }) => {
@@ -168,8 +168,8 @@ export function histogram(series, { steps, label, first = 1, width = 320, height
 }
 
 /**
- * How numbers lie between their least and their greatest: a thin line for all, a bar from the first to the last
- * hundredth, a thicker one from the first to the last tenth, and a mark at the median.
+ * The distribution of a number: a thin line from minimum to maximum, a bar from the 1% to the 99% quantile, a thicker one
+ * from 10% to 90%, and a mark at the median.
  */
 export function rangeBar({ min, q01, q10, q50, q90, q99, max, mean }, label) {
   const width = 200;
@@ -187,7 +187,7 @@ export function rangeBar({ min, q01, q10, q50, q90, q99, max, mean }, label) {
   );
 }
 
-/** Parts of a whole, side by side. */
+/** A bar divided into parts. */
 export function parts(shares, label) {
   const total = shares.reduce((sum, share) => sum + share.value, 0);
   return h(

@@ -1,15 +1,15 @@
-// The time that videos and plots of an episode share.
+// The clock shared by the videos and plots of an episode.
 
 import { h } from "yardarm/dom";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
-const WORTH_SEEING_S = 3;
+const SHORTEST_PLAYBACK_S = 3;
 
-/** The step that all sides show: moved by the scrub bar, by the keys, by a plot, or by time while it plays. */
+/** The current step of all sides: moved by the scrub bar, keys, a plot, or time while it plays. */
 export class Clock {
   /**
-   * `sides` have `players`, a `last` step, `fps`, `seconds`, and know how to `move`; more may be added until `begin`.
-   * `unit` is what steps are called.
+   * `sides` have `players`, a `last` step, `fps`, `seconds` and `move(step)`; more may be added until `begin`.
+   * `unit` is the name of a step.
    */
   constructor(sides, unit = "step") {
     this.sides = sides;
@@ -38,24 +38,24 @@ export class Clock {
   begin() {
     this.last = Math.max(1, ...this.sides.map((side) => side.last));
     this.scrub.max = this.last;
-    // Real time, but no episode shall be over before one has seen it.
+    // Real time, but slower for episodes that would be over too quickly to see.
     const longest = Math.max(...this.sides.map((side) => side.seconds));
     this.speed.value =
-      SPEEDS.filter((rate) => rate <= 1).findLast((rate) => longest / rate >= WORTH_SEEING_S) ?? SPEEDS[0];
+      SPEEDS.filter((rate) => rate <= 1).findLast((rate) => longest / rate >= SHORTEST_PLAYBACK_S) ?? SPEEDS[0];
     this.seek(0);
-    addEventListener("keydown", (event) => this.hear(event));
+    addEventListener("keydown", (event) => this.onKey(event));
   }
 
   get players() {
     return this.sides.flatMap((side) => side.players);
   }
 
-  /** How fast it plays; 1 is real time. */
+  /** The playback speed; 1 is real time. */
   get pace() {
     return Number(this.speed.value);
   }
 
-  /** Where time is read from: the longest video that there is. */
+  /** The video that sets the time: the longest one. */
   get leader() {
     const longest = [...this.sides].sort((a, b) => b.seconds - a.seconds);
     return longest.flatMap((side) => side.players).find((player) => player.visible);
@@ -107,13 +107,13 @@ export class Clock {
     requestAnimationFrame(() => this.tick());
   }
 
-  /** Stand still on the last step, wherever videos were when they were paused. */
+  /** Stop exactly on the last step. */
   end() {
     this.pause();
     this.seek(this.last);
   }
 
-  /** The step that it is: as the video has it, or by the clock where there is none. */
+  /** The current step: from the video, or from the time if there is none. */
   now() {
     const { leader } = this;
     if (leader?.running) {
@@ -136,8 +136,8 @@ export class Clock {
     picture.onpointerup = picture.onpointercancel = () => (picture.onpointermove = null);
   }
 
-  /** The space bar plays and pauses, the arrow keys go one step, with shift ten. */
-  hear(event) {
+  /** Space plays and pauses; the arrow keys move one step, or ten with shift. */
+  onKey(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.target.matches("input:not(.scrub), select, button, a, textarea")) return;
     const by = event.shiftKey ? 10 : 1;

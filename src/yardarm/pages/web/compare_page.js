@@ -1,4 +1,4 @@
-// Chosen runs, compared.
+// The comparison of selected runs.
 
 import { comparisonSections } from "yardarm/comparison";
 import { h } from "yardarm/dom";
@@ -11,7 +11,7 @@ const body = h("div", {}, h("p.note", {}, "Comparing …"));
 
 const MOST_SIDES = 4;
 const links = {
-  /** The runs that played this very episode, and can show it, side by side: as many as there is room for. */
+  /** The runs that played this episode and can show it, side by side: as many as fit. */
   pair: (data, row) => {
     const { task, index, outcomes, steps } = data.episodes;
     const played = data.places.filter((_, place) => outcomes[row][place] !== "-" && steps[row][place] !== null);

@@ -1,4 +1,4 @@
-// The comparison of runs: the same in a report and in the viewer.
+// The comparison of runs, in reports and in the viewer.
 
 import { byTask } from "yardarm/by_task";
 import { curves, differenceWhisker, rateWhisker } from "yardarm/charts";
@@ -7,12 +7,12 @@ import { Table } from "yardarm/tables";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const letter = (place) => LETTERS[place] ?? `#${place + 1}`;
-// Of more runs than these a row for each episode would be wider than any screen.
+// With more runs than this, one column per run would be too wide.
 const MOST_SIDES = 8;
 
 /**
- * The sections of a comparison; `links.pair(data, row)` leads to an episode's videos side by side, if anything does. A
- * run that chose its own end (`sequential`) has a test of its own; intervals and tests for a fixed number do not hold.
+ * The sections of a comparison; `links.pair(data, row)` is the address of an episode's videos side by side, or null. A run
+ * that may stop early (`sequential`) has its own test; intervals and tests for a fixed number of episodes are not valid.
  */
 export function comparisonSections(data, links) {
   if (data.problem) return { verdict: { shows: data, draw: () => section("comparison", "Comparison", data.problem) } };
@@ -68,7 +68,7 @@ function verdict(data) {
   table.setRows(rows);
   return section(
     "comparison",
-    "Success rates compared",
+    "Comparison of success rates",
     null,
     table.element,
     data.verdicts.map((text, place) => h(place ? "p.note" : "p", {}, prose(text))),
@@ -76,19 +76,19 @@ function verdict(data) {
   );
 }
 
-/** A run's name, which leads to its own page where that is known. */
+/** A run's name, linked to its own page if there is one. */
 function reported(data, { name, runs }) {
   const href = runs.length === 1 ? data.reports?.[data.names.indexOf(runs[0])] : null;
   return href ? h("a", { href }, breakable(name)) : breakable(name);
 }
 
-/** Runs have letters only where they are what is compared, and not the training seeds of methods. */
+/** Runs have letters only if they are compared themselves, not as training seeds of methods. */
 function labels(data) {
   const lettered = data.runs.every((run, place) => run.name === data.names[place]);
   return (place) => (lettered ? letter(place) : data.names[place]);
 }
 
-/** What played: the policy's name, or how many training seeds there are of a method. */
+/** The policy's name, or the number of training seeds of a method. */
 function policyOf(data, { runs }) {
   return runs.length > 1 ? `${runs.length} training seeds` : (data.policies[data.names.indexOf(runs[0])] ?? "");
 }
@@ -115,7 +115,7 @@ function differences(data) {
       value: (row) => row.interval.low,
       cell: (row) => h("span.nowrap", {}, `${points(row.interval.low)} … ${points(row.interval.high)}`),
     },
-    // Of tasks, it allows for their number; of all of them together, there is one.
+    // P-values of single tasks are corrected for the number of tasks; that of all tasks together is not.
     {
       title: rows.length > 1 ? "p (Holm)" : "p",
       numeric: true,
@@ -145,8 +145,8 @@ function differences(data) {
     ...(data.sequential ? [] : tests),
     ...(counted
       ? [
-          { title: "A alone", numeric: true, narrow: false, value: (row) => row.pairs.only_a },
-          { title: "B alone", numeric: true, narrow: false, value: (row) => row.pairs.only_b },
+          { title: "Only A", numeric: true, narrow: false, value: (row) => row.pairs.only_a },
+          { title: "Only B", numeric: true, narrow: false, value: (row) => row.pairs.only_b },
         ]
       : []),
   ];
@@ -157,12 +157,12 @@ function differences(data) {
   });
   table.setRows(rows);
   const note = pair.paired
-    ? "On the same episodes: task, index and seed are equal, and so is where they begin, as far as both recorded it."
-    : "Not on the same episodes: rates are compared.";
-  return section("differences", "Differences by task, in points", note, table.element);
+    ? "Paired: the same task, index and seed in both runs, and the same initial state where both recorded it."
+    : "Not paired: the rates of different episodes are compared.";
+  return section("differences", "Differences by task, in percentage points", note, table.element);
 }
 
-/** How to call tasks: without their benchmark, if it is the same for all. */
+/** Names for tasks, without their benchmark if it is the same for all. */
 function shortener(tasks) {
   const benchmarks = new Set(tasks.map((task) => task.split("/")[0]));
   return (task) => (benchmarks.size > 1 || !task.includes("/") ? task : task.slice(task.indexOf("/") + 1));
@@ -194,12 +194,12 @@ function pairs(data) {
     {
       title: "Better",
       value: (pair) => labels[pair.better] ?? "",
-      cell: (pair) => (pair.better ? labels[pair.better] : "not shown"),
+      cell: (pair) => (pair.better ? labels[pair.better] : "not significant"),
     },
   ];
-  const table = new Table(columns, { caption: "Differences of pairs" });
+  const table = new Table(columns, { caption: "Differences between pairs" });
   table.setRows(data.comparisons);
-  return section("pairs", "Each with each", null, table.element);
+  return section("pairs", "All pairs", null, table.element);
 }
 
 function disagreements(data, links) {
@@ -208,9 +208,9 @@ function disagreements(data, links) {
     .map((_, row) => row)
     .filter((row) => episodes.outcomes[row].includes("s") && episodes.outcomes[row].includes("f"));
   const note = rows.length
-    ? `Of ${count(episodes.outcomes.length)} shared episodes, ${count(rows.length)} went differently: one succeeded where another failed.`
-    : `None of the ${count(episodes.outcomes.length)} shared episodes went differently.`;
-  if (!rows.length) return section("disagreements", "Where they disagree", note);
+    ? `In ${count(rows.length)} of ${count(episodes.outcomes.length)} shared episodes, one run succeeded where another failed.`
+    : `In none of the ${count(episodes.outcomes.length)} shared episodes did one run succeed where another failed.`;
+  if (!rows.length) return section("disagreements", "Episodes with different outcomes", note);
   const short = shortener(episodes.task);
   const label = labels(data);
   const titled = (name, place) =>
@@ -240,7 +240,7 @@ function disagreements(data, links) {
   ];
   const table = new Table(columns, { caption: "Episodes where one run succeeds and another fails", page: 30 });
   table.setRows(rows);
-  return section("disagreements", "Where they disagree", note, table.element);
+  return section("disagreements", "Episodes with different outcomes", note, table.element);
 }
 
 function episodeLink(data, row, links) {

@@ -1,4 +1,4 @@
-// An episode of a dataset: its cameras side by side, and its numbers over time, on one clock.
+// An episode of a dataset: its cameras side by side and its numbers over time, on one clock.
 
 import { Clock } from "yardarm/clock";
 import { breakable, duration, factList, h, number, outcome } from "yardarm/dom";
@@ -10,7 +10,7 @@ import { linesOf, Timelines } from "yardarm/timelines";
 const dataset = parameters().get("dataset") ?? "";
 const index = Number(parameters().get("index"));
 const main = document.getElementById("main");
-// What browsers call the codecs that datasets have.
+// The browsers' names for the codecs of datasets.
 const CODECS = {
   av1: "av01.0.05M.08",
   h264: "avc1.640028",
@@ -19,7 +19,7 @@ const CODECS = {
   vp9: "vp09.00.10.08",
 };
 
-/** The episode on its clock. */
+/** The episode, controlled by the clock. */
 class Side {
   constructor(data, clock) {
     this.data = data;
@@ -47,9 +47,9 @@ class Side {
       };
     });
     this.timelines.draw(plots, Math.max(1, this.last));
-    const beside = this.cameras.length === 1 ? ".one-camera" : "";
+    const layout = this.cameras.length === 1 ? ".one-camera" : "";
     return h(
-      `div.recorded${beside}`,
+      `div.recorded${layout}`,
       {},
       h(
         "div.cameras",
@@ -66,7 +66,7 @@ class Side {
     const facts = [
       ...(data.outcome ? [["outcome", outcome(data.outcome)]] : []),
       ...(data.reward === null ? [] : [["return", number(data.reward)]]),
-      ["frames", `${data.steps} at ${number(data.fps)} a second`],
+      ["frames", `${data.steps} at ${number(data.fps)} per second`],
       ["time", duration(this.seconds)],
       ["file", breakable(data.file)],
       ...this.texts.map(({ name, value }) => [name, value]),
@@ -86,7 +86,7 @@ class Side {
   }
 }
 
-/** A camera's picture: a part of a video file, or pictures from the table. */
+/** A camera's view: a part of a video file, or pictures from the table. */
 class Camera {
   constructor(camera, data, clock) {
     this.camera = camera;
@@ -129,17 +129,17 @@ class Camera {
     this.player.hide();
     this.say(
       CODECS[codec]
-        ? `This browser cannot play ${file}: the file is damaged, or its ${codec} is of a kind that it does not know.`
+        ? `This browser cannot play ${file}: the file is damaged, or it uses a variant of ${codec} that the browser does not support.`
         : `This browser cannot play ${codec}, the codec of ${file}.`,
     );
   }
 
-  /** Say why there is no picture of a frame. */
+  /** Show why a frame has no picture. */
   async missing(frame) {
     this.player.element.hidden = frame !== null;
     if (frame === null) return this.say("");
-    const said = await load("/api/dataset/picture", { ...this.where, frame }).catch((error) => error.message);
-    this.say(typeof said === "string" ? said : `The picture of frame ${frame} cannot be shown.`);
+    const answer = await load("/api/dataset/picture", { ...this.where, frame }).catch((error) => error.message);
+    this.say(typeof answer === "string" ? answer : `The picture of frame ${frame} cannot be shown.`);
   }
 
   say(text) {
@@ -166,7 +166,7 @@ async function start() {
     const side = new Side(data, clock);
     sides.push(side);
     main.append(
-      h("p.under-title", {}, data.tasks.join(" → ") || "without an instruction"),
+      h("p.under-title", {}, data.tasks.join(" → ") || "no instruction"),
       neighbours(data.neighbours),
       data.problem ? h("p.warning", { role: "alert" }, data.problem) : "",
       clock.element,

@@ -1,4 +1,4 @@
-// A dataset: what is in it, its episodes, and how its numbers are distributed.
+// A dataset: its contents, its episodes, and the distribution of its numbers.
 
 import { histogram, rangeBar } from "yardarm/charts";
 import { breakable, bytes, count, duration, factList, h, measured, number, outcome, section } from "yardarm/dom";
@@ -17,8 +17,8 @@ function headline(data) {
     ["episodes", count(data.episodes)],
     ["frames", count(data.frames)],
     ["time", duration(data.seconds)],
-    ["frames a second", number(data.fps)],
-    ["robot", data.robot ?? "not named"],
+    ["frames per second", number(data.fps)],
+    ["robot", data.robot ?? "unknown"],
     ["tasks", count(data.tasks.length)],
     ["cameras", data.pictures.map((camera) => camera.name).join(", ") || "none"],
     ["on disk", [bytes(size.all), h("div.small", {}, parts.join(", "))]],
@@ -60,7 +60,7 @@ function tasks(data) {
   return section("tasks", "Tasks", null, table.element);
 }
 
-/** After how many frames episodes end. */
+/** A histogram of the lengths of episodes. */
 function lengths(data) {
   const { length, outcome: outcomes } = data.lists;
   const sorted = [...length].sort((a, b) => a - b);
@@ -74,8 +74,8 @@ function lengths(data) {
       ]
     : [{ kind: "plain", values: length }];
   const first = shortest > longest / 2 ? shortest : 1;
-  const label = `Lengths of episodes: from ${shortest} to ${longest} frames, ${middle} in the middle`;
-  const said = (frames) => `${count(frames)} frames, ${duration(frames / data.fps)}`;
+  const label = `Lengths of episodes: from ${shortest} to ${longest} frames, median ${middle}`;
+  const lengthText = (frames) => `${count(frames)} frames, ${duration(frames / data.fps)}`;
   const legend = outcomes
     ? [
         ["success", "success"],
@@ -85,14 +85,14 @@ function lengths(data) {
   return h(
     "figure.card.lengths",
     {},
-    h("figcaption", {}, h("strong", {}, "Lengths"), h("span.note", {}, `median ${said(middle)}`)),
+    h("figcaption", {}, h("strong", {}, "Episode lengths"), h("span.note", {}, `median ${lengthText(middle)}`)),
     legend.length ? h("p.legend", {}, legend) : null,
     histogram(series, { steps: longest, first, label, width: 640, height: 90, bins: 48 }),
     h(
       "div.scale",
       { "aria-hidden": "true" },
-      h("span", {}, first > 1 ? said(first) : "0"),
-      h("span", {}, said(longest)),
+      h("span", {}, first > 1 ? lengthText(first) : "0"),
+      h("span", {}, lengthText(longest)),
     ),
   );
 }
@@ -158,7 +158,7 @@ function episodes(data) {
   };
   const search = h("input", {
     type: "search",
-    placeholder: "words of the task, or a number",
+    placeholder: "words of the task, or an episode number",
     "aria-label": "Filter episodes",
     oninput: () => ((filters.words = search.value), show()),
   });
@@ -203,17 +203,17 @@ function features(data) {
     {
       title: "Names",
       narrow: false,
-      value: (row) => row.names?.join(", ") ?? (row.filled_in ? "filled in by the writer" : ""),
-      cell: (row) => (row.filled_in ? h("span.note", {}, "filled in by the writer") : (row.names?.join(", ") ?? "")),
+      value: (row) => row.names?.join(", ") ?? (row.filled_in ? "added by the writer" : ""),
+      cell: (row) => (row.filled_in ? h("span.note", {}, "added by the writer") : (row.names?.join(", ") ?? "")),
     },
   ];
   const table = new Table(columns, { caption: "Features" });
   table.setRows(data.features);
-  return section("features", "Features", "What each frame holds.", table.element);
+  return section("features", "Features", "The contents of each frame.", table.element);
 }
 
 function cameras(data) {
-  const stored = (row) => (row.kind === "video" ? "in video files" : "as pictures in the table");
+  const stored = (row) => (row.kind === "video" ? "in video files" : "as images in the table");
   const columns = [
     { title: "Camera", heading: true, value: (row) => row.name, cell: (row) => breakable(row.name) },
     { title: "Size", cell: (row) => (row.width ? h("span.nowrap", {}, `${row.width} × ${row.height}`) : "–") },
@@ -240,9 +240,9 @@ const KINDS = [
 
 function statistics(data) {
   const note =
-    "How each number is distributed over all frames. The line goes from the least to the greatest value, the light bar from " +
-    "the first to the last hundredth, the dark one from the first to the last tenth, and the mark is the median: a short " +
-    "bar in a long line means outliers.";
+    "The distribution of each number over all frames. The line spans minimum to maximum, the light bar the 1% to 99% " +
+    "quantiles, the dark bar the 10% to 90% quantiles, and the mark is the median. A short bar on a long line means " +
+    "outliers.";
   if (!data.statistics.length) return section("statistics", "Statistics", "This dataset has no statistics.");
   return section("statistics", "Statistics", note, data.statistics.map(featureStatistics));
 }
@@ -257,7 +257,7 @@ function featureStatistics(own) {
   const shown = KINDS.filter(([kind]) => own[kind]);
   const columns = [
     { title: "Name", heading: true, cell: (row) => breakable(row.name) },
-    { title: "Least to greatest", cell: range },
+    { title: "Min to max", cell: range },
     ...shown.map(([kind, title, narrow]) => ({
       title,
       numeric: true,
@@ -273,13 +273,13 @@ function featureStatistics(own) {
     {},
     h("h3", {}, breakable(own.feature.replaceAll(".", ".\u200b"))),
     table.element,
-    left ? h("p.small", {}, `${count(left)} more numbers are not shown.`) : null,
+    left ? h("p.small", {}, `${count(left)} more dimensions are not shown.`) : null,
   );
 }
 
 function range(row) {
   if (row.min === null || row.max === null || row.min === undefined) return "–";
-  if (row.min === row.max) return h("span.small", {}, "always the same");
+  if (row.min === row.max) return h("span.small", {}, "constant");
   const label = KINDS.map(([kind, title]) => `${title} ${measured(row[kind], row.scale)}`).join(", ");
   return rangeBar(row, `${row.name}: ${label}`);
 }
@@ -288,7 +288,7 @@ async function start() {
   const top = header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All datasets"));
   const title = h("h1", {}, breakable(name));
   document.title = `${name} · Yardarm`;
-  main.replaceChildren(top, title, h("p.note", { role: "status" }, "Reading the dataset …"));
+  main.replaceChildren(top, title, h("p.note", { role: "status" }, "Loading the dataset …"));
   try {
     const data = await load("/api/dataset", { dataset: name });
     const parts = [headline(data)];

@@ -21,7 +21,7 @@ const columns = [
     value: (data) => data.seconds,
     cell: (data) => h("span.nowrap", {}, data.problem ? "" : duration(data.seconds)),
   },
-  wide("Frames a second", "fps", { numeric: true }),
+  wide("Frames per second", "fps", { numeric: true }),
   wide("Tasks", "tasks", number("tasks")),
   wide("Cameras", "cameras", {
     value: (data) => data.cameras?.length,

@@ -1,4 +1,4 @@
-// Elements, and how numbers are written.
+// Makes elements, and formats numbers.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -50,10 +50,10 @@ export function number(value) {
   return value.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 0 : size >= 1 ? 1 : 3 });
 }
 
-/** A measured value, with as many digits as tell something beside others of this size. */
+/** A measured value, with the digits that matter next to values of this scale. */
 export function measured(value, scale = value) {
   if (value === null || value === undefined) return "–";
-  const size = Math.floor(Math.log10(Math.abs(scale) || 1) + 0.001); // 0.9999 is as good as 1
+  const size = Math.floor(Math.log10(Math.abs(scale) || 1) + 0.001); // treat 0.9999 as 1
   if (value !== 0 && (size < -4 || size > 6)) return value.toExponential(2);
   return value.toLocaleString("en", { maximumFractionDigits: Math.max(0, 3 - size) });
 }
@@ -77,7 +77,7 @@ export function duration(seconds) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A moment; `whole` says the year in any case. */
+/** A date and time; `whole` always includes the year. */
 export function date(text, whole = false) {
   if (!text) return "–";
   const moment = new Date(text);
@@ -92,11 +92,11 @@ export function date(text, whole = false) {
   });
 }
 
-/** A long name that may be broken after a slash or an underscore, and nowhere else if it can be helped. */
+/** A long name that may break after a slash or an underscore, and elsewhere only if necessary. */
 export const breakable = (name) =>
   name.split(/(?<=[/_])/).flatMap((part, place) => (place ? [h("wbr"), part] : [part]));
 
-/** A sentence in which `commands` are set apart. */
+/** A sentence with `commands` in backquotes shown as code. */
 export const prose = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
 
 export function section(id, title, note, ...content) {
@@ -109,7 +109,7 @@ export function section(id, title, note, ...content) {
   );
 }
 
-/** Pairs of a name and a value. */
+/** A list of names and values. */
 export const factList = (pairs) =>
   h(
     "dl.facts",
@@ -117,7 +117,7 @@ export const factList = (pairs) =>
     pairs.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
   );
 
-/** What is known of some names and values. */
+/** A list of names and values, without the empty ones. */
 export function knownFacts(content) {
   const known = Object.entries(content).filter(([, value]) => value !== null && value !== undefined && value !== "");
   return factList(
@@ -125,10 +125,10 @@ export function knownFacts(content) {
   );
 }
 
-/** What is shown when its title is opened. */
+/** Content that is shown when its title is clicked. */
 export const folded = (title, content) => h("details", {}, h("summary", {}, title), content);
 
-/** A badge with a mark, so that colour is not all that tells outcomes apart. */
+/** A badge with a mark, so that outcomes differ by more than their colour. */
 export function outcome(letter) {
   const { name, kind, mark } = OUTCOMES[letter];
   return h(`span.outcome.${kind}`, {}, h("span", { "aria-hidden": "true" }, mark), ` ${name}`);
@@ -136,35 +136,35 @@ export function outcome(letter) {
 
 /** A command that can be copied. */
 export function command(text) {
-  const said = h("span", { role: "status" });
+  const status = h("span", { role: "status" });
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
-      said.textContent = "copied";
+      status.textContent = "copied";
     } catch {
-      getSelection().selectAllChildren(code); // a page opened from disk may not be allowed to write the clipboard
-      said.textContent = "selected";
+      getSelection().selectAllChildren(code); // a page opened from disk may not have access to the clipboard
+      status.textContent = "selected";
     }
-    setTimeout(() => (said.textContent = ""), 2000);
+    setTimeout(() => (status.textContent = ""), 2000);
   };
   const code = h("code", {}, text);
-  return h("div.command", {}, code, h("button", { type: "button", onclick: copy }, "Copy"), said);
+  return h("div.command", {}, code, h("button", { type: "button", onclick: copy }, "Copy"), status);
 }
 
-/** A button that changes between light, dark, and what the system has. */
+/** A button that switches between the system's colours, light and dark. */
 export function themeButton() {
   const themes = ["auto", "light", "dark"];
   const read = () => {
     try {
       return localStorage.getItem("yardarm-theme") ?? "auto";
     } catch {
-      return "auto"; // no storage for pages from disk in some browsers
+      return "auto"; // some browsers have no storage for pages from disk
     }
   };
   const apply = (theme) => {
     document.documentElement.dataset.theme = theme;
     button.textContent = { auto: "◐ System", light: "☀ Light", dark: "☾ Dark" }[theme];
-    button.setAttribute("aria-label", `Colours: ${theme}. Change them.`);
+    button.setAttribute("aria-label", `Colours: ${theme}. Switch.`);
   };
   const button = h("button.theme", {
     type: "button",
@@ -173,7 +173,7 @@ export function themeButton() {
       try {
         localStorage.setItem("yardarm-theme", next);
       } catch {
-        // it lasts as long as the page
+        // the choice lasts as long as the page
       }
       apply(next);
     },

@@ -1,4 +1,4 @@
-// An episode in the viewer: its video, and what was done and felt at each step. Of several runs, side by side.
+// An episode in the viewer: its video, with actions, rewards and states at each step; several runs side by side.
 
 import { Clock } from "yardarm/clock";
 import { breakable, h } from "yardarm/dom";

@@ -1,32 +1,32 @@
-// What the viewer's pages fetch, and how they hear of changes.
+// Fetches data for the viewer's pages, and listens for changes.
 
 import { h } from "yardarm/dom";
 
-/** The address of something of the viewer's: address("/run", {run: "a/b"}). Lists are repeated. */
+/** An address of the viewer: address("/run", {run: "a/b"}). Lists become repeated parameters. */
 export function address(path, values) {
   const words = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) [value].flat().forEach((own) => words.append(name, own));
   return `${path}?${words}`;
 }
 
-/** Fetch data; what went wrong is an Error with a message for people. */
+/** Fetch data; throws an Error with a readable message. */
 export async function load(path, values = {}) {
   let response;
   try {
     response = await fetch(address(path, values));
   } catch {
-    throw new Error("The viewer does not answer any more. Start it again.");
+    throw new Error("The viewer is not responding. Start it again.");
   }
-  const data = await response.json().catch(() => ({ problem: `The viewer answered with ${response.status}.` }));
-  if (!response.ok) throw new Error(data.problem ?? `The viewer answered with ${response.status}.`);
+  const data = await response.json().catch(() => ({ problem: `The viewer returned status ${response.status}.` }));
+  if (!response.ok) throw new Error(data.problem ?? `The viewer returned status ${response.status}.`);
   return data;
 }
 
 /**
- * Hear of changes while the page can be seen: a browser has six connections for all of its pages. `heard` may take its
- * time; what comes meanwhile is dealt with afterwards. Returns a function that ends it.
+ * Listen for events while the page is visible: a browser has only six connections for all of its pages. `handle` may be
+ * slow; events that arrive meanwhile are queued. Returns a function that stops listening.
  */
-export function listen(path, values, heard) {
+export function listen(path, values, handle) {
   let source = null;
   let waiting = [];
   let busy = false;
@@ -37,7 +37,7 @@ export function listen(path, values, heard) {
     while (waiting.length) {
       const [event] = waiting.splice(0, 1);
       try {
-        await heard(event);
+        await handle(event);
         lost.remove();
       } catch (error) {
         say(error.message);
@@ -48,7 +48,8 @@ export function listen(path, values, heard) {
   const open = () => {
     source = new EventSource(address(path, values));
     source.onopen = () => lost.remove();
-    source.onerror = () => say("The viewer does not answer. What you see may be old; this page goes on when it does.");
+    source.onerror = () =>
+      say("The viewer is not responding. This page may be out of date; it updates when the viewer is back.");
     source.onmessage = (message) => {
       waiting.push(JSON.parse(message.data));
       work();
@@ -59,21 +60,21 @@ export function listen(path, values, heard) {
     source = null;
     waiting = [];
   };
-  const followSight = () => {
+  const followVisibility = () => {
     if (document.hidden) close();
     else if (!source) open();
   };
   const end = () => {
-    document.removeEventListener("visibilitychange", followSight);
+    document.removeEventListener("visibilitychange", followVisibility);
     removeEventListener("pagehide", close);
-    removeEventListener("pageshow", followSight);
+    removeEventListener("pageshow", followVisibility);
     close();
     lost.remove();
   };
-  document.addEventListener("visibilitychange", followSight);
+  document.addEventListener("visibilitychange", followVisibility);
   addEventListener("pagehide", close);
-  addEventListener("pageshow", followSight);
-  followSight();
+  addEventListener("pageshow", followVisibility);
+  followVisibility();
   return end;
 }
 

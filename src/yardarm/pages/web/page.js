@@ -1,15 +1,15 @@
-// What all pages have in common: a header, and sections that are drawn again when what they show has changed.
+// Shared by all pages: the header, and sections that are redrawn when their data changes.
 
 import { h, themeButton } from "yardarm/dom";
 
-/** The header, with links to where one came from. */
+/** The header, with links back. */
 export function header(...content) {
   return h("header.top", {}, h("div", {}, content), themeButton());
 }
 
 /**
- * Draws named sections in order, and on the next call only those that changed. `draw` gets an object that stays the
- * same from one drawing to the next, for what the reader has chosen.
+ * Draws named sections in order, and on later calls only those that changed. `draw` gets an object that stays the same
+ * from one drawing to the next, for the reader's choices.
  */
 export class Sections {
   constructor(root) {
@@ -40,7 +40,7 @@ export class Sections {
   }
 }
 
-/** Put a section in the place of an older one: details that were open stay open, and the focus stays where it was. */
+/** Replace a section: open details stay open, and the focus stays where it was. */
 function replace(before, after) {
   const open = [...before.querySelectorAll("details")].map((details) => details.open);
   after.querySelectorAll("details").forEach((details, place) => (details.open = open[place] ?? false));
@@ -50,7 +50,7 @@ function replace(before, after) {
   });
 }
 
-/** Change what is inside of an element, and find what had the focus again by its name or its address. */
+/** Change an element's content, and restore the focus by label or address. */
 export function keepFocus(root, change) {
   const active = root.contains(document.activeElement) ? document.activeElement : null;
   const label = active?.getAttribute("aria-label");

@@ -1,13 +1,13 @@
-// What moves with an episode's clock: a video, or pictures one by one.
+// What an episode's clock controls: a video, or single pictures.
 
 import { h } from "yardarm/dom";
 
-// How far one video may be from another before it is put right, at real time.
+// How far a video may be off before it is corrected, in real time.
 const DRIFT_S = 0.2;
-// A browser shows a little more after it was told to pause, and that would be the next episode's.
+// A browser plays on a little after a pause, and that would be the next episode.
 const PAUSES_AFTER_S = 0.06;
 
-/** A video: all of a file, or the seconds of it `from` … `to`, for a file may hold many episodes. */
+/** A video: a whole file, or the seconds `from` … `to` of it, because a file may hold many episodes. */
 export class Player {
   constructor(label, { fps, from = 0, to = Infinity }) {
     Object.assign(this, { fps, from, to });
@@ -28,14 +28,14 @@ export class Player {
     return this.video.ended;
   }
 
-  /** The step that it shows. */
+  /** The step that is shown. */
   get step() {
     return (this.video.currentTime - this.from) * this.fps;
   }
 
-  /** Show a file, and join the clock as soon as it is there. */
+  /** Show a file, and join the clock as soon as it is loaded. */
   show(source, clock) {
-    // The fragment lets the browser fetch the wanted part first.
+    // The fragment lets the browser fetch the right part first.
     this.video.src = Number.isFinite(this.to) ? `${source}#t=${this.from},${this.to}` : source;
     this.video.hidden = false;
     const join = () => {
@@ -53,7 +53,7 @@ export class Player {
   play(pace) {
     this.video.playbackRate = pace;
     if (!this.visible) return;
-    // A video that cannot be played says so by its own event.
+    // A video that cannot be played fires its own event.
     this.video.play().catch(() => {});
   }
 
@@ -65,15 +65,15 @@ export class Player {
     this.video.playbackRate = pace;
   }
 
-  /** Show a step, or the last that there is. */
+  /** Show a step, or the last one. */
   seek(step) {
     if (this.video.readyState < 1) return;
-    // A little into the frame, so that rounding shows no neighbour.
+    // A little into the frame, so that rounding does not show a neighbour.
     const last = Math.min(this.to - 0.5 / this.fps, Math.max(0, this.video.duration - 0.001));
     this.video.currentTime = Math.min(this.from + step / this.fps + 0.001, last);
   }
 
-  /** While it plays: stay inside of the part that is this episode's, and with the others. */
+  /** While playing: stay inside this episode's part, and in step with the other players. */
   follow(step) {
     if (!this.running || this.video.seeking) return;
     const { currentTime, playbackRate } = this.video;
@@ -86,7 +86,7 @@ export class Player {
   }
 }
 
-/** Pictures that are fetched one by one: `source(frame)` is the address of one of them. */
+/** Pictures that are fetched one by one: `source(frame)` is the address of a frame. */
 export class Stills {
   constructor(label, { frames, source, failed }) {
     Object.assign(this, { frames, source, failed });
@@ -97,7 +97,7 @@ export class Stills {
     this.busy = false;
   }
 
-  // It keeps no time of its own.
+  // Pictures keep no time.
   running = false;
   ended = false;
   visible = false;
@@ -115,7 +115,7 @@ export class Stills {
     this.seek(step);
   }
 
-  /** Fetch what is wanted; while that takes its time, pictures in between are left out. */
+  /** Fetch the wanted picture; frames that pass meanwhile are skipped. */
   async fetch() {
     if (this.busy || this.shown === this.wanted) return;
     this.busy = true;

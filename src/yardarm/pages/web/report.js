@@ -1,4 +1,4 @@
-// A report that stands alone: a run, a comparison, or both. Its data is in the page.
+// A self-contained report: a run, a comparison, or both. Its data is in the page.
 
 import { comparisonSections } from "yardarm/comparison";
 import { curves } from "yardarm/charts";
@@ -21,24 +21,24 @@ function title() {
   return h("h1", {}, breakable(run.name), " ", statusBadge(run.status));
 }
 
-/** The task and the index that the address names, if it names an episode. */
+/** The task and index of the episode in the address, or null. */
 function named() {
   const [, id, index] = location.hash.match(/^#episode=(.*)\/(\d+)$/) ?? [];
   try {
     return id === undefined ? null : { id: decodeURIComponent(id), index: Number(index) };
   } catch {
-    return { id: "", index: -1 }; // no address of ours
+    return { id: "", index: -1 }; // not a valid address
   }
 }
 
-/** The episode that the address names, as far as the report knows it. */
+/** The section about the episode in the address. */
 function episode() {
   const wanted = run && named();
   if (!wanted) return h("section", { id: "episode", hidden: true });
   const { episodes } = run;
   const place = run.tasks.findIndex((task) => task.id === wanted.id);
   const row = episodes.task.findIndex((task, own) => task === place && episodes.index[own] === wanted.index);
-  if (row < 0) return section("episode", "There is no such episode", null);
+  if (row < 0) return section("episode", "Episode not found", null);
   const task = run.tasks[place];
   const facts = [
     ["outcome", outcome(episodes.outcome[row])],
@@ -74,7 +74,7 @@ function video(path) {
 
 function rewards(place, index, steps) {
   const curve = run.curves.find((own) => own.task === place && own.index === index);
-  if (!curve) return h("p.small", {}, "Its rewards are not in this file; the viewer shows them.");
+  if (!curve) return h("p.small", {}, "The rewards of this episode are not in this file; the viewer shows them.");
   const means = curve.every > 1 ? `, means of ${curve.every} steps` : "";
   const line = { ...curve, kind: OUTCOMES[curve.outcome].kind };
   return [
@@ -87,7 +87,8 @@ function howToWatch(task, index) {
   const several = new Set(run.tasks.map((own) => own.id.split("/")[0])).size > 1;
   const own = several ? task.id : task.id.slice(task.id.indexOf("/") + 1);
   const replay = ["yardarm", "replay", run.path, `--task=${own}`, `--episode=${index}`].map(shell).join(" ");
-  return [h("p", {}, "To watch it:"), command(replay), command(["yardarm", "view", run.path].map(shell).join(" "))];
+  const view = ["yardarm", "view", run.path].map(shell).join(" ");
+  return [h("p", {}, "To watch this episode:"), command(replay), command(view)];
 }
 
 function draw() {
@@ -104,7 +105,7 @@ function draw() {
   });
 }
 
-/** Go to the episode that the address names, and mark its cell. */
+/** Scroll to the episode in the address, and mark its cell. */
 function showEpisode() {
   document.querySelector(".cell[aria-current]")?.removeAttribute("aria-current");
   if (!named()) return;

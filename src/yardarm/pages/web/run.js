@@ -1,4 +1,4 @@
-// The page of a run: the same in a report and in the viewer, which differ in where an episode's link leads.
+// The page of a run, in reports and in the viewer; only the links of episodes differ.
 
 import { curves, heatMap, histogram, parts, rateWhisker } from "yardarm/charts";
 import {
@@ -24,8 +24,8 @@ import { Table } from "yardarm/tables";
 const FAILURES_FIRST = "efs";
 
 /**
- * The sections of a run, in order, by name: each is drawn again only when what it shows has changed. `verdict` is what a
- * comparison with another run came to.
+ * The sections of a run, in order, by name: each is redrawn only when its data changes. `verdict` is the result of a
+ * comparison with another run.
  */
 export function runSections(run, links, verdict = null) {
   return {
@@ -55,7 +55,7 @@ function headline(run, verdict) {
     ["tasks", count(run.tasks.length)],
     ["seeds", seeds(run)],
     ["started", date(run.started, true)],
-    ["took", duration(run.wall_s) + (run.workers ? `, ${run.workers} at once` : "")],
+    ["duration", duration(run.wall_s) + (run.workers ? `, ${run.workers} episodes at once` : "")],
   ];
   return h(
     `section.headline${run.caution ? ".unfinished" : ""}`,
@@ -88,7 +88,7 @@ function headline(run, verdict) {
   );
 }
 
-const seeds = (run) => (run.seed === null ? "of each" : `${run.seed} – ${run.seed + run.episodes_per_task - 1}`);
+const seeds = (run) => (run.seed === null ? "unknown" : `${run.seed} – ${run.seed + run.episodes_per_task - 1}`);
 
 function errorsNote(score) {
   if (!score.errors) return null;
@@ -96,8 +96,8 @@ function errorsNote(score) {
     "p.warning",
     {},
     h("strong", {}, `${count(score.errors)} ${score.errors === 1 ? "episode" : "episodes"} ended in errors`),
-    ", which count as neither success nor failure. Had they failed, the rate would be ",
-    `${percent(score.if_errors_failed)}; had they succeeded, ${percent(score.if_errors_succeeded)}.`,
+    ", which count as neither success nor failure. If they had failed, the rate would be ",
+    `${percent(score.if_errors_failed)}; if they had succeeded, ${percent(score.if_errors_succeeded)}.`,
   );
 }
 
@@ -152,18 +152,18 @@ function forest(run, state) {
 }
 
 const taskName = (row) => h("span", { title: row.instruction }, breakable(row.name));
-/** Successes of episodes, and errors beside them, which are neither. */
+/** Successes/episodes, and the number of errors. */
 export const fraction = (score) =>
   `${score.successes}/${score.episodes}` + (score.errors ? ` + ${score.errors} err.` : "");
 
-/** What is said of an episode, in one line. */
+/** A one-line description of an episode. */
 export function episodeLabel(run, row) {
   const { index, seed, steps, task } = run.episodes;
   const kind = OUTCOMES[run.episodes.outcome[row]].name;
   return `${run.tasks[task[row]].name}, episode ${index[row]}, seed ${seed[row]}: ${kind} after ${steps[row]} steps`;
 }
 
-/** The rows of each task's episodes. */
+/** The row numbers of each task's episodes. */
 function rowsByTask(run) {
   const rows = run.tasks.map(() => []);
   run.episodes.task.forEach((task, row) => rows[task].push(row));
@@ -187,8 +187,9 @@ function heat(run, links) {
     const { kind, name } = OUTCOMES[letter];
     return h("span", {}, h(`span.cell.${kind}`, { "aria-hidden": "true" }), ` ${name}`);
   });
-  const note = `Each cell is an episode, and leads to it; columns are the seeds ${seeds(run)}.`;
-  return section("heat", "Map of episodes", note, h("p.legend", {}, legend), heatMap(rows, "Outcome of each episode"));
+  const columns = run.seed === null ? "" : ` Columns are the seeds ${seeds(run)}.`;
+  const note = `Each cell is an episode; click it for details.${columns}`;
+  return section("heat", "Episode map", note, h("p.legend", {}, legend), heatMap(rows, "Outcome of each episode"));
 }
 
 function episodes(run, links, state) {
@@ -267,7 +268,7 @@ function course(run) {
   const cards = run.tasks.map((task, place) => {
     const steps = task.max_steps;
     const own = run.curves.filter((curve) => curve.task === place);
-    // Failures first, so that successes are drawn above them.
+    // Failures first, so that successes are drawn on top.
     const lines = own.map((curve) => ({
       ...curve,
       kind: OUTCOMES[curve.outcome].kind,
@@ -284,7 +285,7 @@ function course(run) {
       h("figcaption", {}, h("strong", {}, breakable(task.name)), ` ${percent(task.score.rate)}`),
       h("div.small", {}, "reward"),
       curves(lines, { steps, label }),
-      h("div.small", {}, "episodes that ended here"),
+      h("div.small", {}, "episodes ending at each step"),
       histogram(lengths, { steps, label: `${task.name}: ${number(task.score.mean_steps)} steps on average` }),
       h("div.scale", { "aria-hidden": "true" }, h("span", {}, "0"), h("span", {}, `${steps} steps`)),
     );
@@ -292,8 +293,8 @@ function course(run) {
   const all = run.curves.length === run.episodes.task.length;
   const shown = all
     ? ""
-    : ` Drawn are the first failures and successes of each task, ${run.curves.length} episodes in all.`;
-  const note = `How rewards come (means of some steps), and after how many steps episodes end.${shown}`;
+    : ` Shown are the first failures and successes of each task, ${run.curves.length} episodes in total.`;
+  const note = `Rewards over time (averaged over a few steps), and after how many steps episodes end.${shown}`;
   const legend = ["s", "f"].map((letter) =>
     h("span", {}, h(`span.cell.${OUTCOMES[letter].kind}`, { "aria-hidden": "true" }), ` ${OUTCOMES[letter].name}`),
   );
@@ -302,10 +303,10 @@ function course(run) {
 
 const TIMES = {
   build: "building simulators",
-  reset: "resetting them",
+  reset: "resetting simulators",
   step: "stepping physics",
-  look: "looking (rendering)",
-  infer: "inferring actions",
+  look: "observing (rendering)",
+  infer: "policy inference",
   idle: "waiting",
 };
 
@@ -328,7 +329,7 @@ function timing(run) {
       h("td.numeric", {}, percent(share.share)),
     ),
   );
-  const note = `Where the ${duration(total)} of all episodes went. With ${run.workers ?? 1} at once, the run took ${duration(run.wall_s)}.`;
+  const note = `How the ${duration(total)} of all episodes were spent. With ${run.workers ?? 1} at once, the run took ${duration(run.wall_s)}.`;
   return section("timing", "Time", note, parts(shares, label), h("table.plain", {}, h("tbody", {}, rows)));
 }
 
@@ -339,18 +340,18 @@ function madeWith(run) {
     "made",
     "How it was made",
     null,
-    h("p", {}, "The command:"),
+    h("p", {}, "Command:"),
     command(made.command),
-    h("p", {}, "To repeat it, episode by episode:"),
+    h("p", {}, "To repeat the same episodes:"),
     command(made.repeat),
     folded("Configuration", h("pre", { tabindex: "0" }, made.config)),
     folded("Versions", softwareTable(made.software, "versions")),
-    folded("Environment variables that can change results", softwareTable(made.software, "variables")),
+    folded("Environment variables that may affect results", softwareTable(made.software, "variables")),
     folded("Machine, policy and code", knownFacts({ ...made.machine, ...made.policy, ...about })),
   );
 }
 
-/** Names and values as the sessions had them: a column for each kind of session, if they are not all of one. */
+/** Names and values of the sessions: one column per distinct set, if there are several. */
 function softwareTable(software, part) {
   if (software.length === 1) return knownFacts(software[0][part]);
   const names = [...new Set(software.flatMap((own) => Object.keys(own[part])))];

@@ -1,4 +1,4 @@
-// A run in the viewer: its page is drawn again while it goes on.
+// A run in the viewer, updated while it runs.
 
 import { comparisonSections } from "yardarm/comparison";
 import { breakable, h } from "yardarm/dom";
@@ -37,7 +37,7 @@ async function draw() {
   return { training };
 }
 
-/** Draw again, and then rest: a large run shall not cost the cores that it runs on. */
+/** Redraw, then pause: drawing a large run must not take the cores that it runs on. */
 async function follow({ runs, all }) {
   if (!runs.changed.length && !all) return;
   const started = performance.now();
@@ -45,11 +45,11 @@ async function follow({ runs, all }) {
   await new Promise((rested) => setTimeout(rested, REST * (performance.now() - started)));
 }
 
-/** The way back from an evaluation to the training whose weights it evaluates. */
+/** Draw the page, with a link to the training if the run evaluates one. */
 async function start() {
   const { training } = await draw();
   if (training === null) return;
-  top.firstElementChild.append(h("a", { href: address("/training", { training }) }, "Its training"));
+  top.firstElementChild.append(h("a", { href: address("/training", { training }) }, "Training"));
 }
 
 main.replaceChildren(top, title, body);

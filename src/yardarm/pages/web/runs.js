@@ -1,4 +1,4 @@
-// The list of runs, and of trainings above it.
+// The list of runs, with the list of trainings above it.
 
 import { rateWhisker } from "yardarm/charts";
 import { breakable, count, date, duration, h, percent, percents } from "yardarm/dom";
@@ -10,7 +10,7 @@ import { TrainingList } from "yardarm/trainings";
 
 const main = document.getElementById("main");
 const known = new Map();
-// What the reader has chosen is there again after a look at something else.
+// The reader's choices survive a visit to another page.
 const remembered = JSON.parse(sessionStorage.getItem("yardarm-runs") ?? "{}");
 const chosen = new Set(remembered.chosen);
 const filter = h("input", {
@@ -58,7 +58,7 @@ const columns = [
     cell: (run) => h("span.nowrap", {}, date(run.started)),
   },
   {
-    title: "Took",
+    title: "Duration",
     numeric: true,
     narrow: false,
     value: (run) => run.wall_s,
@@ -144,21 +144,21 @@ addEventListener("pagehide", () => {
 });
 
 async function start() {
-  main.replaceChildren(h("p.note", { role: "status" }, "Reading runs …"));
+  main.replaceChildren(h("p.note", { role: "status" }, "Loading runs …"));
   try {
     const { folder, ...first } = await load("/api/runs");
     document.title = "Runs · Yardarm";
     main.classList.add("long"); // many columns
-    const nothing = h("p", {}, "There are no runs here yet. This page shows them as soon as there are: yardarm eval …");
+    const nothing = h("p", {}, "No runs here yet. Start one with yardarm eval …, and it will appear on this page.");
     const list = h("div");
-    const hear = ({ runs, trainings: others, all }) => {
+    const update = ({ runs, trainings: others, all }) => {
       if (all) known.clear();
       for (const run of runs.changed) known.set(run.name, run);
       for (const own of runs.gone) {
         known.delete(own);
         chosen.delete(own);
       }
-      trainings.hear(others, all);
+      trainings.update(others, all);
       const shown = known.size ? table.element : nothing;
       if (!shown.isConnected) list.replaceChildren(shown);
       showChoice();
@@ -172,9 +172,9 @@ async function start() {
       trainings.element,
       list,
     );
-    const told = (changed) => ({ changed, gone: [] });
-    hear({ runs: told(first.runs), trainings: told(first.trainings), all: true });
-    listen("/api/events", {}, hear);
+    const added = (changed) => ({ changed, gone: [] });
+    update({ runs: added(first.runs), trainings: added(first.trainings), all: true });
+    listen("/api/events", {}, update);
   } catch (error) {
     main.replaceChildren(problem(error));
   }

@@ -1,4 +1,4 @@
-// One run's part of an episode's page: a video, and what was done and felt at each step.
+// One run's part of the episode page: a video, with actions, rewards and states at each step.
 
 import { breakable, factList, h, number, outcome } from "yardarm/dom";
 import { address, listen, load } from "yardarm/live";
@@ -7,7 +7,7 @@ import { linesOf, Timelines } from "yardarm/timelines";
 
 const LETTERS = { success: "s", failure: "f", error: "e" };
 
-/** One run's part: a video with its plots, on a clock that all sides share. */
+/** One run's part: a video with its plots, on the clock that all sides share. */
 export class Side {
   /** `where` names the episode: run, task and index. */
   constructor(where, data, clock) {
@@ -39,7 +39,7 @@ export class Side {
     return this.data.steps / this.data.fps;
   }
 
-  /** The run, which a page of one episode has in its header already. */
+  /** The run's title, for pages that show several. */
   title() {
     const { run } = this.where;
     const link = h("a", { href: address("/run", { run }) }, breakable(run));
@@ -78,7 +78,7 @@ export class Side {
     return h("p.choices", {}, h("label", {}, "Camera ", h("select", { onchange: change }, options)));
   }
 
-  /** Have the video made, if there is none yet, and show it. */
+  /** Render the video if there is none yet, and show it. */
   watch() {
     const { data } = this;
     this.stopListening?.();
@@ -87,7 +87,7 @@ export class Side {
     if (!this.camera) {
       this.state.textContent =
         data.no_rendering ??
-        (data.status === "error" ? "It ended in an error, so there is nothing to watch." : "There is no video.");
+        (data.status === "error" ? "This episode ended in an error, so there is nothing to watch." : "There is no video.");
       return;
     }
     if (data.no_rendering) return this.show();
@@ -101,7 +101,7 @@ export class Side {
       if (!job.finished) return;
       this.stopListening();
       this.bar.hidden = true;
-      if (job.problem) return (this.state.textContent = `There is no video: ${job.problem}`);
+      if (job.problem) return (this.state.textContent = `The video could not be rendered: ${job.problem}`);
       if (!this.data.states) await this.loadStates();
       if (camera === this.camera) this.show();
     });
@@ -130,17 +130,17 @@ export class Side {
       },
       { name: "Actions", lines: linesOf(data.actions, null, { every: 1 }) },
       {
-        name: "State of the robot",
+        name: "Robot state",
         lines: data.states ? linesOf(data.states.values, null, { every: data.states.every, first: 0 }) : [],
       },
     ];
     const unknown = data.states || !data.cameras.length;
-    const note = h("p.small", {}, "The state is known once the episode has been replayed.");
+    const note = h("p.small", {}, "The robot's state is available once the episode has been replayed.");
     this.timelines.draw(plots, reach, ...(unknown ? [] : [note]));
     this.move(this.clock.step);
   }
 
-  /** Put the cursor at a step, and say the values there. */
+  /** Move the cursor to a step, and show the values there. */
   move(step) {
     this.timelines.move(step, this.data.steps);
   }
@@ -152,5 +152,5 @@ function progress({ waiting, frames, done }) {
 }
 
 const diverged = (step) =>
-  `The replay left the recorded course at or before step ${step}: the video shows what these versions of the ` +
-  "simulator do with the recorded actions.";
+  `The replay diverges from the recording at or before step ${step}: the video shows what the installed ` +
+  "simulator does with the recorded actions.";

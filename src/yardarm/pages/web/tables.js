@@ -1,16 +1,16 @@
-// A table that can be sorted by its columns, and that shows its rows a page at a time.
+// A table that can be sorted by its columns, and shows its rows in pages.
 
 import { count, h } from "yardarm/dom";
 import { keepFocus } from "yardarm/page";
 
 const PAGE = 100;
-// One for all comparisons: to make it anew for each takes longer than to compare.
+// Shared by all comparisons: making a collator takes longer than comparing.
 const WORDS = new Intl.Collator(undefined, { numeric: true });
 
 /**
- * Columns: {title, value(row), cell(row), numeric, heading, narrow}. A column with a `value` can be sorted by it; what
- * `cell` returns is shown; `narrow: false` leaves a column out on a phone. `sorted` is the first order; `state` is where
- * the reader's own order is kept, for a table that takes the place of this one.
+ * Columns: {title, value(row), cell(row), numeric, heading, narrow}. A column with a `value` can be sorted by it; `cell`
+ * returns the content; `narrow: false` hides a column on a phone. `sorted` is the initial order; `state` keeps the reader's
+ * order for a table that replaces this one.
  */
 export class Table {
   constructor(columns, { caption, sorted = null, page = PAGE, rowClass = () => "", state = {} } = {}) {
@@ -66,7 +66,7 @@ export class Table {
       if (own) head.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    const nothing = h("tr", {}, h("td.note", { colspan: this.columns.length }, "Nothing fits."));
+    const nothing = h("tr", {}, h("td.note", { colspan: this.columns.length }, "No matching rows."));
     const drawn = rows.slice(0, shown).map((row) => this.row(row));
     keepFocus(this.body, () => this.body.replaceChildren(...(drawn.length ? drawn : [nothing])));
     this.more.hidden = rows.length <= shown;

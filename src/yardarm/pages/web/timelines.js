@@ -5,14 +5,14 @@ import { h, number } from "yardarm/dom";
 
 const SIZE = { width: 600, height: 110 };
 
-/** Eight colours, and then the same ones dashed. */
+/** Eight colours, then the same ones dashed. */
 const kindOf = (place) => `d${place % 8}${place >= 8 ? ".dashed" : ""}`;
 
-/** A line for each number of something: `columns` are its values over time, `names` what the numbers are called. */
+/** A line per dimension: `columns` are the values over time, `names` the names of the dimensions. */
 export const linesOf = (columns, names, more) =>
   columns.map((values, place) => ({ values, kind: kindOf(place), title: names?.[place] ?? `[${place}]`, ...more }));
 
-/** Pointing at a line's name sets it off; pressing it keeps it so, and others beside it. */
+/** Pointing at a line's name highlights it; pressing it keeps the highlight, for any number of lines. */
 function picking(paths, place) {
   const picture = () => paths[place].ownerSVGElement;
   const set = (name, on) => {
@@ -33,7 +33,7 @@ function picking(paths, place) {
   };
 }
 
-/** Some plots below each other, of which the first to the last step are `reach` apart. */
+/** Plots below each other, with a common axis of `reach` steps. */
 export class Timelines {
   constructor(clock) {
     this.clock = clock;
@@ -42,7 +42,7 @@ export class Timelines {
     this.readings = [];
   }
 
-  /** `plots` have a name, lines, a note, and what else `curves` takes. */
+  /** `plots` have a name, lines, a note, and options for `curves`. */
   draw(plots, reach, ...below) {
     this.reach = reach;
     this.readings = [];
@@ -74,7 +74,7 @@ export class Timelines {
     return h("figure.timeline", {}, h("figcaption", {}, title, legend), plot);
   }
 
-  /** Put the cursor at a step, no further than `last`, and say the values there. */
+  /** Move the cursor to a step, at most `last`, and show the values there. */
   move(step, last = Infinity) {
     const x = (SIZE.width * Math.min(step, last)) / this.reach;
     for (const cursor of this.cursors) {

@@ -1,4 +1,4 @@
-// The curves of a training: success, loss, and what else changes from step to step.
+// The curves of a training: success, loss, learning rate, gradients and speed.
 
 import { isWide, legend, plot, RATES, valueAxis } from "yardarm/axes";
 import { count, h, measured, number, percent, percents, section } from "yardarm/dom";
@@ -6,10 +6,10 @@ import { address } from "yardarm/live";
 import { keepFocus } from "yardarm/page";
 import { fraction } from "yardarm/run";
 
-// More tasks than these do not fit beside a point.
+// More tasks than this do not fit in a tooltip.
 const MOST_WORDS = 8;
 
-/** Buttons of which one is pressed. */
+/** A group of buttons, one of which is pressed. */
 function choice(label, options, chosen, choose) {
   const button = ([value, text]) => {
     const words = { type: "button", "aria-label": `${label}: ${text}`, "aria-pressed": String(value === chosen) };
@@ -18,7 +18,7 @@ function choice(label, options, chosen, choose) {
   return h("span.choice", { role: "group", "aria-label": label }, `${label} `, options.map(button));
 }
 
-/** Success rates over steps, of all tasks and of each. */
+/** Success rates over steps, for all tasks and for each task. */
 export function success(data, state) {
   const finished = data.evaluations.filter((own) => own.status === "finished" && own.rate !== null);
   const tasks = data.tasks.drawn;
@@ -29,17 +29,17 @@ export function success(data, state) {
     steps,
     values: finished.map((own) => own.tasks[task]?.rate ?? null),
   }));
-  // The last is drawn above the others.
+  // The last line is drawn on top.
   lines.push({ kind: "all-tasks", title: "all tasks", steps, values: finished.map((own) => own.rate) });
   const marks = finished.map((own) => ({ ...own, href: address("/run", { run: own.run }), words: words(own, tasks) }));
   const guides = data.evaluations.filter((own) => own.status === "running").map((own) => own.step);
-  const label = `Success rates over ${count(data.step)} steps, ${percent(finished.at(-1)?.rate)} at last`;
+  const label = `Success rates over ${count(data.step)} steps, latest ${percent(finished.at(-1)?.rate)}`;
   const drawn = plot({ lines, marks, guides, steps: data.step, axis: RATES, label, read: null, state });
   const others =
-    data.tasks.count > 1 && !tasks.length ? ` The page of each shows its ${count(data.tasks.count)} tasks.` : "";
+    data.tasks.count > 1 && !tasks.length ? ` The page of each evaluation shows its ${count(data.tasks.count)} tasks.` : "";
   const interval = data.confidence ? ` with ${number(100 * data.confidence)}% intervals` : "";
-  const going = guides.length ? " The dashed line is the one that is going on." : "";
-  const note = `Success rates${interval}; each point leads to its evaluation.${others}${going}`;
+  const going = guides.length ? " The dashed line marks an evaluation in progress." : "";
+  const note = `Success rates${interval}; click a point to open its evaluation.${others}${going}`;
   const keys = tasks.length ? legend(lines, drawn, state) : null;
   return section("success", "Success", note, h("figure", {}, drawn, keys));
 }
@@ -53,7 +53,7 @@ function words(own, tasks) {
 
 const LOSSES = { train: { kind: "d0", title: "training" }, validation: { kind: "d1", title: "validation" } };
 
-/** The loss, or one of its parts, of what is learnt and of what is held out. */
+/** The loss, or a part of it, on training data and on held-out data. */
 export function loss(data, state) {
   const figure = h("figure");
   const draw = () => {
@@ -78,7 +78,7 @@ export function loss(data, state) {
     const choices = h(
       "p.choices",
       {},
-      names.length > 1 ? choice("Shown", names, chosen, choose("chosen")) : null,
+      names.length > 1 ? choice("Show", names, chosen, choose("chosen")) : null,
       choice("Scale", scales, log, choose("log")),
     );
     keepFocus(figure, () => figure.replaceChildren(choices, drawn, legend(lines, drawn, state)));
@@ -86,17 +86,17 @@ export function loss(data, state) {
   draw();
   const { every } = data.train;
   const note =
-    every > 1 ? `Means of ${every} points each; the band reaches from the least to the greatest of them.` : null;
+    every > 1 ? `Each point is the mean of ${every} values; the band spans their minimum and maximum.` : null;
   return section("loss", "Loss", note, figure);
 }
 
 const COURSE = {
   lr: "learning rate",
   grad_norm: "gradient norm",
-  samples_per_s: "samples a second",
+  samples_per_s: "samples per second",
 };
 
-/** What else changes on the way, in small plots. */
+/** Learning rate, gradient norm and speed, in small plots. */
 export function course(data, state) {
   const cards = Object.entries(COURSE).map(([own, text]) => {
     const column = data.train.columns[own];

@@ -1,4 +1,4 @@
-// A training in the viewer: its learning curve, drawn again as it grows.
+// A training in the viewer: its learning curve, updated as it grows.
 
 import { parts, rateWhisker } from "yardarm/charts";
 import {
@@ -66,9 +66,9 @@ function headline(data) {
     ["dataset", `${dataset.name}${frames}`],
     ["loss", measured(now.loss)],
     ["epochs", number(now.epoch)],
-    ["samples a second", number(now.samples_per_s)],
+    ["samples per second", number(now.samples_per_s)],
     ["started", date(data.started, true)],
-    ["took", duration(data.wall_s)],
+    ["duration", duration(data.wall_s)],
   ];
   return h(
     "section.headline",
@@ -83,7 +83,7 @@ function headline(data) {
     data.evaluating.map((run) => underway(run, data)),
     factList(facts),
     times(now),
-    data.train.steps.length ? null : h("p.note", {}, "Nothing has been measured yet; this page goes on by itself."),
+    data.train.steps.length ? null : h("p.note", {}, "No measurements yet; this page updates automatically."),
     data.warnings.map((text) => h("p.warning", {}, h("strong", {}, "Warning: "), text)),
   );
 }
@@ -109,14 +109,14 @@ function newest(score, confidence) {
   );
 }
 
-/** An evaluation that is going on, and how many of its episodes are done; a rate would not be fair yet. */
+/** An evaluation in progress, with its number of finished episodes; a rate would be biased at this point. */
 function underway(run, { evaluations, underway: lines }) {
   const { step } = evaluations.find((own) => own.run === run);
   const line = lines.find((own) => own.name === run);
   const known = line && line.planned;
   const done = known ? `, ${count(line.episodes + line.errors)} of ${count(line.planned)} episodes done` : "";
   const words = `the weights of step ${count(step)}`;
-  return h("p.underway", {}, "Being evaluated now: ", known ? h("a", { href: runPage(run) }, words) : words, done);
+  return h("p.underway", {}, "Evaluating now: ", known ? h("a", { href: runPage(run) }, words) : words, done);
 }
 
 function times({ data_s: waited, update_s: computed }) {
@@ -126,7 +126,7 @@ function times({ data_s: waited, update_s: computed }) {
     { kind: "time-idle", value: waited, text: "waiting for data" },
     { kind: "time-step", value: computed, text: "computing" },
   ];
-  const words = both.map((own) => `${own.text} ${share(own.value)}, ${measured(1000 * own.value)} ms a step`);
+  const words = both.map((own) => `${own.text} ${share(own.value)}, ${measured(1000 * own.value)} ms per step`);
   return h(
     "div.times",
     {},
@@ -178,7 +178,7 @@ function saved(data, state) {
   const finished = data.evaluations.filter((own) => own.status === "finished");
   const note =
     finished.length > 1
-      ? "The best of several looks better than it is, for luck had a part in choosing it. Evaluate that checkpoint again, with another --seed."
+      ? "The best of several checkpoints looks better than it is, because luck helped to choose it. Evaluate it again with another --seed."
       : null;
   const pair = finished.slice(-2).map((own) => own.run);
   const both = h("p", {}, h("a", { href: address("/compare", { run: pair }) }, "Compare the last two evaluations"));
@@ -187,7 +187,7 @@ function saved(data, state) {
 
 function evaluation(own) {
   if (!own) return "–";
-  const linked = h("a", { href: runPage(own.run), "aria-label": `Evaluation of step ${count(own.step)}` }, "look");
+  const linked = h("a", { href: runPage(own.run), "aria-label": `Evaluation of step ${count(own.step)}` }, "open");
   if (own.status === "finished") return linked;
   const badge = statusBadge(own.status);
   return own.problem
@@ -198,14 +198,14 @@ function evaluation(own) {
 }
 
 function made({ commands, made_with: own, path, status }) {
-  const told = (text, words) => (words ? [h("p", {}, text), command(words)] : null);
+  const shown = (text, words) => (words ? [h("p", {}, text), command(words)] : null);
   return section(
     "made",
     "How it was made",
     null,
-    told(status === "running" ? "If it is interrupted, this goes on with it:" : "To go on with it:", commands.resume),
-    told("To evaluate the newest checkpoint:", commands.evaluate),
-    told("The command:", own.command),
+    shown(status === "running" ? "To resume it, if it is interrupted:" : "To resume it:", commands.resume),
+    shown("To evaluate the newest checkpoint:", commands.evaluate),
+    shown("Command:", own.command),
     folded("Configuration", h("pre", { tabindex: "0" }, own.config)),
     folded("Versions", knownFacts(own.versions)),
     folded("Machine and code", knownFacts({ ...own.machine, "git commit": own.git_commit, folder: path })),
@@ -220,7 +220,7 @@ async function draw() {
   page.draw(sections(data));
 }
 
-/** Draw again, and then rest: the training shall not wait for its picture. */
+/** Redraw, then pause: drawing must not slow down the training. */
 async function follow({ runs, trainings, all }) {
   if (!all && ![runs, trainings].some(({ changed, gone }) => changed.length || gone.length)) return;
   const started = performance.now();

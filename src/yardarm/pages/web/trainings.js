@@ -1,4 +1,4 @@
-// The list of trainings, as the page of runs shows it.
+// The list of trainings, on the page of runs.
 
 import { rateWhisker } from "yardarm/charts";
 import { breakable, count, date, h, measured, percent, percents } from "yardarm/dom";
@@ -6,7 +6,7 @@ import { address } from "yardarm/live";
 import { statusBadge } from "yardarm/run";
 import { Table } from "yardarm/tables";
 
-/** How far a training has come: a bar, and the number of steps. */
+/** A training's progress bar. */
 export function progress({ step, steps }) {
   const label = `${count(step)} of ${count(steps)} steps`;
   return h("progress", { max: Math.max(1, steps), value: step, "aria-label": label, title: label });
@@ -55,7 +55,7 @@ function loss(own) {
 
 function success(score) {
   if (!score) return "";
-  const title = `${score.successes} of ${score.episodes} episodes, with the weights of step ${count(score.step)}`;
+  const title = `${score.successes} of ${score.episodes} episodes solved, with the weights of step ${count(score.step)}`;
   return h("span", { title }, percent(score.rate));
 }
 
@@ -63,7 +63,7 @@ function interval(score) {
   return score ? h("div", { title: percents(score.low, score.high) }, rateWhisker(score)) : "";
 }
 
-/** A table that is there as soon as there is a training. */
+/** A table that appears once there is a training. */
 export class TrainingList {
   constructor(state = {}) {
     this.state = state;
@@ -77,8 +77,8 @@ export class TrainingList {
     this.element = h("div");
   }
 
-  /** Take in what has changed; `all` says that these are all there are. */
-  hear({ changed, gone }, all) {
+  /** Apply changes; with `all`, these are all trainings. */
+  update({ changed, gone }, all) {
     if (all) this.known.clear();
     for (const own of changed) this.known.set(own.name, own);
     for (const own of gone) this.known.delete(own);
@@ -88,7 +88,7 @@ export class TrainingList {
     }
   }
 
-  /** Show those that all words fit. */
+  /** Show the trainings that match all words. */
   show(words) {
     const fits = (own) => {
       const text = [own.name, own.status, own.policy, own.dataset].join(" ").toLowerCase();

@@ -1,4 +1,4 @@
-"""Folders of one kind with a line about each, which is made anew only when their files have changed."""
+"""The folders of one kind below the viewed folder, with a cached summary line for each."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from yardarm.results import RunFolder, TrainingFolder, is_going_on
 from yardarm.viewer.file_cache import Stamp
 from yardarm.viewer.viewed_folder import FoundFolder, ViewedFolder
 
-__all__ = ["Line", "Listing"]
+__all__ = ["FolderCatalogue", "Line"]
 
 Line = dict[str, Any]
 F = TypeVar("F", RunFolder, TrainingFolder)
 
 
-class Listing(ABC, Generic[F]):
-    """A line about each run, or about each training: its name, its status, and what else the list shows."""
+class FolderCatalogue(ABC, Generic[F]):
+    """A summary line for each run or training: name, status, and the other columns of the list."""
 
     def __init__(self, viewed: ViewedFolder) -> None:
         self.viewed = viewed
@@ -28,60 +28,60 @@ class Listing(ABC, Generic[F]):
 
     @abstractmethod
     def folder(self, name: str) -> F:
-        """The one of this name, if there is one."""
+        """The folder with this name; a UsageError if there is none."""
 
     @abstractmethod
     def _chosen(self, found: FoundFolder) -> F | None:
-        """What was found, if it is of this kind."""
+        """The folder, if it is of this kind."""
 
     @abstractmethod
     def _stamp(self, folder: F) -> Stamp:
-        """What changes when its files do."""
+        """A value that changes when the folder's files do."""
 
     @abstractmethod
     def _read_line(self, name: str, folder: F) -> Line:
-        """What the list says; a damaged one raises."""
+        """Read the summary line; raises if the folder is damaged."""
 
     def lines(self, found: Iterable[FoundFolder] | None = None) -> list[Line]:
-        """A line about each, newest first: of what was found by a walk, or is now."""
-        every = [(own.name, self._chosen(own)) for own in (self.viewed.walk() if found is None else found)]
-        lines = {name: self._line(name, folder) for name, folder in every if folder is not None}
+        """A line for each folder that was `found`, or that a walk finds now; newest first."""
+        folders = [(own.name, self._chosen(own)) for own in (self.viewed.walk() if found is None else found)]
+        lines = {name: self._line(name, folder) for name, folder in folders if folder is not None}
         with self._lock:
             self._lines = {name: known for name, known in self._lines.items() if name in lines}
         return sorted(lines.values(), key=lambda line: str(line.get("started") or ""), reverse=True)
 
-    def brought_up_to_date(self, lines: Iterable[Line]) -> list[Line]:
-        """The same lines, of which those of what is going on are read again; that costs less than a walk."""
+    def refreshed(self, lines: Iterable[Line]) -> list[Line]:
+        """The same lines, with those of running folders read again, which is cheaper than a walk."""
         return [self._read_again(line) if line["status"] == "running" else line for line in lines]
 
     def line(self, name: str) -> Line:
-        """A line about one."""
+        """The line of one folder."""
         return self._line(name, self.folder(name))
 
     def _read_again(self, line: Line) -> Line:
         try:
             return self.line(line["name"])
         except UsageError:
-            return line  # it has gone, which the next walk finds
+            return line  # it is gone, as the next walk will find
 
     def _line(self, name: str, folder: F) -> Line:
         stamp = self._stamp(folder)
         with self._lock:
             known = self._lines.get(name)
         if known is None or known[0] != stamp:
-            known = (stamp, self._summed_up(name, folder))
+            known = (stamp, self._summarised(name, folder))
         elif known[1]["status"] == "running" and not is_going_on(folder):
-            # It was killed, and so its files do not change.
-            known = (stamp, self._summed_up(name, folder))
+            # It was killed, so its files do not change.
+            known = (stamp, self._summarised(name, folder))
         with self._lock:
             self._lines[name] = known
         return known[1]
 
-    def _summed_up(self, name: str, folder: F) -> Line:
-        """What the list says; of a damaged one, what is wrong with it."""
+    def _summarised(self, name: str, folder: F) -> Line:
+        """The summary line; for a damaged folder, what is wrong with it."""
         try:
             self.viewed.check_links(folder.path)
             return self._read_line(name, folder)
-        except Exception as error:  # whatever is wrong with one of them, the list shows the others
-            said = str(error) if isinstance(error, UsageError) else one_line(error)
-            return {"name": name, "status": "damaged", "problem": said}
+        except Exception as error:  # a problem with one folder must not hide the rest
+            problem = str(error) if isinstance(error, UsageError) else one_line(error)
+            return {"name": name, "status": "damaged", "problem": problem}

@@ -1,4 +1,4 @@
-"""What all of the viewer's answers have in common: who gets them, and what is said when there is none."""
+"""Shared by all of the viewer's responses: the application, required parameters, errors, event streams."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from starlette.staticfiles import StaticFiles
 
 from yardarm.errors import UsageError, one_line
 from yardarm.pages import WEB, served_page
-from yardarm.viewer.guard import OwnPagesOnly
+from yardarm.viewer.guard import SameOriginOnly
 
-__all__ = ["application", "page", "stream", "telling", "wanted", "whole_number"]
+__all__ = ["application", "page", "reporting_errors", "required", "stream", "whole_number"]
 
 
 def application(routes: Sequence[BaseRoute], hosts: Collection[str], lifespan: Any = None) -> Starlette:
-    """An application with these routes, its pages' code, and the guard before all of it."""
+    """An application with these routes and the pages' code, behind the guard."""
     return Starlette(
         routes=[*routes, Mount("/web", StaticFiles(directory=str(WEB)))],
-        middleware=[Middleware(OwnPagesOnly, hosts=hosts)],
-        exception_handlers={404: _nowhere},
+        middleware=[Middleware(SameOriginOnly, hosts=hosts)],
+        exception_handlers={404: _not_found},
         lifespan=lifespan,
     )
 
 
 def page(kind: str) -> Callable[[Request], Response]:
-    """A page that is drawn by the module of this name."""
+    """A page that the module `kind` draws."""
 
     def answer(request: Request) -> Response:
         return HTMLResponse(served_page("Yardarm", kind))
@@ -39,26 +39,26 @@ def page(kind: str) -> Callable[[Request], Response]:
     return answer
 
 
-def wanted(request: Request, name: str) -> str:
-    """A word that the address must have."""
+def required(request: Request, name: str) -> str:
+    """A parameter that the address must have."""
     value = request.query_params.get(name)
     if not value:
-        raise UsageError(f"'{name}' is missing in the address")
+        raise UsageError(f"'{name}' is missing from the address")
     return value
 
 
 def whole_number(request: Request, name: str) -> int:
-    """A number that the address must have."""
-    text = wanted(request, name)
+    """A whole number that the address must have."""
+    text = required(request, name)
     if not text.isdecimal():
         raise UsageError(f"the {name} must be a number, got '{text}'")
     return int(text)
 
 
-def telling(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
-    """What cannot be answered is told on the page; what nobody thought of, too, and breaks nothing else."""
+def reporting_errors(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """Turn every exception into a message for the page, so that it breaks nothing else."""
 
-    def told(request: Request) -> Response:
+    def guarded(request: Request) -> Response:
         try:
             return answer(request)
         except UsageError as error:
@@ -66,19 +66,19 @@ def telling(answer: Callable[[Request], Response]) -> Callable[[Request], Respon
         except Exception as error:
             return JSONResponse({"problem": f"This cannot be shown: {one_line(error)}"}, 500)
 
-    return told
+    return guarded
 
 
 def stream(events: AsyncIterator[Mapping[str, Any]]) -> Response:
-    """Events for a page that listens, as they come; an empty one says that there is nothing new."""
+    """A stream of events for a page; an empty event means no news."""
 
     async def lines() -> AsyncIterator[str]:
         async for event in events:
-            # A comment keeps the connection open, and shows a reader that has gone.
-            yield f"data: {json.dumps(event, ensure_ascii=False)}\n\n" if event else ": nothing new\n\n"
+            # A comment keeps the connection open, and reveals a closed one.
+            yield f"data: {json.dumps(event, ensure_ascii=False)}\n\n" if event else ": no news\n\n"
 
     return StreamingResponse(lines(), media_type="text/event-stream")
 
 
-async def _nowhere(request: Request, error: Exception) -> Response:
-    return HTMLResponse(served_page("Yardarm", "nowhere"), 404)
+async def _not_found(request: Request, error: Exception) -> Response:
+    return HTMLResponse(served_page("Yardarm", "not_found"), 404)

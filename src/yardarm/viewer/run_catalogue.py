@@ -1,4 +1,4 @@
-"""The runs below a folder: found by walking it, summed up, and read again only when their files have changed."""
+"""The runs below a folder, with a summary of each that is read again only when its files change."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from yardarm.errors import UsageError
 from yardarm.replay import StoredRun
 from yardarm.results import RunFolder, StoredResult, read_result
 from yardarm.viewer.file_cache import FileCache, Stamp, stamp_of
-from yardarm.viewer.listing import Line, Listing
+from yardarm.viewer.folder_catalogue import FolderCatalogue, Line
 from yardarm.viewer.run_line import run_line
 from yardarm.viewer.viewed_folder import FoundFolder, ViewedFolder, is_run
 
-__all__ = ["Catalogue"]
+__all__ = ["RunCatalogue"]
 
 
-class Catalogue(Listing[RunFolder]):
-    """The runs of a folder. A run is named by its path inside of it."""
+class RunCatalogue(FolderCatalogue[RunFolder]):
+    """The runs below a folder. A run's name is its path relative to the folder."""
 
     def __init__(self, viewed: ViewedFolder) -> None:
         super().__init__(viewed)
@@ -24,7 +24,7 @@ class Catalogue(Listing[RunFolder]):
         self._stored_runs: FileCache[StoredRun] = FileCache()
 
     def folder(self, name: str) -> RunFolder:
-        """The run of this name."""
+        """The folder of the run with this name."""
         path = self.viewed.path(name)
         if not path.is_dir() or not is_run(os.listdir(path)):
             raise UsageError(f"there is no run '{name}'")
@@ -32,12 +32,12 @@ class Catalogue(Listing[RunFolder]):
         return RunFolder(path)
 
     def result(self, name: str) -> StoredResult:
-        """A run's results, as they are now."""
+        """A run's current results."""
         folder = self.folder(name)
         return self._results.get(name, self._stamp(folder), lambda: read_result(folder))
 
     def stored_run(self, name: str) -> StoredRun:
-        """A run with the means to play its episodes again, unless that takes code which the run names."""
+        """A run whose episodes can be replayed, unless that needs code that the run refers to."""
         folder = self.folder(name)
         return self._stored_runs.get(name, self._stamp(folder), lambda: StoredRun(folder))
 
