@@ -216,7 +216,7 @@ def test_one_video_that_cannot_be_made_does_not_cost_the_others(tmp_path: Path) 
     Path("run/actions/toy/left/00000.npz").unlink()
     answer = yardarm(*words, "--eval.videos=2")
     assert answer.returncode == 0
-    assert "there is no run/videos/toy/left/episode_00000_front.mp4" in answer.stderr
+    assert "the video run/videos/toy/left/episode_00000_front.mp4 could not be made" in answer.stderr
     assert len(list(Path("run/videos").rglob("*.mp4"))) == 3
     assert "(all)" in answer.stdout
 

@@ -68,7 +68,7 @@ def with_flag(flag: str) -> list[str]:
         (["tasks", "a", "b"], "takes one benchmark"),
         (["info", "please"], "yardarm info takes no arguments, got 'please'"),
         (["replay", "nowhere"], "there is no run nowhere"),
-        (["replay", "a", "b"], "takes one run's folder"),
+        (["replay", "a", "b"], "needs the folder of one run, got 2"),
         (["replay", "a", "--tsk=b"], "unknown option '--tsk'; did you mean 'task'?"),
     ],
 )

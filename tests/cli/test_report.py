@@ -52,10 +52,10 @@ def test_figures_markdown_and_a_model_card(tmp_path: Path) -> None:
     [
         (["nowhere"], "there is no run nowhere"),
         (["run", "--figures"], "--figures needs a folder"),
-        (["--markdown"], "takes a run's folder"),
+        (["--markdown"], "needs the folder of at least one run"),
         (["run", "run"], "is given twice"),
         (["run", "--markdwon"], "did you mean 'markdown'"),
-        (["run", "--markdown", "--output=x.html"], "--markdown makes none"),
+        (["run", "--markdown", "--output=x.html"], "--markdown writes no report"),
         (["run", "other", "--model-card"], "--model-card needs the run of one policy, got 2 runs"),
         (["run", "--output=/proc/no/such.html"], "cannot be written"),
         (["run", "--figures=/proc/no/such"], "/proc/no/such"),

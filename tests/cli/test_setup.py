@@ -66,7 +66,7 @@ def test_a_world_that_is_not_set_up_says_how_to(nowhere: dict[str, str]) -> None
     assert answer.returncode == 2
     advice = "run: yardarm setup tiny (or: pip install tiny-physics)"
     assert answer.stderr == f"yardarm: benchmark 'tiny' needs tiny-physics, which is not installed; {advice}\n"
-    assert f"tiny       not usable (not set up): {answer.stderr.removeprefix('yardarm: ')}" in (
+    assert f"tiny       not ready (not set up): {answer.stderr.removeprefix('yardarm: ')}" in (
         yardarm("setup", **nowhere).stdout
     )
 
@@ -84,13 +84,13 @@ def test_a_world_that_was_set_up_is_used_by_itself(ready: dict[str, str]) -> Non
 
 
 def test_what_is_set_up_is_listed(ready: dict[str, str]) -> None:
-    assert f"tiny       usable, by {python(ready)}\n" in yardarm("setup", **ready).stdout
+    assert f"tiny       ready, runs in {python(ready)}\n" in yardarm("setup", **ready).stdout
     assert "metaworld  ready, runs in this interpreter\n" in yardarm("setup", **ready).stdout
 
 
 @pytest.mark.slow
 def test_info_shows_what_is_set_up(ready: dict[str, str]) -> None:
-    assert f"tiny                  ready, by {python(ready)}\n" in yardarm("info", **ready).stdout
+    assert f"tiny                  ready, runs in {python(ready)}\n" in yardarm("info", **ready).stdout
 
 
 def test_setting_up_again_keeps_what_is_there(ready: dict[str, str]) -> None:
@@ -161,7 +161,7 @@ def test_what_a_killed_setup_left_is_not_used_and_made_again(
     assert "is being written by another process" in busy.stderr
     for child in children:
         child.kill()
-    assert "tiny       not usable (set up incompletely)" in yardarm("setup", **nowhere).stdout
+    assert "tiny       not ready (set up incompletely)" in yardarm("setup", **nowhere).stdout
     assert yardarm(*EVAL, **nowhere).returncode == 2
     assert yardarm("setup", "tiny", **nowhere).returncode == 0
     assert yardarm(*EVAL, **nowhere).returncode == 0
@@ -192,7 +192,7 @@ def test_removing_takes_all_of_it(nowhere: dict[str, str]) -> None:
     [
         (["metawrld"], "unknown benchmark 'metawrld'; did you mean 'metaworld'?"),
         (["metaworld", "aloha"], "takes one benchmark, got metaworld aloha"),
-        (["--remove"], "--remove needs a world"),
+        (["--remove"], "--remove needs a benchmark"),
         (["aloha", "--remove"], "'aloha' is not set up: there is no "),
         (["aloha", "--delete"], "unknown option '--delete'"),
     ],

@@ -22,7 +22,7 @@ def test_benchmarks_are_listed_with_what_they_are() -> None:
 def test_what_has_no_list_says_so() -> None:
     answer = yardarm("tasks", "gym")
     assert answer.returncode == 2
-    assert "'gym' has no list of tasks" in answer.stderr
+    assert "'gym' has no fixed list of tasks" in answer.stderr
 
 
 def test_tasks_are_drawn_once_each_by_group(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_on_a_terminal_the_page_stays_until_ctrl_c(tmp_path: Path) -> None:
     )
     os.close(theirs)
     shown = b""
-    while b"stays until" not in shown:
+    while b"runs until" not in shown:
         shown += os.read(ours, 65536)
     assert journal_lines(tmp_path / "run") == 2
     time.sleep(0.2)

@@ -128,7 +128,7 @@ def test_the_same_training_seed_twice_is_refused() -> None:
     twice = [*seeds("act", GOOD), *seeds("act", GOOD), made_up("b", BAD)]
     with pytest.raises(UsageError, match="both have method 'act' and training seed 0"):
         compare([replace(run, name=f"{run.name}{k}") for k, run in enumerate(twice)])
-    with pytest.raises(UsageError, match="with no training seed"):
+    with pytest.raises(UsageError, match="'act' and no training seed"):
         compare([made_up("a", GOOD, method="act"), made_up("b", BAD, method="act")])
 
 

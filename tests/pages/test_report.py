@@ -49,7 +49,7 @@ def test_every_run_leaves_a_report_that_shows_it(browser: Browser, run: Path) ->
         expect(page.locator("#forest tbody tr")).to_have_count(3)
         expect(page.locator("#heat a.cell")).to_have_count(12)
         expect(page.locator("#heat a.cell.success")).to_have_count(7)
-        for part in ("step", "rendering", "inferring", "waiting"):
+        for part in ("step", "rendering", "policy inference", "waiting"):
             expect(page.locator("#timing")).to_contain_text(part)
         expect(page.locator("#made")).to_contain_text("--config_path=")
 

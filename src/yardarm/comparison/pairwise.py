@@ -249,5 +249,5 @@ def _pairing_notes(a: RunOutcomes, b: RunOutcomes, pairing: Pairing) -> list[str
         )
     unmatched = pairing.unmatched_a, pairing.unmatched_b
     return notes + left_out_note(
-        a.name, b.name, unmatched, "have no partner (--unpaired=true compares the rates of all episodes)"
+        a.name, b.name, unmatched, "have no counterpart (--unpaired=true compares the rates of all episodes)"
     )

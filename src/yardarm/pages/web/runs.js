@@ -120,7 +120,7 @@ function interval(run) {
 
 function showChoice() {
   compare.disabled = chosen.size < 2;
-  compare.textContent = chosen.size < 2 ? "Compare (choose two or more)" : `Compare ${chosen.size} runs`;
+  compare.textContent = chosen.size < 2 ? "Compare (select two or more)" : `Compare ${chosen.size} runs`;
 }
 
 function show() {
