@@ -12,9 +12,9 @@ from yardarm.config import one_of, option, positive
 from yardarm.engine import EngineOptions
 from yardarm.errors import UsageError
 from yardarm.evaluation.sharding.shard import Shard
-from yardarm.evaluation.stopping.rules import DECIDED, PRECISION, RULES
+from yardarm.evaluation.stopping.rules import RULES
 from yardarm.policies import Policy, PolicySpec
-from yardarm.results import OVER_TASKS, PER_TASK, Uncertainty
+from yardarm.results import DECIDED, OVER_TASKS, PER_TASK, PRECISION, Uncertainty
 from yardarm.stats import CONFIDENCE
 from yardarm.tasks import FIRST_SEED, BenchmarkConfig
 from yardarm.tracking import WandbOptions

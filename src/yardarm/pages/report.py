@@ -66,7 +66,8 @@ def opponent_data(stored: StoredResult, shown: Callable[[Path], bool] = lambda p
     if not shown(against):
         return {"problem": f"It was held against {against}, which is outside of the folder that is viewed."}
     try:
-        assumed = LerobotAssumptions(seed=stored.manifest["plan"]["seed"])
+        seed = stored.manifest.plan.seed
+        assumed = LerobotAssumptions() if seed is None else LerobotAssumptions(seed=seed)
         runs = read_runs([stored.folder.path, against], assumed, allow_unfinished=True)
         data = comparison_data(compare(runs, confidence=stored.result.uncertainty.confidence), runs)
     except UsageError as error:  # it has been moved or changed since; the run's own results are not touched by that

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from yardarm.machine import PACKAGES
+from yardarm.results.manifest.session import SessionRecord
 
 __all__ = ["Component", "Software", "simulator_packages", "software_of", "versions_in"]
 
@@ -47,27 +48,27 @@ def simulator_packages(benchmarks: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for own in benchmarks for name in SIMULATORS.get(own, OTHER_SIMULATORS)))
 
 
-def versions_in(session: Mapping[str, Any], package: str) -> list[str]:
-    """A package's versions in a session, as the manifest has it: those of its simulators, if they lived elsewhere."""
-    elsewhere = [own.get(package) for own in (session.get("other_interpreters") or {}).values()]
-    here = (session.get("versions") or {}).get(package)
-    return [str(version) for version in elsewhere if version] or ([str(here)] if here else [])
+def versions_in(session: SessionRecord, package: str) -> list[str]:
+    """A package's versions in a session: those of its simulators, if they lived elsewhere."""
+    elsewhere = [own.get(package) for own in session.other_interpreters.values()]
+    here = session.versions.get(package)
+    return [version for version in elsewhere if version] or ([here] if here else [])
 
 
-def software_of(session: Mapping[str, Any], benchmarks: Sequence[str]) -> Software:
-    """What can have changed the episodes of a session, by its entry in the manifest."""
-    here, elsewhere = session.get("versions") or {}, session.get("other_interpreters") or {}
-    # Manifests of before do not say which world lived where: in the other interpreters, if there were any.
-    worlds = session.get("worlds") or {name: list(elsewhere) or [""] for name in benchmarks}
+def software_of(session: SessionRecord, benchmarks: Sequence[str]) -> Software:
+    """What can have changed the episodes of a session."""
+    here, elsewhere = session.versions, session.other_interpreters
+    # The first manifests do not say which world lived where: in the other interpreters, if there were any.
+    worlds = session.worlds or {name: tuple(elsewhere) or ("",) for name in benchmarks}
     # Torch is installed for many who evaluate a scripted policy, and then changes nothing.
-    with_torch = session.get("uses_torch", session.get("inference") is not None)
+    with_torch = session.batching is not None if session.uses_torch is None else session.uses_torch
     found = {Component("", name): {_version(here, name)} for name in (*HERE, *(("torch",) if with_torch else ()))}
     for world, pythons in worlds.items():
         for installed in (elsewhere.get(python, {}) if python else here for python in pythons):
             own = [name for name in installed if name not in (*PACKAGES, *HERE)]
             for name in (*WORKERS, *simulator_packages([world]), *own):
                 found.setdefault(Component(f"{world}'s workers", name), set()).add(_version(installed, name))
-    served = _served(session)
+    served = session.policy.server_versions if session.policy else {}
     found |= {Component(POLICY_SERVER, name): {_version(served, name)} for name in SERVER}
     return {where: tuple(sorted(versions - {""})) for where, versions in found.items() if versions - {""}}
 
@@ -76,9 +77,3 @@ def _version(installed: Mapping[str, Any], package: str) -> str:
     """Of Python the minor version alone; "" for what is not there."""
     version = str(installed.get(package) or "")
     return ".".join(version.split(".")[:2]) if package == "python" else version
-
-
-def _served(session: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a policy's server that knows Yardarm has said of itself."""
-    declared = (session.get("policy") or {}).get("declared") or {}
-    return (declared.get("yardarm") or {}).get("about") or {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from yardarm.results import EpisodeRecord, Manifest, RunResult
+from yardarm.results import EpisodeRecord, ManifestWriter, RunResult
 
 __all__ = ["Tracker"]
 
@@ -12,7 +12,7 @@ __all__ = ["Tracker"]
 class Tracker:
     """Tracks one run, from its folder to its results."""
 
-    def attach(self, manifest: Manifest) -> None:
+    def attach(self, manifest: ManifestWriter) -> None:
         """The run has a folder; what must be remembered of the tracking goes into its manifest."""
 
     def begin(self, known: Iterable[EpisodeRecord]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from yardarm.results import TrackingRecord
 from yardarm.tracking.connection import Connection, FaultTolerance, connect
 from yardarm.tracking.options import WandbOptions
 from yardarm.tracking.package import nobody_to_ask
@@ -27,9 +28,9 @@ def open_training_tracker(options: WandbOptions) -> TrainingTracker:
 class TrainingTracker:
     """What a training tells a tracker. The base class keeps silent."""
 
-    def begin(self, folder: Path, config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    def begin(self, folder: Path, config: Mapping[str, Any], known: TrackingRecord | None) -> TrackingRecord | None:
         """The first step is about to begin; returns what must be remembered of the tracking, and is `known` later."""
-        return dict(known)
+        return known
 
     def point(self, point: Mapping[str, Any]) -> None:
         """The curve has a new point."""
@@ -47,10 +48,11 @@ class WandbTrainingTracker(TrainingTracker):
         self._id = ""
         self._forgiving = FaultTolerance("training")
 
-    def begin(self, folder: Path, config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    def begin(self, folder: Path, config: Mapping[str, Any], known: TrackingRecord | None) -> TrackingRecord | None:
         """Start a run there, or go on with it."""
         options = self._options
-        self._id = options.run_id or known.get("id") or secrets.token_hex(4)
+        self._id = options.run_id or (known and known.id) or secrets.token_hex(4)
+        tracking = TrackingRecord(self._id, options.project)
         tags = [f"policy:{config['policy'].get('type')}", f"dataset:{config['dataset'].get('repo_id')}"]
         with self._forgiving("could not be started"), nobody_to_ask():
             self._run = self._connection.wandb.init(
@@ -71,8 +73,8 @@ class WandbTrainingTracker(TrainingTracker):
             )
             # Evaluations end later than the steps that they are of.
             self._run.define_metric("*", step_metric="step")
-            return {"id": self._id, "project": options.project, **self._connection.place(self._run)}
-        return {"id": self._id, "project": options.project}
+            return self._connection.located(tracking, self._run)
+        return tracking
 
     def point(self, point: Mapping[str, Any]) -> None:
         """Log a point's numbers below its kind, like LeRobot's `train/loss`."""

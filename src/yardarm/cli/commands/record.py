@@ -92,7 +92,7 @@ def _play(config: RecordConfig, console: Console, flags: Flags) -> RunResult:
 
 
 def _policy_of(run: Path) -> str:
-    return str(RunFolder(run).read_manifest()["plan"]["policy"])
+    return str(RunFolder(run).read_manifest().plan.policy)
 
 
 def _record(config: RecordConfig, takes: Sequence[Take], recipe: Recipe, console: Console, flags: Flags) -> int:

@@ -13,7 +13,7 @@ from yardarm.evaluation.plan import describe_difference
 from yardarm.evaluation.sharding.parts import lists_in
 from yardarm.evaluation.sharding.shard import absent_shards
 from yardarm.pages import write_several_report
-from yardarm.results import PolicyEntry, RunFolder, SeveralFolder
+from yardarm.results import PlanRecord, PolicyEntry, RunFolder, SeveralFolder
 
 __all__ = ["MergedList"]
 
@@ -23,7 +23,7 @@ class MergedList:
     """The policies of several lists as one; it is read before anything is written."""
 
     folder: SeveralFolder
-    plan: Mapping[str, Any]
+    plan: PlanRecord
     policies: Sequence[PolicyEntry]
     config: Mapping[str, Any] | None
     """None of policies that are objects, which no other process could make."""
