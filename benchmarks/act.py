@@ -151,15 +151,15 @@ def evaluate_once() -> Evaluation:
         result = yardarm.evaluate(policy, env, n_episodes=EPISODES, output_dir=folder, listener=clock)
         whole_s = time.perf_counter() - started
         files = RunFolder(result.path)
-        manifest = files.read_manifest()
+        session = files.read_manifest().newest
         costs = notes.total()
         actions = [
             files.load_played(record.key).actions for record in sorted(result.episodes, key=lambda r: r.key.index)
         ]
     assert result.counts.episodes == EPISODES
-    workers = manifest["batch_size"]
+    workers = session.batch_size
     return Evaluation(
-        clock.wall_s, whole_s, costs, policy.inference_cpu_s, manifest["inference"], workers, cpu.others_s, actions
+        clock.wall_s, whole_s, costs, policy.inference_cpu_s, session.batching, workers, cpu.others_s, actions
     )
 
 
