@@ -31,7 +31,7 @@ from yardarm.policies.act import ActConfig, ActPolicy
 from yardarm.policies.config import FeatureType, PolicyFeature
 from yardarm.policies.processing import make_postprocessor, make_preprocessor
 from yardarm.registry import import_object
-from yardarm.results import RunFolder
+from yardarm.results import BatchingRecord, RunFolder
 from yardarm.tasks import EpisodeSpec
 
 log = logging.getLogger("benchmark")
@@ -123,7 +123,7 @@ class Evaluation:
     whole_s: float
     costs: Costs
     inference_cpu_s: float
-    inference: dict[str, object]
+    inference: BatchingRecord | None
     workers: int
     others_s: float
     actions: list[np.ndarray]
