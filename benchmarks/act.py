@@ -31,7 +31,7 @@ from yardarm.policies.act import ActConfig, ActPolicy
 from yardarm.policies.config import FeatureType, PolicyFeature
 from yardarm.policies.processing import make_postprocessor, make_preprocessor
 from yardarm.registry import import_object
-from yardarm.results import RunFolder
+from yardarm.results import BatchingRecord, RunFolder
 from yardarm.tasks import EpisodeSpec
 
 log = logging.getLogger("benchmark")
@@ -123,7 +123,7 @@ class Evaluation:
     whole_s: float
     costs: Costs
     inference_cpu_s: float
-    inference: dict[str, object]
+    inference: BatchingRecord | None
     workers: int
     others_s: float
     actions: list[np.ndarray]
@@ -151,15 +151,15 @@ def evaluate_once() -> Evaluation:
         result = yardarm.evaluate(policy, env, n_episodes=EPISODES, output_dir=folder, listener=clock)
         whole_s = time.perf_counter() - started
         files = RunFolder(result.path)
-        manifest = files.read_manifest()
+        session = files.read_manifest().newest
         costs = notes.total()
         actions = [
             files.load_played(record.key).actions for record in sorted(result.episodes, key=lambda r: r.key.index)
         ]
     assert result.counts.episodes == EPISODES
-    workers = manifest["batch_size"]
+    workers = session.batch_size
     return Evaluation(
-        clock.wall_s, whole_s, costs, policy.inference_cpu_s, manifest["inference"], workers, cpu.others_s, actions
+        clock.wall_s, whole_s, costs, policy.inference_cpu_s, session.batching, workers, cpu.others_s, actions
     )
 
 

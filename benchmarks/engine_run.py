@@ -63,10 +63,10 @@ def run_engine(policy: str | Policy, env: BenchmarkConfig, n_episodes: int, batc
         result = yardarm.evaluate(policy, env, n_episodes=n_episodes, batch_size=batch_size, output_dir=folder)
         wall_s = time.perf_counter() - started
         files = RunFolder(result.path)
-        manifest = files.read_manifest()
+        session = files.read_manifest().newest
         rewards = {
             (record.key.task, record.key.seed): files.load_played(record.key).rewards for record in result.episodes
         }
         costs = notes.total()
     assert not result.counts.errors, "an episode ended in an error"
-    return EngineRun(wall_s, result, manifest["batch_size"], manifest["renderer"], cpu, rewards, costs)
+    return EngineRun(wall_s, result, session.batch_size, session.renderer, cpu, rewards, costs)

@@ -98,7 +98,7 @@ def trial(kind: Kind, workers: int) -> Trial:
         options: dict[str, Any] = {"n_episodes": kind.n_episodes, "batch_size": workers, "output_dir": folder}
         result = yardarm.evaluate(kind.policy(), kind.env, listener=clock, **options)
         wall_s = time.perf_counter() - started
-        used = RunFolder(result.path).read_manifest()["batch_size"]
+        used = RunFolder(result.path).read_manifest().newest.batch_size
     assert not result.counts.errors, "an episode ended in an error"
     steady = clock.times[len(clock.times) // 2 : -used]
     speed = (len(steady) - 1) / (steady[-1] - steady[0])

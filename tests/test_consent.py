@@ -277,7 +277,7 @@ DOORS = {
     "policies/backbone.py": "weights only",
     "policies/remote/server_process.py": "policy.python, which `admit` lets in",
     "registry.py": "registered names, and policy.type, which `admit` lets in",
-    "results/manifest.py": "git",
+    "results/provenance.py": "git",
     "results/stored.py": "yaml's safe loader",
     "simulators/folder.py": "env.path, which `select_tasks` lets in",
     "simulators/gym.py": "env.package_name and env.task, which `admit` lets in",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,11 @@ __all__ = [
     "anything",
     "count",
     "flag",
+    "inside",
     "list_of",
     "map_of",
     "number",
+    "one_of",
     "optional",
     "parse_json",
     "positive",
@@ -121,6 +123,15 @@ def number(value: Any, place: str) -> None:
     _demand(math.isfinite(value), value, place, "a finite number")
 
 
+def one_of(choices: Sequence[str]) -> Check:
+    """One of these words."""
+
+    def checked(value: Any, place: str) -> None:
+        _demand(value in choices, value, place, f"one of {', '.join(choices)}")
+
+    return checked
+
+
 def optional(check: Check) -> Check:
     """The same check, but null is allowed."""
 
@@ -148,7 +159,7 @@ def map_of(check: Check) -> Check:
     def checked(value: Any, place: str) -> None:
         _demand(isinstance(value, dict), value, place, "a map")
         for name, item in value.items():
-            check(item, _inner(place, name))
+            check(item, inside(place, name))
 
     return checked
 
@@ -160,16 +171,17 @@ def record(required: Mapping[str, Check], optional: Mapping[str, Check] | None =
         _demand(isinstance(value, dict), value, place, "a map")
         for name, check in required.items():
             if name not in value:
-                raise ValueError(f"{_inner(place, name)} is missing")
-            check(value[name], _inner(place, name))
+                raise ValueError(f"{inside(place, name)} is missing")
+            check(value[name], inside(place, name))
         for name, check in (optional or {}).items():
             if name in value:
-                check(value[name], _inner(place, name))
+                check(value[name], inside(place, name))
 
     return checked
 
 
-def _inner(place: str, name: str) -> str:
+def inside(place: str, name: str) -> str:
+    """The place of a named value inside a map."""
     return f"{place}.{name}" if place else name
 
 

@@ -74,7 +74,7 @@ def test_a_world_that_is_not_set_up_says_how_to(nowhere: dict[str, str]) -> None
 def test_a_world_that_was_set_up_is_used_by_itself(ready: dict[str, str]) -> None:
     answer = yardarm(*EVAL, **ready)
     assert answer.returncode == 0, answer.stderr
-    others = json.loads(Path("run/manifest.json").read_text())["other_interpreters"]
+    others = json.loads(Path("run/manifest.json").read_text())["sessions"][-1]["other_interpreters"]
     assert list(others) == [str(python(ready))]
     assert others[str(python(ready))]["torch"] is None
     # Another machine has another place for it, or the packages themselves.

@@ -26,6 +26,7 @@ from yardarm.envs import MemoryLayout
 from yardarm.envs.messages import Run
 from yardarm.errors import SetupError
 from yardarm.policies import PolicySpec
+from yardarm.results import RunFolder
 from yardarm.tasks import EpisodeSpec
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -37,7 +38,7 @@ def cluster() -> Iterator[Any]:
 
 
 def nodes_in(folder: Path) -> list[dict[str, Any]]:
-    return json.loads((folder / "manifest.json").read_text())["runner"]["nodes"]
+    return json.loads((folder / "manifest.json").read_text())["sessions"][-1]["runner"]["nodes"]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def test_a_network_answers_on_nodes_as_at_home(cluster: Any, tmp_path: Path) -> 
     at_home = yardarm.evaluate(str(tmp_path / "act"), env, n_episodes=3, output_dir=tmp_path / "local")
     on_ray = evaluate_on(cluster, str(tmp_path / "act"), env, tmp_path / "ray", n_episodes=3)
     assert courses(on_ray) == courses(at_home)
-    stored = [json.loads((tmp_path / name / "manifest.json").read_text())["inference"] for name in ("local", "ray")]
+    stored = [RunFolder(tmp_path / name).read_manifest().newest.batching for name in ("local", "ray")]
     assert stored[0] == stored[1]
 
 

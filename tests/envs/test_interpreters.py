@@ -48,8 +48,8 @@ def test_episodes_are_the_same_in_another_interpreter(second: str, tmp_path: Pat
     run = yardarm.evaluate("toy-mover", ToyConfig(python=second), n_episodes=3, output_dir=tmp_path / "second")
     own = yardarm.evaluate("toy-mover", ToyConfig(), n_episodes=3, output_dir=tmp_path / "own")
     assert courses(run) == courses(own)
-    manifest = json.loads((tmp_path / "second" / "manifest.json").read_text())
-    assert manifest["other_interpreters"][second]["torch"] is None
+    (session,) = json.loads((tmp_path / "second" / "manifest.json").read_text())["sessions"]
+    assert session["other_interpreters"][second]["torch"] is None
 
 
 def test_two_interpreters_in_one_evaluation(second: str, tmp_path: Path) -> None:

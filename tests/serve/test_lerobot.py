@@ -70,8 +70,8 @@ def play(folder: Path, output: Path, **options: Any) -> RunResult:
     return evaluate(policy, toy, output_dir=output, **{"n_episodes": 4, "batch_size": 4, **options})
 
 
-def manifest(run: RunResult) -> dict[str, Any]:
-    return json.loads((run.path / "manifest.json").read_text())
+def session(run: RunResult) -> dict[str, Any]:
+    return json.loads((run.path / "manifest.json").read_text())["sessions"][-1]
 
 
 def test_a_type_that_keeps_nothing_is_batched_over_episodes(checkpoint: MakeCheckpoint, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_type_that_keeps_nothing_is_batched_over_episodes(checkpoint: MakeChec
     together = play(folder, tmp_path / "together")
     assert (together.counts.episodes, together.counts.errors) == (8, 0)
     assert together.counts.successes > 0
-    contract = manifest(together)["policy"]["declared"]["yardarm"]
+    contract = session(together)["policy"]["declared"]["yardarm"]
     assert contract["about"]["mode"] == "batched"
     assert contract["inputs"]["observation.image"] is None, "it takes images of any size"
     assert "observation.images.empty_camera_0" not in contract["inputs"]
@@ -92,13 +92,13 @@ def test_a_type_that_keeps_nothing_is_batched_over_episodes(checkpoint: MakeChec
 def test_a_type_that_reads_its_queues_has_them_swapped(checkpoint: MakeCheckpoint, tmp_path: Path) -> None:
     folder = checkpoint("vqbet", n_obs_steps=2)
     together = play(folder, tmp_path / "together")
-    assert manifest(together)["policy"]["declared"]["yardarm"]["about"]["mode"] == "swapped"
+    assert session(together)["policy"]["declared"]["yardarm"]["about"]["mode"] == "swapped"
     assert courses(together) == courses(play(folder, tmp_path / "alone", batch_size=1))
 
 
 def test_a_type_that_nobody_knows_serves_one_episode_at_a_time(checkpoint: MakeCheckpoint, tmp_path: Path) -> None:
     run = play(checkpoint("novel"), tmp_path / "run")
-    assert manifest(run)["batch_size"] == 1
+    assert session(run)["batch_size"] == 1
     assert run.counts.successes == 8
 
 

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from yardarm.cluster.connection import Cluster
 from yardarm.cluster.messages import HostedPolicy, PolicyCall
@@ -14,7 +13,7 @@ from yardarm.cluster.options import RayOptions
 from yardarm.cluster.pool import ClusterPool
 from yardarm.cluster.replicas import Replicas
 from yardarm.cluster.setup import Setup
-from yardarm.engine import EngineOptions, Setting, fix_batching, looks_at_pictures
+from yardarm.engine import EngineOptions, FixedBatching, Setting, fix_batching, looks_at_pictures
 from yardarm.envs import Pool
 from yardarm.policies import Batching, LoadedPolicy
 from yardarm.tasks import TaskSpec
@@ -34,7 +33,7 @@ class RayRunner:
         policies: Sequence[LoadedPolicy],
         tasks: Sequence[TaskSpec],
         cluster: Cluster,
-        software: Mapping[str, Any],
+        interpreters: Mapping[str, Mapping[str, str | None]],
     ) -> None:
         self._options = options
         self._policies = policies
@@ -46,7 +45,7 @@ class RayRunner:
             options.timeout_s,
             renders,
             policies_at_once=options.policies_at_once,
-            others=software["other_interpreters"],
+            others=interpreters,
         )
         self._hosted = [policy for policy in policies if _can_be_hosted(policy)]
         looked_at = {repr(policy.spec): policy.policy.wants for policy in self._hosted}
@@ -55,7 +54,7 @@ class RayRunner:
         replicas = self._open_replicas(ray.policy_replicas) if self._hosted else None
         self._pool = ClusterPool(cluster, self._setup, replicas, looked_at, most_workers)
         self._threads = 1
-        self._known: dict[str, Setting | None] = {}
+        self._known: dict[str, FixedBatching | None] = {}
 
     def _open_replicas(self, wanted: int) -> Replicas | None:
         """On GPUs, or as many as were asked for; otherwise each node's agent hosts the policies."""
@@ -66,7 +65,7 @@ class RayRunner:
         replicas.grow(nodes)
         return replicas
 
-    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: Mapping[str, Any] | None) -> Setting | None:
+    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: FixedBatching | None) -> FixedBatching | None:
         """Chosen by the first host of the policy, for all of them."""
         if not self._is_hosted(policy):
             return fix_batching(policy.policy, exact=exact, stored=stored)
@@ -77,8 +76,8 @@ class RayRunner:
             self._known[name] = self._pool.call_policy(call)
         chosen = self._known[name]
         if chosen is not None:
-            self._threads = max(self._threads, chosen["threads"] or 1)
-            hosted = replace(hosted, batching=Batching(chosen["rows"], chosen["threads"]))
+            self._threads = max(self._threads, chosen.threads or 1)
+            hosted = replace(hosted, batching=Batching(chosen.rows, chosen.threads))
         self._pool.host_policy(hosted)
         return chosen
 
@@ -93,7 +92,7 @@ class RayRunner:
         pool = self._pool
         pool.open(1 if hosted and self._threads == 1 and not self._options.batch_size else 0)
         runner = {"type": RAY, "address": self._cluster.address, **pool.describe()}
-        yield pool, {"renderer": pool.renderer, "runner": runner}
+        yield pool, Setting(pool.renderer, runner)
 
     def close(self) -> None:
         """End all that was started on the nodes, whether or not the pool was opened."""

@@ -11,9 +11,8 @@ from yardarm.cluster import RayOptions
 from yardarm.config import one_of, option, positive
 from yardarm.errors import UsageError
 from yardarm.evaluation.sharding.shard import Shard
-from yardarm.evaluation.stopping.declaration import DECIDED, PRECISION, RULES
 from yardarm.policies import Policy, PolicySpec
-from yardarm.results import OVER_TASKS, PER_TASK, Uncertainty
+from yardarm.results import DECIDED, OVER_TASKS, PER_TASK, PRECISION, STOPPING_RULES, Uncertainty
 from yardarm.stats import CONFIDENCE
 from yardarm.tasks import FIRST_SEED, BenchmarkConfig
 from yardarm.tracking import WandbOptions
@@ -69,7 +68,7 @@ class EvalOptions:
             setattr(self, name, int(getattr(self, name)))  # numpy's integers are welcome, but no YAML
             if getattr(self, name) < 0:
                 raise UsageError(f"--eval.{name} must not be negative, got {getattr(self, name)}")
-        one_of("--eval.stop", self.stop, ("", *RULES))
+        one_of("--eval.stop", self.stop, ("", *STOPPING_RULES))
         one_of("--eval.interval", self.interval, ("", *PER_TASK))
         one_of("--eval.over_tasks", self.over_tasks, OVER_TASKS)
         if not 0.5 <= self.confidence < 1:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from yardarm.comparison import EpisodeOutcome, outcome_of
 from yardarm.config import write_config_file
-from yardarm.engine import EpisodeResult, Runner
+from yardarm.engine import EpisodeResult, FixedBatching, Runner
 from yardarm.errors import PolicyFault, StorageFault, UsageError, one_line
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
@@ -20,19 +19,25 @@ from yardarm.evaluation.filming import RunFilming
 from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.software import refuse_other_versions
-from yardarm.evaluation.stopping.declaration import Declaration
 from yardarm.files import write_json
 from yardarm.policies import LoadedPolicy
 from yardarm.results import (
+    BatchingRecord,
     EpisodeRecord,
     FinishedEpisode,
     Journal,
-    Manifest,
+    ManifestWriter,
     PlayedEpisode,
+    PolicyRecord,
     RunFolder,
+    RunManifest,
     RunResult,
+    SessionRecord,
+    StoppingDeclaration,
+    StoppingRecord,
     counted,
     eval_info,
+    provenance,
     rescue,
     summarise,
 )
@@ -52,7 +57,7 @@ class Contestant:
     policy: LoadedPolicy
     plan: Plan
     journal: Journal
-    manifest: Manifest
+    manifest: ManifestWriter
     filming: RunFilming
     crashed: bool = False
     """Whether the previous session was killed, or crashed."""
@@ -62,26 +67,33 @@ class Contestant:
         """Where its results are."""
         return self.manifest.folder
 
-    def fix_batching(self, runner: Runner) -> dict[str, Any] | None:
+    def fix_batching(self, runner: Runner) -> FixedBatching | None:
         """Set how the policy's batches are put together; returns what the manifest says about it."""
-        return runner.fix_batching(self.policy, self.config.eval.exact, self.manifest.inference)
+        stored = self.manifest.current.newest.batching
+        before = FixedBatching(**asdict(stored)) if stored else None
+        return runner.fix_batching(self.policy, self.config.eval.exact, before)
 
-    def check_software(self, software: Mapping[str, Any]) -> None:
+    def check_software(self, session: SessionRecord) -> None:
         """Refuse to continue episodes that other versions have played, unless that is allowed."""
         if self.journal.finished() and not self.config.allow_mixed_versions:
-            refuse_other_versions(self.manifest, {**software, **self._described()})
+            refuse_other_versions(self.manifest, self._with_policy(session))
 
-    def begin_session(self, setting: Mapping[str, Any]) -> None:
+    def begin_session(self, session: SessionRecord, batching: FixedBatching | None = None) -> None:
         """Record what is going to be played, and with what."""
         self._write_config(self.folder)
         self.folder.policy_error.unlink(missing_ok=True)  # of an earlier session
-        self.manifest.begin_session({**setting, **self._described()}, anew=not self.journal.finished())
+        own = replace(self._with_policy(session), batching=BatchingRecord(**asdict(batching)) if batching else None)
+        self.manifest.begin_session(own, anew=not self.journal.finished())
 
-    def _described(self) -> dict[str, Any]:
+    def _with_policy(self, session: SessionRecord) -> SessionRecord:
         policy = self.policy.policy
         # A policy in workers uses no torch, one behind a socket another; otherwise it was imported with the policy.
         infers_here = policy.place == "host" and not hasattr(policy, "lanes")
-        return {"policy": self.policy.describe(), "uses_torch": infers_here and "torch" in sys.modules}
+        return replace(
+            session,
+            policy=PolicyRecord.from_json(self.policy.describe()),
+            uses_torch=infers_here and "torch" in sys.modules,
+        )
 
     def _write_config(self, folder: RunFolder) -> None:
         # The spec has the renaming among its options, where any policy finds it.
@@ -106,7 +118,7 @@ class Contestant:
     def begin_if_new(self) -> None:
         """Record that there is nothing to play, as in a shard of a plan with fewer episodes than shards."""
         if not self.folder.manifest.exists():
-            self.begin_session({})
+            self.begin_session(provenance())
 
     def note_fault(self, fault: PolicyFault) -> None:
         """Keep where in its code the policy failed."""
@@ -135,7 +147,7 @@ class Contestant:
         record, played = self._recorded(result, place)
         return FinishedEpisode(record, played, self.folder, self.journal, result.job)
 
-    def summarise(self, stopping: Mapping[str, Any] | None) -> RunResult:
+    def summarise(self, stopping: StoppingRecord | None) -> RunResult:
         """The results so far, of episodes that count."""
         keys = [self.plan.key(episode) for episode in self.plan.episodes()]
         records = [self.journal.records[key] for key in keys if key in self.journal.records]
@@ -147,7 +159,7 @@ class Contestant:
             uncertainty=self.config.eval.uncertainty,
             stopping=stopping,
             shard=shard,
-            mixed_versions=self.manifest.mixed_versions,
+            mixed_versions=self.manifest.current.mixed_versions,
         )
 
     def write_summary(self, result: RunResult) -> None:
@@ -187,7 +199,7 @@ class Contestant:
 
 @contextlib.contextmanager
 def open_contestants(
-    config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, declared: Declaration | None
+    config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, declared: StoppingDeclaration | None
 ) -> Iterator[list[Contestant]]:
     """The run's policy in the run's folder; a second one in a folder inside it."""
     with contextlib.ExitStack() as stack:
@@ -202,17 +214,18 @@ def open_contestants(
 
 @contextlib.contextmanager
 def open_contestant(
-    config: EvalConfig, policy: LoadedPolicy, plan: Plan, declared: Declaration | None = None
+    config: EvalConfig, policy: LoadedPolicy, plan: Plan, declared: StoppingDeclaration | None = None
 ) -> Iterator[Contestant]:
     """A policy with its plan, in the folder that the configuration names."""
-    plan = replace(plan, policy_id=policy.id, stopping=declared.to_json() if declared else None)
+    plan = replace(plan, policy_id=policy.id, stopping=declared)
     folder = open_folder(config, plan)
-    content = {**plan.to_json(), **_names(config, folder)}
     filming = RunFilming(folder, plan, config.eval.videos)
     with Journal(folder.journal) as journal, contextlib.closing(filming):
+        stored = folder.read_manifest() if folder.manifest.exists() else None
+        manifest = ManifestWriter(folder, _named(plan.manifest(stored), config, folder))
         # We hold the journal, so no other process plays in this folder: a session that is marked as running is dead.
-        crashed = folder.manifest.exists() and folder.read_manifest().get("status") == "running"
-        yield Contestant(config, policy, plan, journal, Manifest(folder, content), filming, crashed)
+        crashed = stored is not None and stored.status == "running"
+        yield Contestant(config, policy, plan, journal, manifest, filming, crashed)
 
 
 def finish_contestants(contestants: Sequence[Contestant], warnings: Sequence[Sequence[str]]) -> None:
@@ -236,16 +249,20 @@ def close_contestants(contestants: Sequence[Contestant], results: Sequence[RunRe
             contestant.write_summary(result)
 
 
-def _names(config: EvalConfig, folder: RunFolder) -> dict[str, Any]:
-    """The method and the training seed, which a run keeps."""
-    stored = folder.read_manifest() if folder.manifest.exists() else {}
-    given = {"method": config.method, "training_seed": config.training_seed}
-    for name, value in given.items():
-        if value is not None and stored.get(name, value) != value:
-            raise UsageError(
-                f"{folder.path} was made with --{name}={stored[name]}, not {value}; choose another --output_dir"
-            )
-    return {name: value for name, value in given.items() if value is not None}
+def _named(manifest: RunManifest, config: EvalConfig, folder: RunFolder) -> RunManifest:
+    """With the method and the training seed, which a run keeps."""
+    flags = {
+        "--method": (manifest.method, config.method),
+        "--training_seed": (manifest.training_seed, config.training_seed),
+    }
+    for flag, (stored, given) in flags.items():
+        if None not in (stored, given) and stored != given:
+            raise UsageError(f"{folder.path} was made with {flag}={stored}, not {given}; choose another --output_dir")
+    return replace(
+        manifest,
+        method=manifest.method if config.method is None else config.method,
+        training_seed=manifest.training_seed if config.training_seed is None else config.training_seed,
+    )
 
 
 def _config_of_opponent(config: EvalConfig, policy: LoadedPolicy, path: Path) -> EvalConfig:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from yardarm.evaluation.policy_names import free_name, numbered, policy_name
 from yardarm.evaluation.sharding.shard import Shard
 from yardarm.files import sweep
 from yardarm.policies import LoadedPolicy, PolicySpec
-from yardarm.results import PolicyEntry, RunFolder, SeveralFolder, read_journal
+from yardarm.results import PlanRecord, PolicyEntry, RunFolder, SeveralFolder, read_journal
 
 __all__ = ["open_folder", "open_several_folder", "refuse_results_of_others"]
 
@@ -37,7 +38,7 @@ def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
 
 def _check_plan(folder: RunFolder, plan: Plan) -> None:
     if folder.manifest.exists():
-        stored = folder.read_manifest()["plan"]
+        stored = folder.read_manifest().plan
         if stored != plan.identity():
             raise UsageError(f"{folder.path} {_why_not(stored, plan.identity())}; choose another --output_dir")
     else:
@@ -53,7 +54,7 @@ def refuse_results_of_others(folder: RunFolder) -> None:
 def _check_shard(folder: RunFolder, wanted: Shard | None) -> None:
     if not folder.manifest.exists():
         return
-    stored = folder.read_manifest().get("shard")
+    stored = folder.read_manifest().shard
     if stored == (wanted and str(wanted)):
         return
     several = SeveralFolder(folder.path.parent.parent)
@@ -74,11 +75,11 @@ def open_several_folder(
     config: EvalConfig, plan: Plan, policies: Mapping[str, LoadedPolicy]
 ) -> tuple[SeveralFolder, list[str]]:
     """Return the folder of a list of policies, and what each is called in it; a list may grow and shrink."""
-    wanted = {name: value for name, value in plan.identity().items() if name != "policy"}
+    wanted = replace(plan.identity(), policy=None)
     ids = [policy.id for policy in policies.values()]
     path = _made(config, config.run_dir or (_newest_of_several(wanted, ids) if config.resume else None))
     folder = SeveralFolder(path)
-    known: list[PolicyEntry] = []
+    known: Sequence[PolicyEntry] = ()
     if folder.index.exists():
         known, stored = folder.read_policies(), folder.read_plan()
         if stored != wanted:
@@ -107,7 +108,7 @@ def _source(spec: PolicySpec) -> str:
     return str(spec.options.get("path") or spec.options.get("url") or spec.type)
 
 
-def _newest_of_several(plan: dict[str, Any], ids: Sequence[str]) -> Path | None:
+def _newest_of_several(plan: PlanRecord, ids: Sequence[str]) -> Path | None:
     """The newest evaluation of the same policies on the same plan."""
     newest_first = sorted(DEFAULT_ROOT.glob("*/*/evaluation.json"), key=lambda path: path.parts, reverse=True)
     for folder in (SeveralFolder(index.parent) for index in newest_first):
@@ -129,11 +130,11 @@ def _made(config: EvalConfig, path: Path | None) -> Path:
     return path
 
 
-def _why_not(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
+def _why_not(stored: PlanRecord, wanted: PlanRecord) -> str:
     """Why an existing run cannot be continued."""
-    if {**stored, "stopping": None} != {**wanted, "stopping": None}:
+    if replace(stored, stopping=None) != replace(wanted, stopping=None):
         return f"holds another run: {describe_difference(stored, wanted)}"
-    before, now = stored.get("stopping") or {}, wanted.get("stopping") or {}
+    before, now = (plan.stopping.to_json() if plan.stopping else {} for plan in (stored, wanted))
     changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     if changed == ["outcomes"]:
         return "was begun against a run that has other outcomes now"
@@ -159,13 +160,12 @@ def _newest_of(plan: Plan) -> Path | None:
     for folder in (RunFolder(manifest.parent) for manifest in newest_first):
         try:
             manifest = folder.read_manifest()
-            if manifest.get("plan_hash") != plan.hash() or "shard" in manifest:
+            if manifest.plan_hash != plan.hash() or manifest.shard is not None:
                 continue
             done = {record.key for record in read_journal(folder.journal) if record.status != "error"}
         except UsageError:
-            continue  # a damaged run does not concern this one
-        decided = (manifest.get("stopping") or {}).get("decision") is not None
-        if manifest.get("status") != "finished" or (plan.missing(done) and not decided):
+            continue  # a damaged run is not this one's business
+        if manifest.status != "finished" or (plan.missing(done) and not manifest.decided):
             return folder.path
         finished = finished or folder.path
     return finished

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yardarm.errors import PolicyFault
-from yardarm.results import EpisodeRecord
+from yardarm.results import EpisodeRecord, StoppingRecord
 
 if TYPE_CHECKING:
     from yardarm.evaluation.plan import Plan
@@ -37,7 +37,7 @@ class EvaluationListener:
     def finished(self, record: EpisodeRecord) -> None:
         """An episode is in the journal."""
 
-    def judged(self, state: Mapping[str, Any]) -> None:
+    def judged(self, state: StoppingRecord) -> None:
         """A run that may stop early has judged more outcomes."""
 
     def withdrawn(self, policy: str, fault: PolicyFault) -> None:

@@ -16,11 +16,10 @@ from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.preflight import check_policy_fits, check_requirements, naming
 from yardarm.evaluation.runners import check_runner, open_policy_for
 from yardarm.evaluation.session import Session
-from yardarm.evaluation.stopping.declaration import PRECISION, Declaration
 from yardarm.evaluation.stopping.early_stopping import EarlyStopping
 from yardarm.evaluation.stopping.opponent import StoredOpponent
 from yardarm.policies import LoadedPolicy
-from yardarm.results import RunResult
+from yardarm.results import PRECISION, RunResult, StoppingDeclaration
 from yardarm.tracking import Tracker, open_tracker
 
 __all__ = ["evaluate"]
@@ -82,9 +81,10 @@ def _evaluate(
             tracker.finish(results[0])
     # Without early stopping, the comparison at the end shows the notes about the other run.
     notes = opponent.run.notes if opponent and declared else ()
+    warnings = itertools.chain(notes, *(own.manifest.current.warnings for own in contestants))
     return replace(
         results[0],
-        warnings=tuple(dict.fromkeys((*notes, *itertools.chain(*(own.manifest.warnings for own in contestants))))),
+        warnings=tuple(dict.fromkeys(warnings)),
         against=_compared_with(config, contestants),
         errors_of_opponent=sum(result.counts.errors for result in results[1:]),
     )
@@ -92,12 +92,12 @@ def _evaluate(
 
 def _declaration(
     config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, opponent: StoredOpponent | None
-) -> Declaration | None:
+) -> StoppingDeclaration | None:
     """What is declared about early stopping."""
     options = config.eval
     if not options.stop:
         return None
-    declared = Declaration(options.stop, options.n_episodes, options.confidence)
+    declared = StoppingDeclaration(options.stop, options.n_episodes, options.confidence)
     if options.stop == PRECISION:
         return replace(declared, half_width=options.half_width)
     if opponent is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from yardarm.engine import LocalRunner, Runner
 from yardarm.evaluation.config import RAY, EvalConfig
@@ -45,9 +44,12 @@ def open_policy_for(
 
 @contextlib.contextmanager
 def open_runner(
-    config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: Sequence[TaskSpec], software: Mapping[str, Any]
+    config: EvalConfig,
+    policies: Sequence[LoadedPolicy],
+    tasks: Sequence[TaskSpec],
+    interpreters: Mapping[str, Mapping[str, str | None]],
 ) -> Iterator[Runner]:
-    """The runner that the configuration asks for; nodes of a cluster must have the same `software`."""
+    """The runner that the configuration asks for; nodes of a cluster must have the same other interpreters."""
     if config.runner != RAY:
         yield LocalRunner(config.eval.engine, policies, tasks)
         return
@@ -55,6 +57,6 @@ def open_runner(
 
     with (
         open_cluster(config.ray) as cluster,
-        contextlib.closing(RayRunner(config.eval.engine, config.ray, policies, tasks, cluster, software)) as runner,
+        contextlib.closing(RayRunner(config.eval.engine, config.ray, policies, tasks, cluster, interpreters)) as runner,
     ):
         yield runner

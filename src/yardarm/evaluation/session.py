@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from yardarm.engine import (
@@ -35,10 +35,19 @@ from yardarm.evaluation.contestant import Contestant
 from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.runners import open_runner
-from yardarm.evaluation.software import software_for
+from yardarm.evaluation.software import session_for
 from yardarm.evaluation.stopping.early_stopping import EarlyStopping
 from yardarm.evaluation.videos import film_finished_episodes
-from yardarm.results import EpisodeRecord, EpisodeWriter, RunFolder, RunResult
+from yardarm.results import (
+    EpisodeRecord,
+    EpisodeWriter,
+    RunFolder,
+    RunnerRecord,
+    RunResult,
+    TuningChoiceRecord,
+    TuningRecord,
+    now,
+)
 from yardarm.tracking import Tracker
 
 __all__ = ["Session"]
@@ -78,20 +87,26 @@ class Session:
             return
         playing = self._playing(jobs)
         tasks = list({job.task: job.episode.task for job in jobs}.values())
-        software = software_for(tasks)
+        session = session_for(tasks)
         for contestant in playing:
-            contestant.check_software(software)
+            contestant.check_software(session)
         self.listener.preparing("trying the policy")
-        with open_runner(self.config, [contestant.policy for contestant in playing], tasks, software) as runner:
-            inference = [contestant.fix_batching(runner) for contestant in playing]
+        policies = [contestant.policy for contestant in playing]
+        with open_runner(self.config, policies, tasks, session.other_interpreters) as runner:
+            batching = [contestant.fix_batching(runner) for contestant in playing]
             self.listener.preparing("starting simulators")
             with runner.open_pool(self.folder.worker_log, len(jobs)) as (pool, setting):
-                tuning = {"pinned": bool(self.config.eval.batch_size), "began_with": pool.size, "choices": []}
-                for contestant, own in zip(playing, inference, strict=True):
-                    started = {"batch_size": pool.size, **setting, "tuning": tuning, "inference": own}
-                    contestant.begin_session({**software, **started})
+                session = replace(
+                    session,
+                    batch_size=pool.size,
+                    renderer=setting.renderer,
+                    runner=RunnerRecord.from_json(setting.runner),
+                    tuning=TuningRecord(pinned=bool(self.config.eval.batch_size), began_with=pool.size),
+                )
+                for contestant, own in zip(playing, batching, strict=True):
+                    contestant.begin_session(session, own)
                 self._begin(len(jobs), pool.size)
-                for text in dict.fromkeys(batching_text(own) for own in inference if own):
+                for text in dict.fromkeys(batching_text(own) for own in batching if own):
                     self.listener.tuned(text)
                 self._play(jobs, pool, runner)
 
@@ -114,7 +129,7 @@ class Session:
         if self.early_stopping is None:
             return contestant.summarise(None)
         played = sum(contestant.played() for contestant in self.contestants)
-        return contestant.summarise({**self.early_stopping.state(), "played": played})
+        return contestant.summarise(replace(self.early_stopping.state(), played=played))
 
     def _begin(self, missing: int, workers: int) -> None:
         self.listener.started(self.folder.path, [contestant.plan for contestant in self.contestants], missing, workers)
@@ -162,8 +177,9 @@ class Session:
         return [self.contestants[player] for player in dict.fromkeys(job.player for job in jobs)]
 
     def _tuned(self, jobs: Sequence[Job], choice: TuningChoice) -> None:
+        record = replace(TuningChoiceRecord.from_json(choice.to_json()), at=now())
         for contestant in self._playing(jobs):
-            contestant.manifest.note_tuning(choice.to_json())
+            contestant.manifest.note_tuning(record)
         self.listener.tuned(choice.text)
 
     @contextlib.contextmanager

@@ -69,7 +69,7 @@ def _evaluate(config: EvalConfig, lineup: Lineup, listener: EvaluationListener) 
     return SeveralResults(
         folder.path,
         {
-            name: replace(result, warnings=tuple(contestant.manifest.warnings))
+            name: replace(result, warnings=contestant.manifest.current.warnings)
             for name, contestant, result in zip(names, contestants, results, strict=True)
         },
         {names[player]: str(fault) for player, fault in session.faults.items()},

@@ -30,7 +30,7 @@ def eval_info(result: RunResult, videos: Videos) -> dict[str, Any]:
     if result.mixed_versions:
         overall["mixed_versions"] = {what: list(versions) for what, versions in result.mixed_versions.items()}
     if result.stopping is not None:
-        overall["stopping"] = dict(result.stopping)
+        overall["stopping"] = result.stopping.to_json()
     return {
         "per_task": [_task(task, videos, result.uncertainty) for task in result.tasks],
         "per_group": {

@@ -11,20 +11,17 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from yardarm.contents import read_json
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
+from yardarm.results.manifest.formats import check_format
+from yardarm.results.manifest.run import RunManifest
 from yardarm.results.record import EpisodeKey
-from yardarm.results.shapes import MANIFEST
 
-__all__ = ["FORMAT", "PlayedEpisode", "ReplayTrace", "RunFolder", "check_format"]
-
-FORMAT = 1
-"""The format of a run's manifest. A change that older versions would misunderstand gets a new number."""
+__all__ = ["PlayedEpisode", "ReplayTrace", "RunFolder"]
 
 LONGEST_NAME = 100
 
@@ -176,31 +173,18 @@ class RunFolder:
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise UsageError(f"{path} is damaged ({error}), so the episode cannot be replayed") from error
 
-    def read_manifest(self) -> dict[str, Any]:
+    def read_manifest(self) -> RunManifest:
         """Read the manifest, or raise if this is not a run."""
         try:
-            content: dict[str, Any] = read_json(self.manifest)
-            check_format(content, self.manifest, FORMAT)
-            MANIFEST(content, "")
+            content = read_json(self.manifest)
+            check_format(content, self.manifest)
+            return RunManifest.from_json(content)
         except (FileNotFoundError, NotADirectoryError):
             if not self.path.exists():
                 raise UsageError(f"there is no run {self.path}") from None
             raise UsageError(f"{self.path} is not a run of Yardarm: it has no manifest.json") from None
         except (ValueError, OSError) as error:
             raise UsageError(f"{self.manifest} is damaged: {error}") from error
-        return content
-
-
-def check_format(content: Any, path: Path, newest: int) -> None:
-    """Reject a file that a later version of Yardarm has written; the first files had no format number.
-
-    Call it before all other checks, since a later version may have other fields.
-    """
-    found = content.get("format", 1) if isinstance(content, dict) else 1
-    if not isinstance(found, int):
-        raise UsageError(f"{path} is damaged: its format is {found!r}, not a number")
-    if found > newest:
-        raise UsageError(f"{path} has format {found}, but this Yardarm reads only up to {newest}: update Yardarm")
 
 
 def _place(key: EpisodeKey) -> Path:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from yardarm.results.shapes import EPISODE
+from yardarm.contents import quantity
+from yardarm.results.manifest.codec import Count, read_fields
 from yardarm.tasks import EpisodeTiming
 
 __all__ = ["EpisodeKey", "EpisodeRecord"]
 
-STATUSES = ("success", "failure", "error")
+Quantity = Annotated[float, quantity]
+"""A number; a reward may be infinite, or none at all."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -23,7 +25,7 @@ class EpisodeKey:
     env: str
     """Hash of the environment's options."""
     task: str
-    index: int
+    index: Count
     seed: int
 
 
@@ -34,16 +36,16 @@ class EpisodeRecord:
     key: EpisodeKey
     status: Literal["success", "failure", "error"]
     """An error is neither a success nor a failure: it says nothing about the policy."""
-    steps: int = 0
-    sum_reward: float = 0.0
-    max_reward: float = 0.0
+    steps: Count = 0
+    sum_reward: Quantity = 0.0
+    max_reward: Quantity = 0.0
     terminated: bool = False
-    fingerprints: dict[str, str] = field(default_factory=dict)
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
     """Hashes of the physical state, by the number of steps before them."""
     error: str | None = None
-    place: int | None = None
+    place: Count | None = None
     """Its position in the planned order, if the run may stop early."""
-    attempts: int = 1
+    attempts: Count = 1
     timing: EpisodeTiming = EpisodeTiming()
     """With `attempts` and `place`, the only part that may differ between two runs of the same episode."""
 
@@ -66,18 +68,6 @@ class EpisodeRecord:
     @classmethod
     def from_json(cls, line: dict[str, Any]) -> EpisodeRecord:
         """Read a line, or raise `ValueError`; ignore fields that a newer version added."""
-        EPISODE(line, "")
-        if line["status"] not in STATUSES:
-            raise ValueError(f"status must be one of {', '.join(STATUSES)}, got {line['status']!r}")
-        key = EpisodeKey(**_own(EpisodeKey, line))
-        timing = EpisodeTiming(**_own(EpisodeTiming, line.get("timing", {})))
-        return cls(key=key, **{**_own(cls, line), "timing": timing})
-
-
-def _own(kind: type, line: dict[str, Any]) -> dict[str, Any]:
-    return {name: line[name] for name in _names(kind) if name in line}
-
-
-@cache
-def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(kind))
+        key = EpisodeKey(**read_fields(EpisodeKey, line, ""))
+        timing = EpisodeTiming(**read_fields(EpisodeTiming, line.get("timing", {}), "timing"))
+        return cls(**read_fields(cls, line, "", key=key, timing=timing))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from yardarm.machine import PACKAGES
+from yardarm.results.manifest.session import SessionRecord
 
 __all__ = ["Component", "Software", "simulator_packages", "software_of", "versions_in"]
 
@@ -47,27 +48,27 @@ def simulator_packages(benchmarks: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for own in benchmarks for name in SIMULATORS.get(own, OTHER_SIMULATORS)))
 
 
-def versions_in(session: Mapping[str, Any], package: str) -> list[str]:
+def versions_in(session: SessionRecord, package: str) -> list[str]:
     """A package's versions in a session of a manifest: those of other interpreters, if its simulators used them."""
-    elsewhere = [own.get(package) for own in (session.get("other_interpreters") or {}).values()]
-    here = (session.get("versions") or {}).get(package)
-    return [str(version) for version in elsewhere if version] or ([str(here)] if here else [])
+    elsewhere = [own.get(package) for own in session.other_interpreters.values()]
+    here = session.versions.get(package)
+    return [version for version in elsewhere if version] or ([here] if here else [])
 
 
-def software_of(session: Mapping[str, Any], benchmarks: Sequence[str]) -> Software:
+def software_of(session: SessionRecord, benchmarks: Sequence[str]) -> Software:
     """The software that can have changed a session's episodes, from its entry in the manifest."""
-    here, elsewhere = session.get("versions") or {}, session.get("other_interpreters") or {}
+    here, elsewhere = session.versions, session.other_interpreters
     # Older manifests do not say where each world ran: in the other interpreters, if there were any.
-    worlds = session.get("worlds") or {name: list(elsewhere) or [""] for name in benchmarks}
+    worlds = session.worlds or {name: tuple(elsewhere) or ("",) for name in benchmarks}
     # Torch is often installed while a scripted policy is evaluated, and then has no influence.
-    with_torch = session.get("uses_torch", session.get("inference") is not None)
+    with_torch = session.batching is not None if session.uses_torch is None else session.uses_torch
     found = {Component("", name): {_version(here, name)} for name in (*HERE, *(("torch",) if with_torch else ()))}
     for world, pythons in worlds.items():
         for installed in (elsewhere.get(python, {}) if python else here for python in pythons):
             own = [name for name in installed if name not in (*PACKAGES, *HERE)]
             for name in (*WORKERS, *simulator_packages([world]), *own):
                 found.setdefault(Component(f"{world}'s workers", name), set()).add(_version(installed, name))
-    served = _served(session)
+    served = session.policy.server_versions if session.policy else {}
     found |= {Component(POLICY_SERVER, name): {_version(served, name)} for name in SERVER}
     return {where: tuple(sorted(versions - {""})) for where, versions in found.items() if versions - {""}}
 
@@ -76,9 +77,3 @@ def _version(installed: Mapping[str, Any], package: str) -> str:
     """A package's version, only major and minor for Python; "" if it is not installed."""
     version = str(installed.get(package) or "")
     return ".".join(version.split(".")[:2]) if package == "python" else version
-
-
-def _served(session: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a policy's server reported about itself, if it is Yardarm's."""
-    declared = (session.get("policy") or {}).get("declared") or {}
-    return (declared.get("yardarm") or {}).get("about") or {}

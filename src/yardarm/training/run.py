@@ -11,6 +11,7 @@ import torch
 
 from yardarm.errors import UsageError
 from yardarm.policies.learning import check_hub, load_policy
+from yardarm.results import DatasetRecord, PolicyRecord, TrainingManifest
 from yardarm.tracking import TrainingTracker, open_training_tracker
 from yardarm.training.checkpoints import Checkpoint, set_aside
 from yardarm.training.config import TrainConfig
@@ -95,7 +96,7 @@ def _recorded(loop: Loop, learner: Learner, tracker: TrainingTracker) -> Trainin
     config, trainer, folder, listener = loop.config, loop.trainer, loop.folder, loop.listener
     if loop.checkpoint is not None and loop.checkpoint.path.parent == folder.checkpoints:
         set_aside(folder, trainer.step)
-    loop.log = log = TrainingLog(folder, _about(config, learner), trainer.step, tracker)
+    loop.log = log = TrainingLog(folder, _about(config, learner, trainer.step), tracker)
     if config.evaluates:
         loop.evaluations = _evaluations(loop)
         loop.evaluations.take_up(log.curve.points, trainer.step)
@@ -140,21 +141,22 @@ def _validation(config: TrainConfig, learner: Learner) -> Validation | None:
     return Validation(dataset, learner.policy.config, config.options, prepare)
 
 
-def _about(config: TrainConfig, learner: Learner) -> dict[str, Any]:
+def _about(config: TrainConfig, learner: Learner, step: int) -> TrainingManifest:
     meta = learner.data.meta
-    return {
-        "steps": config.options.steps,
-        "policy": learner.policy.describe(),
-        "dataset": {
-            "name": config.dataset.repo_id or meta.root.name,
-            "root": str(meta.root),
-            "episodes": len(learner.split.training),
-            "held_out": len(learner.split.held_out),
-            "frames": sum(meta.episodes[number].length for number in learner.split.training),
-        },
-        "config": config_to_data(config),
-        "threads": torch.get_num_threads(),
-    }
+    return TrainingManifest(
+        policy=PolicyRecord.from_json(learner.policy.describe()),
+        dataset=DatasetRecord(
+            name=config.dataset.repo_id or meta.root.name,
+            root=str(meta.root),
+            episodes=len(learner.split.training),
+            held_out=len(learner.split.held_out),
+            frames=sum(meta.episodes[number].length for number in learner.split.training),
+        ),
+        steps=config.options.steps,
+        step=step,
+        config=config_to_data(config),
+        threads=torch.get_num_threads(),
+    )
 
 
 def _summary(learner: Learner, accelerator: Any) -> str:

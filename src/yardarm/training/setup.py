@@ -101,7 +101,7 @@ def nothing_left_behind(folder: TrainingFolder) -> Iterator[None]:
     try:
         yield
     except Exception:
-        if not folder.manifest.exists() or not folder.read_manifest().get("step"):
+        if not folder.manifest.exists() or not folder.read_manifest().step:
             for file in (folder.manifest, folder.journal):
                 file.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # it holds files of others

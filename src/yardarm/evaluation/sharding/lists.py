@@ -12,7 +12,8 @@ from yardarm.errors import UsageError
 from yardarm.evaluation.plan import describe_difference
 from yardarm.evaluation.sharding.parts import lists_in
 from yardarm.evaluation.sharding.shard import absent_shards
-from yardarm.results import PolicyEntry, RunFolder, SeveralFolder
+from yardarm.pages import write_several_report
+from yardarm.results import PlanRecord, PolicyEntry, RunFolder, SeveralFolder
 
 __all__ = ["MergedList"]
 
@@ -22,7 +23,7 @@ class MergedList:
     """The policies of several lists as one; it is read before anything is written."""
 
     folder: SeveralFolder
-    plan: Mapping[str, Any]
+    plan: PlanRecord
     policies: Sequence[PolicyEntry]
     config: Mapping[str, Any] | None
     """None if policies are objects, which no other process could make."""
@@ -51,7 +52,6 @@ class MergedList:
 
     def write(self) -> None:
         """List the policies as an evaluation of several does, and draw how they compare."""
-        from yardarm.pages import write_several_report
 
         self.folder.write_index(self.plan, self.policies)
         if self.config is not None:

@@ -23,22 +23,19 @@ from yardarm.results import (
     EpisodeKey,
     EpisodeRecord,
     Journal,
+    MergedPart,
     RunFolder,
+    RunManifest,
     RunResult,
+    SessionRecord,
     eval_info,
-    joined_sessions,
-    mixed_versions,
     now,
-    planned_number,
     read_result,
-    sessions_of,
 )
 
 __all__ = ["MergedRun", "merge_runs"]
 
 COPIES_AT_ONCE = 16
-# True of a part, but not of the whole.
-OF_A_PART = ("shard", "planned", "wandb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +111,14 @@ class _Merge:
         others = [Part.read(folder) for folder in folders if folder.path.resolve() != target.path.resolve()]
         parts = [there, *others] if there else others
         check_belong(parts, allow_mixed_versions)
-        merge = cls(target, there, others, max(part.manifest["n_episodes"] for part in parts))
+        merge = cls(target, there, others, max(part.manifest.n_episodes for part in parts))
         merge._choose()
         return merge
 
     @property
     def policy(self) -> str:
         """The policy that played them."""
-        return str(self.parts[0].manifest["plan"].get("policy"))
+        return str(self.parts[0].manifest.plan.policy)
 
     @property
     def parts(self) -> list[Part]:
@@ -144,17 +141,17 @@ class _Merge:
         config = self._config()
         self.target.path.mkdir(parents=True, exist_ok=True)
         with Journal(self.target.journal) as journal:
-            content = self._manifest()
+            manifest = self._manifest()
             write_config_file(self.target.config, config)
             # From here on the folder is marked as this evaluation's, and not finished.
-            write_json(self.target.manifest, {**content, "status": "interrupted"})
+            write_json(self.target.manifest, replace(manifest, status="interrupted").to_json())
             lost = self._copy_played(journal)
             self._copy_pictures()
             records = [record for _, record in self._in_order()]
             journal.extend([record for record in records if record != journal.records.get(record.key)])
-            status = "finished" if len(records) == planned_number(content) else "interrupted"
-            warnings = [*content["warnings"], *_about_lost(lost)]
-            write_json(self.target.manifest, {**content, "status": status, "warnings": warnings})
+            status = "finished" if len(records) == manifest.planned_episodes else "interrupted"
+            warnings = (*manifest.warnings, *_about_lost(lost))
+            write_json(self.target.manifest, replace(manifest, status=status, warnings=warnings).to_json())
             result = read_result(self.target).result
             write_json(self.target.eval_info, eval_info(result, self.target.videos()))
             write_report(self.target)
@@ -165,38 +162,45 @@ class _Merge:
         every = Part(self.target, self.parts[0].manifest, {key: record for key, (_, record) in self.kept.items()})
         return [self.kept[record.key] for record in every.planned(self.n_episodes)]
 
-    def _manifest(self) -> dict[str, Any]:
+    def _manifest(self) -> RunManifest:
         manifests = [part.manifest for part in self.parts]
-        left_out = () if self.there else OF_A_PART
         merged_from = self._merged_from()
         own = self.there.own_wall_s if self.there else 0.0
-        joined = joined_sessions([part.manifest for part in self.others], self.there.manifest if self.there else None)
-        return {
-            **{name: value for name, value in manifests[0].items() if name not in left_out},
-            **joined,
-            "mixed_versions": mixed_versions(sessions_of(joined), self.parts[0].benchmarks),
-            "n_episodes": self.n_episodes,
-            "started": min(str(manifest.get("started")) for manifest in manifests),
-            "updated": now(),
-            "wall_s": own + sum(part["wall_s"] for part in merged_from),
-            "warnings": list(dict.fromkeys(self._warnings())),
-            "merged_from": merged_from,
-        }
+        return replace(
+            manifests[0],
+            shard=None,
+            planned=None,
+            tracking=self.there.manifest.tracking if self.there else None,
+            n_episodes=self.n_episodes,
+            started=min((manifest.started for manifest in manifests if manifest.started), default=None),
+            updated=now(),
+            wall_s=own + sum(part.wall_s for part in merged_from),
+            warnings=tuple(dict.fromkeys(self._warnings())),
+            merged_from=merged_from,
+            sessions=self._sessions(),
+        )
 
-    def _merged_from(self) -> list[dict[str, Any]]:
+    def _sessions(self) -> tuple[SessionRecord, ...]:
+        """Those of all parts, and of runs that were merged before: last of all the newest that played."""
+        sessions = [session for part in self.others for session in part.manifest.sessions]
+        known = [_which(session) for session in sessions]
+        there = self.there.manifest.sessions if self.there else ()
+        sessions += [session for session in there if _which(session) not in known]
+        return tuple(sorted(sessions, key=lambda own: (own.played, str(own.started))))
+
+    def _merged_from(self) -> tuple[MergedPart, ...]:
         """The parts, of this merge and of earlier ones. Their seconds are added up, though they may run at once."""
-        earlier = self.there.manifest.get("merged_from", ()) if self.there else ()
-        known = {part["run"]: part for part in earlier}
+        known = {part.run: part for part in (self.there.manifest.merged_from if self.there else ())}
         for part in self.others:
             name = self._name(part)
-            known[name] = {
-                "run": name,
-                "shard": part.shard,
-                "episodes": len(part.records),
-                "wall_s": part.own_wall_s,
-                "machine": part.manifest.get("machine"),
-            }
-        return list(known.values())
+            known[name] = MergedPart(
+                run=name,
+                shard=part.shard,
+                episodes=len(part.records),
+                wall_s=part.own_wall_s,
+                machine=part.manifest.newest.machine,
+            )
+        return tuple(known.values())
 
     def _name(self, part: Part) -> str:
         """A part's folder as seen from the merged run's, so that both can be moved together."""
@@ -205,7 +209,7 @@ class _Merge:
     def _warnings(self) -> Iterator[str]:
         for part in self.parts:
             of_part = "" if part is self.there else f"{self._name(part)}: "
-            yield from (f"{of_part}{warning}" for warning in part.manifest.get("warnings", ()))
+            yield from (f"{of_part}{warning}" for warning in part.manifest.warnings)
         yield from about_parts(self.parts)
         if self.unlike:
             part, record = self.unlike[0]
@@ -245,6 +249,11 @@ class _Merge:
 
     def _absent_shards(self) -> tuple[str, ...]:
         return absent_of({Shard.parse(part.shard) for part in self.parts if part.shard})
+
+
+def _which(session: SessionRecord) -> tuple[Any, ...]:
+    """What tells a session from others, and does not change while it goes on."""
+    return session.started, session.machine, session.command
 
 
 def _about_lost(lost: int) -> Iterable[str]:

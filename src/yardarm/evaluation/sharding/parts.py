@@ -5,27 +5,33 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from yardarm.errors import UsageError, one_line
+from yardarm.errors import UsageError
 from yardarm.evaluation.policy_names import free_name
 from yardarm.evaluation.sharding.shard import is_shard_folder
-from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, SeveralFolder, planned_records, read_journal
+from yardarm.results import (
+    EpisodeKey,
+    EpisodeRecord,
+    RunFolder,
+    RunManifest,
+    SeveralFolder,
+    planned_records,
+    read_journal,
+)
 
 __all__ = ["Part", "find_runs", "grouped", "holds_shards", "lists_in"]
 
 POLICIES = "policies"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """A run as it was found; nothing in its folder is ever changed."""
 
     folder: RunFolder
-    manifest: Mapping[str, Any]
+    manifest: RunManifest
     records: Mapping[EpisodeKey, EpisodeRecord]
 
     @classmethod
@@ -34,32 +40,21 @@ class Part:
         manifest = folder.read_manifest()
         if _is_locked(folder.journal):
             raise UsageError(f"{folder.path} is being written by another process; merge when it has ended")
-        part = cls(folder, manifest, {record.key: record for record in read_journal(folder.journal)})
-        try:
-            part.planned(manifest["n_episodes"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{folder.manifest} cannot be understood ({one_line(error)}); it is damaged") from error
-        return part
+        return cls(folder, manifest, {record.key: record for record in read_journal(folder.journal)})
 
     @property
     def shard(self) -> str | None:
         """Which part of an evaluation it is, if it was made as one."""
-        return self.manifest.get("shard")
+        return self.manifest.shard
 
     @property
     def own_wall_s(self) -> float:
         """Seconds that it took, without those of runs that were merged into it."""
-        merged = sum(part["wall_s"] for part in self.manifest.get("merged_from", ()))
-        return max(0.0, float(self.manifest.get("wall_s", 0.0)) - merged)
-
-    @cached_property
-    def benchmarks(self) -> tuple[str, ...]:
-        """Where its tasks come from."""
-        return tuple(dict.fromkeys(task["benchmark"] for task in self.manifest["tasks"]))
+        return max(0.0, self.manifest.wall_s - sum(part.wall_s for part in self.manifest.merged_from))
 
     def planned(self, n_episodes: int) -> list[EpisodeRecord]:
         """Its episodes of a plan with `n_episodes` a task, in the plan's order."""
-        return planned_records({**self.manifest, "n_episodes": n_episodes}, self.records.values())
+        return planned_records(replace(self.manifest, n_episodes=n_episodes), self.records.values())
 
 
 def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
@@ -117,7 +112,7 @@ def _names(members: Sequence[RunFolder], output: SeveralFolder) -> dict[str, str
 
 
 def _policy(folder: RunFolder) -> str:
-    return str(folder.read_manifest()["plan"].get("policy"))
+    return str(folder.read_manifest().plan.policy)
 
 
 def _shards(path: Path) -> list[Path]:

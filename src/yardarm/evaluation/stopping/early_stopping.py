@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from yardarm.engine import Job
 from yardarm.evaluation.contestant import Contestant
-from yardarm.evaluation.stopping.declaration import Declaration
 from yardarm.evaluation.stopping.opponent import StoredOpponent
 from yardarm.evaluation.stopping.order import planned_order
 from yardarm.evaluation.stopping.rules import Referee, make_referee
-from yardarm.results import EpisodeRecord
+from yardarm.results import EpisodeRecord, StoppingDeclaration, StoppingRecord
 
 __all__ = ["EarlyStopping"]
 
@@ -21,13 +19,13 @@ __all__ = ["EarlyStopping"]
 class EarlyStopping:
     """Who plays, what was declared, and the referee who hears of all outcomes."""
 
-    declared: Declaration
+    declared: StoppingDeclaration
     contestants: Sequence[Contestant]
     referee: Referee
 
     @classmethod
     def begin(
-        cls, declared: Declaration, contestants: Sequence[Contestant], opponent: StoredOpponent | None
+        cls, declared: StoppingDeclaration, contestants: Sequence[Contestant], opponent: StoredOpponent | None
     ) -> EarlyStopping:
         """Judge what earlier sessions have played; the same decision comes out, if one was made."""
         referee = make_referee(declared, planned_order(contestants[0].plan))
@@ -63,10 +61,19 @@ class EarlyStopping:
         for contestant in self.contestants:
             contestant.manifest.note_stopping(self.state())
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> StoppingRecord:
         """What was declared, and the current state."""
-        names = {"a": self.contestants[0].policy.id, **({"b": self.declared.against} if self.declared.against else {})}
-        return {**self.declared.to_json(), **names, "players": len(self.contestants), **self.referee.state()}
+        return StoppingRecord(
+            declared=self.declared,
+            a=self.contestants[0].policy.id,
+            b=self.declared.against,
+            players=len(self.contestants),
+            maximum=len(self.referee.order),
+            released=self.referee.released,
+            decision=self.referee.decision,
+            dropped=self.referee.dropped,
+            evidence=self.referee.evidence(),
+        )
 
     def _recall(self) -> None:
         """Take stored episodes into account. An error whose turn had come stays dropped; others are tried again."""

@@ -7,17 +7,17 @@ waits until all before it are known.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from yardarm.comparison import EpisodeOutcome, same_start
-from yardarm.evaluation.stopping.declaration import DECIDED, Declaration
-from yardarm.results import BUDGET_SPENT
+from yardarm.results import BUDGET_SPENT, DECIDED, PairedEvidence, RateEvidence, StoppingDeclaration
 from yardarm.stats import SequentialMcNemar, confidence_sequence, difference_sequence, level
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["Referee", "make_referee"]
 
+Evidence = PairedEvidence | RateEvidence
 ERRORS, OTHER_BEGINNINGS = "because of errors", "because they begin in different states"
 
 
@@ -34,7 +34,7 @@ class Rule(Protocol):
     def drop(self) -> None:
         """Skip a place whose outcome is unknown."""
 
-    def state(self) -> dict[str, Any]:
+    def evidence(self) -> Evidence:
         """Its current state."""
 
 
@@ -61,18 +61,18 @@ class Decided:
         """Skip a pair."""
         self._test.drop()
 
-    def state(self) -> dict[str, Any]:
+    def evidence(self) -> PairedEvidence:
         """The discordant pairs, and the difference with an interval that holds whenever one stops."""
         only_a, only_b = self._test.wins_a, self._test.discordant - self._test.wins_a
         interval = difference_sequence(only_a, only_b, self._pairs, self._confidence)
-        return {
-            "pairs": self._pairs,
-            "both": self._both,
-            "only_a": only_a,
-            "only_b": only_b,
-            "difference": (only_a - only_b) / self._pairs if self._pairs else None,
-            "difference_interval": [interval.low, interval.high],
-        }
+        return PairedEvidence(
+            pairs=self._pairs,
+            both=self._both,
+            only_a=only_a,
+            only_b=only_b,
+            difference=(only_a - only_b) / self._pairs if self._pairs else None,
+            difference_interval=(interval.low, interval.high),
+        )
 
 
 class Precision:
@@ -96,15 +96,15 @@ class Precision:
     def drop(self) -> None:
         """Skip an episode."""
 
-    def state(self) -> dict[str, Any]:
+    def evidence(self) -> RateEvidence:
         """The rate, with an interval that holds whenever one stops."""
         episodes = self._counts.total()
-        return {
-            "successes": self._counts[1.0],
-            "episodes": episodes,
-            "rate": self._counts[1.0] / episodes if episodes else None,
-            "interval": [self._interval.low, self._interval.high],
-        }
+        return RateEvidence(
+            successes=self._counts[1.0],
+            episodes=episodes,
+            rate=self._counts[1.0] / episodes if episodes else None,
+            interval=(self._interval.low, self._interval.high),
+        )
 
 
 class Referee:
@@ -141,15 +141,14 @@ class Referee:
         """Whether an episode's outcome is known."""
         return self._heard[self.place(episode)][player] is not None
 
-    def state(self) -> dict[str, Any]:
-        """What the manifest and the report say about it."""
-        return {
-            "maximum": len(self.order),
-            "released": self.released,
-            "decision": self.decision,
-            "dropped": dict(self._dropped),
-            **self._rule.state(),
-        }
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """How many places were skipped, by reason."""
+        return dict(self._dropped)
+
+    def evidence(self) -> Evidence:
+        """What the decision rests on, so far."""
+        return self._rule.evidence()
 
     def _release(self, outcomes: Sequence[EpisodeOutcome]) -> None:
         known = [outcome.success for outcome in outcomes if outcome.success is not None]
@@ -164,7 +163,7 @@ class Referee:
         self.released += 1
 
 
-def make_referee(declared: Declaration, order: Sequence[EpisodeSpec]) -> Referee:
+def make_referee(declared: StoppingDeclaration, order: Sequence[EpisodeSpec]) -> Referee:
     """The referee that a declaration asks for."""
     if declared.rule == DECIDED:
         return Referee(Decided(len(order), declared.confidence), order, sides=2)
