@@ -78,7 +78,7 @@ def test_one_run_is_not_enough(runs: list[str]) -> None:
 def test_a_plan_for_a_gap(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan.run(["--baseline=.8", "--detect=.1", "--tasks=10"]) == 0
     text = capsys.readouterr().out
-    assert "To tell 90.0% from 80.0% (0.8 power, 0.95 confidence), each policy needs" in text
+    assert "To detect the difference between 90.0% and 80.0% (0.8 power, 0.95 confidence), each policy needs" in text
     assert "different episodes  -            199       20" in text
     assert plan.run(["--baseline=.8", "--detect=.1", "--correlation=.5", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]

@@ -92,7 +92,7 @@ def test_a_merged_run_is_a_run_like_any_other(shards: Path, whole: Path) -> None
     stored = read_result(RunFolder(shards))
     assert stored.is_finished
     assert run_data(stored, "run")["status"] == "finished"
-    assert "part 1 of 3" not in (shards / "report.html").read_text()
+    assert "shard 1 of 3" not in (shards / "report.html").read_text()
     (pair,) = compare(read_runs([shards, whole])).pairs
     assert pair.pairs == 10
     replayed = yardarm_here("replay", shards, "--task=left", "--episode=2")

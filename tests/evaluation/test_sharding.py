@@ -108,7 +108,7 @@ def second(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answer = yardarm(*TOY, "--shard=2/3", f"--output_dir={folder}")
     assert answer.returncode == 0, answer.stderr
     assert "shard 2/3 of toy-mover" in answer.stdout
-    assert "This is part 2 of 3 of an evaluation" in answer.stdout
+    assert "This is shard 2 of 3 of an evaluation" in answer.stdout
     return folder / "shard_2_of_3"
 
 
@@ -118,8 +118,8 @@ def test_a_shard_is_a_finished_run_of_its_own_episodes(second: Path) -> None:
     assert stored.status == "finished"
     assert stored.result.planned == journal_lines(second) == len(stored.result.episodes) < 10
     assert run_line("run", RunFolder(second))["status"] == "finished"
-    assert "This is part 2 of 3" in " ".join(run_data(stored, "run")["sentences"])
-    assert "This is part 2 of 3" in (second / "report.html").read_text()
+    assert "This is shard 2 of 3" in " ".join(run_data(stored, "run")["sentences"])
+    assert "This is shard 2 of 3" in (second / "report.html").read_text()
 
 
 def test_the_same_command_goes_on_with_a_shard_and_more_episodes_are_added(second: Path) -> None:
