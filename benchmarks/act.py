@@ -28,7 +28,7 @@ from yardarm.envs.rendering import backends
 from yardarm.evaluation import EvaluationListener
 from yardarm.machine import usable_cores
 from yardarm.policies.act import ActConfig, ActPolicy
-from yardarm.policies.config import FeatureType, PolicyFeature
+from yardarm.policies.learned.config import FeatureType, PolicyFeature
 from yardarm.policies.processing import make_postprocessor, make_preprocessor
 from yardarm.registry import import_object
 from yardarm.results import RunFolder

@@ -15,9 +15,9 @@ from safetensors.torch import save_file
 from tests.golden.recipe import weight
 from tests.helpers import GOLDEN
 from yardarm.policies.act import ActConfig, ActPolicy
-from yardarm.policies.config import FeatureType, PolicyFeature
 from yardarm.policies.diffusion import DiffusionConfig, DiffusionPolicy
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.learned.config import FeatureType, PolicyFeature
+from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.policies.processing import make_postprocessor, make_preprocessor
 
 VARIANTS = GOLDEN / "lerobot_variants"

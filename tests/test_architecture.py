@@ -120,7 +120,7 @@ def test_a_worker_needs_numpy_only() -> None:
 
 
 def test_adapters_are_imported_where_there_is_one_only() -> None:
-    loaded = modules_after("import yardarm.policies, yardarm.policies.pretrained, yardarm.policies.adapters")
+    loaded = modules_after("import yardarm.policies, yardarm.policies.learned.loading, yardarm.policies.adapters")
     assert not loaded & {"peft", "transformers", "accelerate"}
 
 

@@ -274,7 +274,7 @@ DOORS = {
     "envs/launching.py": "env.python, which `admit` lets in",
     "envs/rendering.py": "a table of MuJoCo's modules",
     "envs/setting_up.py": "venv and pip, for `yardarm setup`",
-    "policies/backbone.py": "weights only",
+    "policies/networks/backbone.py": "weights only",
     "policies/remote/server_process.py": "policy.python, which `admit` lets in",
     "registry.py": "registered names, and policy.type, which `admit` lets in",
     "results/manifest.py": "git",

@@ -18,7 +18,7 @@ from yardarm.api import evaluate
 from yardarm.engine.exactness import fix_batching
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.policies import BatchedPolicy, Batching, Observations, ObservationSpec, as_policy
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.tasks.metaworld import MetaworldConfig
 
 SMALL = {"observation_height": 32, "observation_width": 32, "episode_length": 15}

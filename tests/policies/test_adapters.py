@@ -22,9 +22,9 @@ from yardarm.errors import SetupError, UsageError
 from yardarm.policies import PeftOptions
 from yardarm.policies.adapters import add_adapter, merge_adapter, reading
 from yardarm.policies.checkpoint import CheckpointFolder, push_checkpoint
-from yardarm.policies.learned import LearnedPolicy
-from yardarm.policies.peft_options import METHODS
-from yardarm.policies.tuning import made_up
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.learned.tuning import made_up
+from yardarm.policies.options import METHODS
 
 LEROBOT_PYTHON = os.environ.get("LEROBOT_PYTHON")
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"

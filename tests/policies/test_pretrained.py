@@ -17,9 +17,9 @@ from safetensors.torch import load_file, save_file
 from tests.checkpoints import VARIANTS, small_act, small_diffusion, write_checkpoint
 from yardarm import load_policy
 from yardarm.errors import UsageError
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.learned.tuning import made_up
 from yardarm.policies.processing import Rename
-from yardarm.policies.tuning import made_up
 
 
 @pytest.fixture(scope="module")

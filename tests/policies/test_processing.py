@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yardarm.errors import UsageError
-from yardarm.policies.config import FeatureType, NormalizationMode, PolicyFeature
+from yardarm.policies.learned.config import FeatureType, NormalizationMode, PolicyFeature
 from yardarm.policies.processing import Normalize, Pipeline, Rename, ToBatch, ToDevice, Unnormalize
 
 STATE = {"observation.state": PolicyFeature(FeatureType.STATE, (3,))}

@@ -20,10 +20,10 @@ from yardarm.api import evaluate
 from yardarm.errors import UsageError
 from yardarm.policies import Look, Request
 from yardarm.policies.conditioning import TASK_VECTOR, KnownTask, TaskVector, conditioned_features, make_task_vector
-from yardarm.policies.config import ENVIRONMENT_STATE, STATE, FeatureType, NormalizationMode, PolicyFeature
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.learned.config import ENVIRONMENT_STATE, STATE, FeatureType, NormalizationMode, PolicyFeature
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.learned.tuning import made_up
 from yardarm.policies.processing import Normalize, instructions, make_preprocessor, unconditioned_features
-from yardarm.policies.tuning import made_up
 from yardarm.tasks import EpisodeSpec, TaskSpec
 from yardarm.tasks.metaworld import MetaworldConfig
 

@@ -12,7 +12,7 @@ import torch
 
 from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
 from yardarm.errors import PolicyFault, UsageError
-from yardarm.policies.pretrained import load_policy
+from yardarm.policies.learned.loading import load_policy
 from yardarm.results import read_curve
 from yardarm.training import TrainingListener, train
 from yardarm.training.devices import open_accelerator

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.chunks import PlayableChunk, playable
-from yardarm.policies.functions import as_policy
 from yardarm.policies.loading import (
     CHECKPOINT_TYPES,
     POLICIES,
@@ -17,8 +16,8 @@ from yardarm.policies.loading import (
     open_policy,
     policy_id,
 )
-from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
-from yardarm.policies.peft_options import PeftOptions
+from yardarm.policies.options import OptimizerOptions, PeftOptions, SchedulerOptions
+from yardarm.policies.plain.functions import as_policy
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Releasable, Request
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from yardarm.config import one_of
 from yardarm.errors import UsageError
-from yardarm.policies.config import require
+from yardarm.policies.learned.config import require
 from yardarm.policies.processing import TASK_VECTOR, KnownTask, TaskVector, conditioned_features
 from yardarm.tasks import BENCHMARKS
 

@@ -3,10 +3,10 @@
 from yardarm.policies.adapters import add_adapter
 from yardarm.policies.checkpoint import check_hub
 from yardarm.policies.conditioning import make_task_vector
-from yardarm.policies.config import ACTION, ACTION_PADDING, FeatureType, PolicyConfig, PolicyFeature
-from yardarm.policies.fresh import new_config, new_policy
-from yardarm.policies.learned import LearnedPolicy, choose_device
-from yardarm.policies.pretrained import load_policy, load_to_fine_tune
+from yardarm.policies.learned.config import ACTION, ACTION_PADDING, FeatureType, PolicyConfig, PolicyFeature
+from yardarm.policies.learned.creating import new_config, new_policy
+from yardarm.policies.learned.loading import load_policy, load_to_fine_tune
+from yardarm.policies.learned.policy import LearnedPolicy, choose_device
 from yardarm.policies.processing import TASK_VECTOR, Batch, Statistics, TaskVector, conditioned_features
 
 __all__ = [

@@ -42,7 +42,7 @@ POLICIES = Registry(
     "yardarm.policies",
     {
         "expert": "yardarm.policies.scripted:ExpertPolicy",
-        "pretrained": "yardarm.policies.pretrained:load_policy",
+        "pretrained": "yardarm.policies.learned.loading:load_policy",
         "lerobot": "yardarm.policies.remote:LeRobotPolicy",
         "mt10-act": "yardarm.policies.shipped:mt10_act",
         "random": "yardarm.policies.scripted:RandomPolicy",

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from yardarm.config import one_of
-from yardarm.policies.config import NormalizationMode, PolicyConfig, require
-from yardarm.policies.optimization import OptimizerOptions
-from yardarm.policies.resnet import DILATABLE, RESNETS
+from yardarm.policies.learned.config import NormalizationMode, PolicyConfig, require
+from yardarm.policies.networks.resnet import DILATABLE, RESNETS
+from yardarm.policies.options import OptimizerOptions
 
 __all__ = ["ActConfig"]
 

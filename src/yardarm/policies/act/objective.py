@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from yardarm.policies.act.config import ActConfig
 from yardarm.policies.act.network import ActNetwork
-from yardarm.policies.config import ACTION, ACTION_PADDING
+from yardarm.policies.learned.config import ACTION, ACTION_PADDING
 from yardarm.policies.processing import Batch
 
 __all__ = ["ActObjective"]

@@ -11,7 +11,7 @@ from torch import Tensor
 from yardarm.policies.act.config import ActConfig
 from yardarm.policies.act.network import ActNetwork
 from yardarm.policies.act.objective import ActObjective
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.policies.processing import Batch
 from yardarm.policies.protocol import ActionChunk
 from yardarm.tasks import EpisodeSpec

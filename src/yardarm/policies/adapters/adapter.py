@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from yardarm.errors import SetupError, UsageError, one_line
 from yardarm.policies.adapters.exactness import drop_what_is_not_called, keep_attention_exact, keep_running_statistics
-from yardarm.policies.tensors import add_to_digest
+from yardarm.policies.networks.tensors import add_to_digest
 
 __all__ = ["Adapter", "import_peft", "inject"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from yardarm.errors import UsageError
 from yardarm.policies.adapters.adapter import import_peft, inject
 from yardarm.policies.adapters.targets import check_fully_trained, find_targets
-from yardarm.policies.peft_options import PeftOptions
+from yardarm.policies.options import PeftOptions
 
 if TYPE_CHECKING:
-    from yardarm.policies.learned import LearnedPolicy
+    from yardarm.policies.learned.policy import LearnedPolicy
 
 __all__ = ["add_adapter", "merge_adapter"]
 

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from yardarm.errors import UsageError
-from yardarm.policies.peft_options import PeftOptions
+from yardarm.policies.options import PeftOptions
 
 __all__ = ["check_fully_trained", "find_targets"]
 

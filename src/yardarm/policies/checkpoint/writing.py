@@ -17,7 +17,7 @@ from yardarm.policies.checkpoint.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, C
 from yardarm.policies.processing import POSTPROCESSOR, PREPROCESSOR
 
 if TYPE_CHECKING:
-    from yardarm.policies.learned import LearnedPolicy
+    from yardarm.policies.learned.policy import LearnedPolicy
 
 __all__ = ["check_hub", "push_checkpoint", "save_checkpoint"]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from yardarm.config import one_of
-from yardarm.policies.config import NormalizationMode, PolicyConfig, require
-from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
-from yardarm.policies.resnet import RESNETS
+from yardarm.policies.learned.config import NormalizationMode, PolicyConfig, require
+from yardarm.policies.networks.resnet import RESNETS
+from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 
 __all__ = ["DiffusionConfig"]
 

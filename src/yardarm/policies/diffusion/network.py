@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from yardarm.policies.config import ENVIRONMENT_STATE, STATE
 from yardarm.policies.diffusion.config import DiffusionConfig
 from yardarm.policies.diffusion.sampler import Sampler
 from yardarm.policies.diffusion.unet import UNet
 from yardarm.policies.diffusion.vision import ImageEncoder
+from yardarm.policies.learned.config import ENVIRONMENT_STATE, STATE
 
 __all__ = ["DiffusionNetwork"]
 

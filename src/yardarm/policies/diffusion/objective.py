@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from yardarm.policies.config import ACTION, ACTION_PADDING, ENVIRONMENT_STATE
 from yardarm.policies.diffusion.config import DiffusionConfig
 from yardarm.policies.diffusion.network import DiffusionNetwork
 from yardarm.policies.diffusion.sampler import kept_signal
+from yardarm.policies.learned.config import ACTION, ACTION_PADDING, ENVIRONMENT_STATE
 from yardarm.policies.processing import Batch
 
 __all__ = ["DiffusionObjective"]

@@ -16,7 +16,7 @@ from yardarm.policies.batching import Observations
 from yardarm.policies.diffusion.config import DiffusionConfig
 from yardarm.policies.diffusion.network import DiffusionNetwork
 from yardarm.policies.diffusion.objective import DiffusionObjective
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.policies.processing import Batch
 from yardarm.policies.protocol import ActionChunk, Look, Request
 from yardarm.tasks import EpisodeSpec, TaskSpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yardarm.policies.config import FeatureType, NormalizationMode, PolicyConfig
+from yardarm.policies.learned.config import FeatureType, NormalizationMode, PolicyConfig
 from yardarm.policies.processing.normalization import Normalize, Statistics, Unnormalize
 from yardarm.policies.processing.pipeline import Pipeline
 from yardarm.policies.processing.steps import Rename, Step, ToBatch, ToDevice

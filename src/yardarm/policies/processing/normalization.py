@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from yardarm.errors import UsageError
-from yardarm.policies.config import ACTION, FeatureType, NormalizationMode, PolicyFeature
+from yardarm.policies.learned.config import ACTION, FeatureType, NormalizationMode, PolicyFeature
 from yardarm.policies.processing.steps import Batch
 
 __all__ = ["Normalize", "Statistics", "Unnormalize"]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from yardarm.errors import UsageError, one_line
-from yardarm.policies.config import FeatureType, NormalizationMode, PolicyFeature
+from yardarm.policies.learned.config import FeatureType, NormalizationMode, PolicyFeature
 from yardarm.policies.processing.normalization import Normalize, Statistics, Unnormalize
 from yardarm.policies.processing.steps import Batch, Rename, Step, ToBatch, ToDevice
 from yardarm.policies.processing.task_vector import TaskVector

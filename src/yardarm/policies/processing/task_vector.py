@@ -12,7 +12,7 @@ from torch import Tensor
 
 from yardarm.config import one_of
 from yardarm.errors import UsageError
-from yardarm.policies.config import ENVIRONMENT_STATE, STATE, FeatureType, PolicyFeature
+from yardarm.policies.learned.config import ENVIRONMENT_STATE, STATE, FeatureType, PolicyFeature
 from yardarm.policies.processing.instructions import ENCODER, encode_instructions
 from yardarm.policies.processing.steps import Batch
 from yardarm.tasks import TaskSpec

@@ -24,8 +24,8 @@ from yardarm.policies.checkpoint import (
     find_checkpoint,
     split_old_statistics,
 )
-from yardarm.policies.config import PolicyConfig
-from yardarm.policies.learned import LearnedPolicy, Placement, choose_device, choose_dtype
+from yardarm.policies.learned.config import PolicyConfig
+from yardarm.policies.learned.policy import LearnedPolicy, Placement, choose_device, choose_dtype
 from yardarm.policies.loading import CHECKPOINT_TYPES, ForeignCheckpoint
 from yardarm.policies.processing import (
     POSTPROCESSOR,

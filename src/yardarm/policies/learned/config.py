@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import draccus
 
 from yardarm.errors import UsageError, nearest, one_line
-from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
+from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 
 __all__ = ["FeatureType", "NormalizationMode", "PolicyConfig", "PolicyFeature", "require"]
 

@@ -21,7 +21,10 @@ from yardarm.errors import UsageError, nearest, one_line
 from yardarm.machine import available_memory, total_memory_gb, working_instructions
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.checkpoint import push_checkpoint, save_checkpoint
-from yardarm.policies.config import ACTION, PolicyConfig
+from yardarm.policies.learned.config import ACTION, PolicyConfig
+from yardarm.policies.learned.tuning import choose_batching, made_up
+from yardarm.policies.learned.weights import Weights
+from yardarm.policies.networks.tensors import add_to_digest, as_tensor
 from yardarm.policies.processing import (
     TASK_VECTOR,
     Batch,
@@ -35,9 +38,6 @@ from yardarm.policies.processing import (
     unconditioned_features,
 )
 from yardarm.policies.protocol import ObservationSpec, Request
-from yardarm.policies.tensors import add_to_digest, as_tensor
-from yardarm.policies.tuning import choose_batching, made_up
-from yardarm.policies.weights import Weights
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from torch import nn
 
 from yardarm.errors import PolicyFault
 from yardarm.policies.batching import Batching, Observations
-from yardarm.policies.functions import FunctionPolicy, as_chunks
-from yardarm.policies.tensors import add_to_digest, as_tensor
-from yardarm.policies.tuning import choose_batching, made_up
+from yardarm.policies.learned.tuning import choose_batching, made_up
+from yardarm.policies.networks.tensors import add_to_digest, as_tensor
+from yardarm.policies.plain.functions import FunctionPolicy, as_chunks
 from yardarm.tasks import Feature
 
 __all__ = ["ModulePolicy"]

@@ -63,7 +63,7 @@ def as_policy(
     names = tuple(offered) if inputs is None else tuple(inputs)
     torch = sys.modules.get("torch")  # its modules cannot be here without it
     if torch is not None and isinstance(given, torch.nn.Module):
-        from yardarm.policies.modules import ModulePolicy
+        from yardarm.policies.plain.modules import ModulePolicy
 
         return ModulePolicy(given, offered, names)
     return FunctionPolicy(given, offered, names)

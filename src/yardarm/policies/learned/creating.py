@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from yardarm.errors import UsageError, one_line
-from yardarm.policies.backbone import load_backbone
-from yardarm.policies.config import PolicyConfig, PolicyFeature
-from yardarm.policies.learned import LearnedPolicy, Placement, choose_device
+from yardarm.policies.learned.config import PolicyConfig, PolicyFeature
+from yardarm.policies.learned.policy import LearnedPolicy, Placement, choose_device
 from yardarm.policies.loading import CHECKPOINT_TYPES
+from yardarm.policies.networks.backbone import load_backbone
 from yardarm.policies.processing import Statistics, TaskVector, make_postprocessor, make_preprocessor
 from yardarm.registry import import_object
 

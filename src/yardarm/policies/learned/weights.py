@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from yardarm.errors import PolicyFault, UsageError
-from yardarm.policies.tensors import add_to_digest
+from yardarm.policies.networks.tensors import add_to_digest
 
 __all__ = ["Weights"]
 
