@@ -15,7 +15,7 @@ from typing import Any
 from yardarm.cluster.messages import Ask, Charge, Question, Thought
 from yardarm.envs.messages import Answered, Failed, Play, Refused
 from yardarm.errors import ConnectionFault, PolicyFault, UsageError, one_line, trace_of
-from yardarm.policies import BatchedPolicy, Outcome, Policy, Releasable, Request, make_policy, playable, policy_id
+from yardarm.policies import BatchedPolicy, LoadedPolicy, Outcome, Releasable, Request, make_policy, playable
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["Custodian"]
@@ -46,7 +46,7 @@ class _Errand:
 class _Played:
     """An episode that is under way."""
 
-    policy: Policy
+    loaded: LoadedPolicy
     episode: EpisodeSpec
     state: Any
 
@@ -56,7 +56,7 @@ class Custodian:
 
     def __init__(self, most_held: int = 0) -> None:
         self._most_held = most_held or MOST_HELD
-        self._policies: dict[str, Policy] = {}
+        self._policies: dict[str, LoadedPolicy] = {}
         self._episodes: dict[str, _Played] = {}
         self._work: SimpleQueue[_Call | _Errand] = SimpleQueue()
         threading.Thread(target=self._serve, name="policy", daemon=True).start()
@@ -97,15 +97,13 @@ class Custodian:
         except BaseException as error:
             return Failed(trace_of(error))
 
-    def _policy(self, charge: Charge) -> Policy:
+    def _policy(self, charge: Charge) -> LoadedPolicy:
         if charge.key not in self._policies:
-            policy = make_policy(charge.spec)
-            if hasattr(policy, "prepare"):
-                policy.prepare(charge.tasks)
-            _check_identity(policy, charge)
-            if isinstance(policy, BatchedPolicy) and charge.batching is not None:
-                policy.batching = charge.batching
-            self._policies[charge.key] = policy
+            loaded = LoadedPolicy.prepared(make_policy(charge.spec), charge.spec, charge.tasks)
+            _check_identity(loaded, charge)
+            if isinstance(loaded.policy, BatchedPolicy) and charge.batching is not None:
+                loaded.policy.batching = charge.batching
+            self._policies[charge.key] = loaded
         return self._policies[charge.key]
 
     def _answer(self, calls: Sequence[_Call]) -> None:
@@ -126,12 +124,12 @@ class Custodian:
         started = time.perf_counter()
         try:
             requests = [Request(own.episode, own.state, ask.looks) for own, ask in zip(played, asked, strict=True)]
-            chunks = list(played[0].policy.infer(requests))
+            chunks = list(played[0].loaded.policy.infer(requests))
             if len(chunks) != len(asked):
                 raise PolicyFault(f"the policy answered {len(asked)} requests with {len(chunks)} chunks")
             seconds = (time.perf_counter() - started) / len(asked)
             plays = [
-                Play.of(playable(chunk, own.policy.wants, own.episode.task))
+                Play.of(playable(chunk, own.loaded.policy.wants, own.episode.task))
                 for chunk, own in zip(chunks, played, strict=True)
             ]
         except ConnectionFault as fault:
@@ -151,13 +149,13 @@ class Custodian:
         import ray
 
         try:
-            policy = self._policy(ray.get(ask.charge))
+            loaded = self._policy(ray.get(ask.charge))
         except UsageError as error:
             return Thought(unmade=str(error))
         except BaseException:
             return Thought(unmade=traceback.format_exc())
         try:
-            self._episodes[ask.id] = _Played(policy, ask.episode, policy.start(ask.episode))
+            self._episodes[ask.id] = _Played(loaded, ask.episode, loaded.policy.start(ask.episode))
         except BaseException as error:
             return _raised(error)
         return None
@@ -166,23 +164,22 @@ class Custodian:
         played = self._episodes.pop(id, None)
         if played is None:
             return
-        if hasattr(played.policy, "finish"):
-            played.policy.finish(played.state, outcome)
-        idle = not any(own.policy is played.policy for own in self._episodes.values())
-        if idle and len(self._policies) > self._most_held and isinstance(played.policy, Releasable):
-            played.policy.release()
+        if played.loaded.hooks.finish is not None:
+            played.loaded.hooks.finish(played.state, outcome)
+        idle = not any(own.loaded is played.loaded for own in self._episodes.values())
+        if idle and len(self._policies) > self._most_held and isinstance(played.loaded.policy, Releasable):
+            played.loaded.policy.release()
 
 
 def _raised(error: BaseException) -> Thought:
     return Thought(fault=f"the policy raised {one_line(error)}", trace=trace_of(error))
 
 
-def _check_identity(policy: Policy, charge: Charge) -> None:
+def _check_identity(loaded: LoadedPolicy, charge: Charge) -> None:
     """The same path may mean another checkpoint here."""
-    made = policy_id(policy, charge.spec)
-    if made != charge.id:
+    if loaded.id != charge.id:
         path = charge.spec.options.get("path", charge.spec.path)
         raise UsageError(
-            f"{path} is another policy on node {platform.node()} ({made}) than for the driver ({charge.id}); "
+            f"{path} is another policy on node {platform.node()} ({loaded.id}) than for the driver ({charge.id}); "
             "all nodes must have the same files there: a shared folder, or a Hub id with its revision"
         )

@@ -7,19 +7,20 @@ from typing import Any
 
 from yardarm.errors import PolicyFault, UsageError, YardarmError, one_line, trace_of
 from yardarm.machine import usable_cores
-from yardarm.policies import BatchedPolicy, Batching, Policy, Releasable
+from yardarm.policies import BatchedPolicy, Batching, LoadedPolicy, Releasable
 
 __all__ = ["batching_text", "fix_batching"]
 
 
 def fix_batching(
-    policy: Policy, *, exact: bool, stored: Mapping[str, Any] | None, known: dict[str, Batching] | None = None
+    loaded: LoadedPolicy, *, exact: bool, stored: Mapping[str, Any] | None, known: dict[str, Batching] | None = None
 ) -> dict[str, Any] | None:
     """Set the policy's batching as the run began with it, or choose one; return what the manifest shall say.
 
     A policy that is no `BatchedPolicy` answers requests in its own way, and is taken to be exact. `known` has what was
-    chosen for others, by their architecture: which rows are exact follows from shapes, not from weights.
+    chosen for others, by their batching key: which rows are exact follows from shapes, not from weights.
     """
+    policy = loaded.policy
     if not isinstance(policy, BatchedPolicy):
         return None
     if stored is not None:
@@ -36,7 +37,11 @@ def fix_batching(
         policy.batching = Batching(stored["rows"], stored["threads"], stored.get("reason", ""))
         return dict(stored)
     chosen = {} if known is None else known
-    batching = _chosen(policy, chosen) if exact else Batching(rows=None, reason="--eval.exact=false")
+    batching = (
+        _chosen(policy, loaded.traits.batching_key, chosen)
+        if exact
+        else Batching(rows=None, reason="--eval.exact=false")
+    )
     policy.batching = batching
     return {
         "exact": exact,
@@ -54,16 +59,15 @@ def batching_text(inference: Mapping[str, Any]) -> str:
     return f"inference in {rows}{threads}" + (f": {inference['reason']}" if inference.get("reason") else "")
 
 
-def _chosen(policy: BatchedPolicy, known: dict[str, Batching]) -> Batching:
-    name = getattr(policy, "architecture", None)
-    if name is None:
+def _chosen(policy: BatchedPolicy, key: str | None, known: dict[str, Batching]) -> Batching:
+    if key is None:
         return _choose(policy)
-    if name not in known:
+    if key not in known:
         waiting = policy if isinstance(policy, Releasable) and policy.released else None
-        known[name] = _choose(policy)
+        known[key] = _choose(policy)
         if waiting is not None:
             waiting.release()  # its turn comes later
-    return known[name]
+    return known[key]
 
 
 def _choose(policy: BatchedPolicy) -> Batching:

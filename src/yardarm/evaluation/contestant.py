@@ -79,9 +79,8 @@ class Contestant:
         self.manifest.begin_session({**setting, **self._described()}, anew=not self.journal.finished())
 
     def _described(self) -> dict[str, Any]:
-        policy = self.policy.policy
         # In the workers there is no torch, behind a socket another; else it was imported when the policy was made.
-        infers_here = policy.place == "host" and not hasattr(policy, "lanes")
+        infers_here = self.policy.policy.place == "host" and not self.policy.traits.lanes
         return {"policy": self.policy.describe(), "uses_torch": infers_here and "torch" in sys.modules}
 
     def _write_config(self, folder: RunFolder) -> None:

@@ -104,7 +104,7 @@ class Session:
 
     def warnings(self, contestant: Contestant) -> tuple[str, ...]:
         """What to tell of a policy that may have another convention than its environment's."""
-        if getattr(contestant.policy.policy, "scripted", False):
+        if contestant.policy.traits.scripted:
             return ()
         odd = odd_actions(self.summarise(contestant), contestant.folder)
         return odd if len(self.contestants) == 1 else tuple(f"{contestant.policy.id}: {warning}" for warning in odd)
@@ -127,7 +127,7 @@ class Session:
             Player(
                 contestant.policy,
                 contestant.filming,
-                Inference(contestant.policy.policy, self._time_limit(contestant), turn)
+                Inference(contestant.policy, self._time_limit(contestant), turn)
                 if runner.infers_here(contestant.policy)
                 else None,
             )
@@ -136,8 +136,7 @@ class Session:
 
     def _time_limit(self, contestant: Contestant) -> TimeLimit:
         """The time limit of workers is the policy's, too, unless it sees to that itself."""
-        own = getattr(contestant.policy.policy, "own_time_limits", False)
-        limit_s = math.inf if own else self.config.eval.timeout_s
+        limit_s = math.inf if contestant.policy.traits.own_time_limits else self.config.eval.timeout_s
         return TimeLimit(contestant.policy.id, limit_s, self.listener.computing)
 
     def _play(self, jobs: Sequence[Job], pool: Pool, runner: Runner) -> None:

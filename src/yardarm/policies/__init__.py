@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.chunks import PlayableChunk, playable
 from yardarm.policies.loading import (
-    CHECKPOINT_TYPES,
+    ARCHITECTURES,
     POLICIES,
     ForeignCheckpoint,
     LoadedPolicy,
@@ -19,17 +19,25 @@ from yardarm.policies.loading import (
 from yardarm.policies.options import OptimizerOptions, PeftOptions, SchedulerOptions
 from yardarm.policies.plain.functions import as_policy
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Releasable, Request
+from yardarm.policies.traits import Hooks, Traits
 
 if TYPE_CHECKING:
-    from yardarm.policies.from_data import against_from_data, policies_from_data, policy_from_data, policy_to_data
+    from yardarm.policies.from_data import (
+        against_from_data,
+        code_in_policy,
+        policies_from_data,
+        policy_from_data,
+        policy_to_data,
+    )
 
 __all__ = [
-    "CHECKPOINT_TYPES",
+    "ARCHITECTURES",
     "POLICIES",
     "ActionChunk",
     "BatchedPolicy",
     "Batching",
     "ForeignCheckpoint",
+    "Hooks",
     "LoadedPolicy",
     "Look",
     "ObservationSpec",
@@ -43,8 +51,10 @@ __all__ = [
     "Releasable",
     "Request",
     "SchedulerOptions",
+    "Traits",
     "against_from_data",
     "as_policy",
+    "code_in_policy",
     "make_policy",
     "open_policy",
     "playable",
@@ -54,7 +64,7 @@ __all__ = [
     "policy_to_data",
 ]
 
-FROM_DATA = ("against_from_data", "policies_from_data", "policy_from_data", "policy_to_data")
+FROM_DATA = ("against_from_data", "code_in_policy", "policies_from_data", "policy_from_data", "policy_to_data")
 
 
 def __getattr__(name: str) -> Any:

@@ -117,7 +117,7 @@ class Evaluations:
         settings.write_text(json.dumps(self._settings(due), indent=1), encoding="utf-8")
         # -P: modules of the folder that the command is given in must not come before others, as for `yardarm` itself.
         words = [sys.executable, "-P", "-m", "yardarm", "eval", f"--config_path={settings}", f"--output_dir={run}"]
-        words += self._code_flags()
+        words += [*self._config.code_flags, *self._code_flags()]
         if self._config.options.allow_mixed_versions:
             words.append("--allow_mixed_versions=true")
         with run.with_suffix(".log").open("wb") as output:

@@ -86,7 +86,8 @@ def train(
 def push_trained(result: TrainingResult, config: TrainConfig) -> str:
     """Upload the policy of the last checkpoint to the Hub, and return the address of the commit."""
     assert result.checkpoint is not None
-    policy = load_policy(Checkpoint(result.checkpoint).policy, device="cpu", merge_adapter=False)
+    kind, path = config.policy.get("type"), Checkpoint(result.checkpoint).policy
+    policy = load_policy(path, type=kind, device="cpu", merge_adapter=False)
     return policy.push_to_hub(str(config.policy["repo_id"]), private=config.policy.get("private"))
 
 

@@ -53,8 +53,9 @@ def check_evaluation(config: TrainConfig, policy: LearnedPolicy) -> None:
         check_installed(config.env)
         tasks = select_tasks((config.env,), config.trust_remote_code)
         policy.prepare(tasks)
-        policy.resize_hint = "train on images of the environment's size"  # what an evaluation could do does not help
-        check_policy_fits(policy, tasks)
+        # What an evaluation could do about another size does not help here.
+        traits = dataclasses.replace(policy.traits, resize_hint="train on images of the environment's size")
+        check_policy_fits(policy, traits, tasks)
         choose_device(eval_device(config, policy.placement.device))
 
 

@@ -72,7 +72,8 @@ class Trainer:
         self.optimizer = make_optimizer(groups, optimizer)
         self.scheduler = make_scheduler(self.optimizer, scheduler, options.steps)
         self.average = MovingAverage(policy.network, options.ema_decay) if options.ema_decay else None
-        self.objective = policy.objective_class(policy.config, policy.network)
+        assert policy.architecture.objective is not None, "a learner's policy can be trained"
+        self.objective = policy.architecture.objective(policy.config, policy.network)
         self._learning, self._applied = accelerator.prepare(self.objective, self.optimizer)
         self._iterator: Iterator[dict[str, Any]] | None = None
 

@@ -58,11 +58,6 @@ class ActConfig(PolicyConfig):
         """All of a chunk can be played."""
         return self.chunk_size
 
-    @property
-    def action_offsets(self) -> tuple[int, ...]:
-        """The chunk begins now."""
-        return tuple(range(self.chunk_size))
-
     def optimizer_preset(self) -> OptimizerOptions:
         """AdamW; the backbone has a learning rate of its own."""
         return OptimizerOptions("adamw", lr=self.optimizer_lr, weight_decay=self.optimizer_weight_decay)
@@ -74,6 +69,7 @@ class ActConfig(PolicyConfig):
     def check(self) -> None:
         """Refuse what cannot work, naming it."""
         super().check()
+        self.check_sees_the_scene()
         require(self.n_obs_steps == 1, f"n_obs_steps must be 1 for ACT, not {self.n_obs_steps}")
         require(
             1 <= self.n_action_steps <= self.chunk_size,

@@ -59,6 +59,15 @@ class CheckpointFolder:
                 ) from error
             raise UsageError(f"{self.path / name} is damaged: {one_line(error)}") from error
 
+    def read_bytes(self, name: str) -> bytes:
+        """A file of any other kind."""
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            raise self._missing(name) from None
+        except OSError as error:
+            raise UsageError(f"{self.path / name} cannot be read: {error.strerror}") from error
+
     def _is_lfs_pointer(self, name: str) -> bool:
         with open(self.path / name, "rb") as file:
             return file.read(32).startswith(b"version https://git-lfs")

@@ -4,46 +4,49 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
-from yardarm.errors import UsageError, nearest, one_line
-from yardarm.machine import available_memory, total_memory_gb, working_instructions
-from yardarm.policies.batching import BatchedPolicy, Batching, Observations
+from yardarm.errors import UsageError
+from yardarm.machine import available_memory, total_memory_gb
+from yardarm.policies.batching import BatchedPolicy, Batching, Observations, Row
 from yardarm.policies.checkpoint import push_checkpoint, save_checkpoint
-from yardarm.policies.learned.config import ACTION, PolicyConfig
-from yardarm.policies.learned.tuning import choose_batching, made_up
+from yardarm.policies.learned.config import ACTION
+from yardarm.policies.learned.inputs import check_observations, resized
+from yardarm.policies.learned.placement import Placement, choose_device
+from yardarm.policies.learned.state import EpisodeState
+from yardarm.policies.learned.tuning import choose_batching
 from yardarm.policies.learned.weights import Weights
-from yardarm.policies.networks.tensors import add_to_digest, as_tensor
+from yardarm.policies.networks.tensors import add_to_digest, as_tensor, image_tensor
 from yardarm.policies.processing import (
     TASK_VECTOR,
-    Batch,
-    Pipeline,
+    Processing,
+    ProcessorStep,
     Rename,
     Statistics,
-    Step,
     TaskVector,
+    Tensors,
     ToDevice,
     modes_of,
+    tensors_of,
     unconditioned_features,
 )
-from yardarm.policies.protocol import ObservationSpec, Request
+from yardarm.policies.protocol import ActionChunk, ObservationSpec, Request
+from yardarm.policies.traits import Traits
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 if TYPE_CHECKING:
     from yardarm.policies.adapters import Adapter
+    from yardarm.policies.learned.architecture import Architecture
 
-__all__ = ["LearnedPolicy", "Placement", "choose_device", "choose_dtype"]
+__all__ = ["LearnedPolicy", "PolicySource"]
 
 # Fields of a configuration that do not change what a policy does.
 NO_MATTER = {
@@ -56,25 +59,11 @@ NO_MATTER = {
     "pretrained_path",
     "pretrained_revision",
 }
-DEVICES = ("cpu", "cuda", "mps", "xpu")
-# Here for those who call Yardarm from Python; oneDNN reads it when it first computes.
-os.environ.update({name: value for name, value in working_instructions().items() if name not in os.environ})
-
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+RESIZE_HINT = "let images be resized with --policy.resize_images=true"
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """Where and how a network computes."""
-
-    device: torch.device
-    dtype: torch.dtype = torch.float32
-    resize_images: bool = False
-    """Whether images of another size than the policy was trained with are resized, or refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
+class PolicySource:
     """Where a policy came from: a folder or a Hub id, and its version there."""
 
     path: str | None = None
@@ -82,42 +71,38 @@ class Source:
 
 
 class LearnedPolicy(BatchedPolicy):
-    """A network with its pipelines; a subclass is one architecture."""
+    """A network with its pipelines. It looks, plays the first `n_action_steps` of a chunk, and looks again.
 
-    config_class: ClassVar[type[PolicyConfig]]
-    network_class: ClassVar[type[nn.Module]]
-    objective_class: ClassVar[type[Any]]
-    """What is trained: made of configuration and network, it maps a batch to its losses."""
-    prefix: ClassVar[str]
-    """What LeRobot puts before the names of the network's parameters."""
-    adapted: ClassVar[tuple[str, ...]] = ()
-    """Ends of the names of layers that get an adapter, unless others are asked for."""
-    resize_hint: str = "let images be resized with --policy.resize_images=true"
+    A subclass does otherwise: it may read more than the last look (`start`, `row`, `row_shapes`), call the network in
+    its own way (`forward`), or play other actions (`answer`).
+    """
 
     def __init__(
         self,
+        architecture: Architecture,
         config: Any,
         network: Any,
-        preprocessor: Pipeline,
-        postprocessor: Pipeline,
+        processing: Processing,
         placement: Placement | None = None,
     ) -> None:
+        self.architecture = architecture
         self.config = config
         self.placement = placement or Placement(choose_device("auto"))
-        self.held = Weights(self.placed(network))
-        self.preprocessor = preprocessor.ending_on(str(self.placement.device)).to(self.placement.device)
-        self.postprocessor = postprocessor.ending_on("cpu").to(self.placement.device)
-        self.device_type = self.placement.device.type
-        self.source = Source()
+        self.weights = Weights(self.placed(network))
+        device = self.placement.device
+        self.preprocessor = processing.preprocessor.ending_on(str(device)).to(device)
+        self.postprocessor = processing.postprocessor.ending_on("cpu").to(device)
+        self.device_type = device.type
+        self.source = PolicySource()
         self.adapter: Adapter | None = None
         renamed = self.preprocessor.step(Rename) or Rename()
-        self.told = self.preprocessor.step(TaskVector)
+        vector = self.task_vector
         # A part of what the network reads may be the task's vector, which no environment offers.
-        self.seen = unconditioned_features(config.read_features, self.told.size) if self.told else config.read_features
-        renamed.check(self.seen)
-        self.cameras = tuple(renamed.before(name) for name in config.images)
+        read = config.read_features
+        self.observed_features = unconditioned_features(read, vector.size) if vector else read
+        renamed.check(self.observed_features)
+        self.cameras = tuple(renamed.before(name) for name in config.images if name in read)
         self.wants = self._observation_spec(renamed)
-        self.action_size = config.action_size
 
     def placed(self, network: Any) -> Any:
         """A network where and how this policy computes."""
@@ -126,12 +111,24 @@ class LearnedPolicy(BatchedPolicy):
     @property
     def network(self) -> Any:
         """What computes; it is loaded again if it was released."""
-        return self.held.network
+        return self.weights.network
+
+    @property
+    def task_vector(self) -> TaskVector | None:
+        """The step that tells the network its task by a vector, if there is one."""
+        return self.preprocessor.step(TaskVector)
+
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """Its actions' size, and which policies have the same network but for its numbers."""
+        content = [self._settings(), self.row_shapes(), str(self.placement.device), str(self.placement.dtype)]
+        key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return Traits(action_size=self.config.action_size, resize_hint=RESIZE_HINT, batching_key=key)
 
     @property
     def weight_bytes(self) -> int:
         """What `release` frees."""
-        return self.held.size
+        return self.weights.size
 
     @property
     def free_bytes(self) -> int:
@@ -143,22 +140,16 @@ class LearnedPolicy(BatchedPolicy):
     @property
     def released(self) -> bool:
         """Whether the weights are gone, for now; those with an adapter stay."""
-        return self.held.released
+        return self.weights.released
 
     def release(self) -> None:
         """Let go of the weights until the policy is asked again."""
-        self.held.release()
-
-    @property
-    def architecture(self) -> str:
-        """A name that policies share whose networks differ in nothing but their numbers."""
-        content = [self._settings(), self.row_shapes(), str(self.placement.device), str(self.placement.dtype)]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        self.weights.release()
 
     def _observation_spec(self, renamed: Rename) -> ObservationSpec:
         """What the environment must offer, by its own names and with channels last, as it gives them."""
-        own_names = {renamed.before(name): name for name in self.seen}
-        shapes = {name: self.seen[own].shape for name, own in own_names.items()}
+        own_names = {renamed.before(name): name for name in self.observed_features}
+        shapes = {name: self.observed_features[own].shape for name, own in own_names.items()}
         shapes |= {name: (*shapes[name][1:], shapes[name][0]) for name in self.cameras}
         return ObservationSpec(
             inputs=tuple(shapes),
@@ -166,78 +157,97 @@ class LearnedPolicy(BatchedPolicy):
             shapes=shapes,
             resizable=self.cameras if self.placement.resize_images else (),
             own_names=own_names,
+            instruction=self.preprocessor.reads_instruction,
         )
 
     def prepare(self, tasks: Sequence[TaskSpec]) -> None:
-        """Refuse tasks that the policy cannot be told."""
+        """Refuse tasks that the policy cannot do."""
         for task in tasks:
-            self.telling(task)
+            self.conditioning(task)
 
-    def start(self, episode: EpisodeSpec) -> Any:
-        """Refuse its task, too: a server hears of tasks when their episodes start."""
-        self.prepare([episode.task])
-        return super().start(episode)
+    def start(self, episode: EpisodeSpec) -> EpisodeState:
+        """The state of an episode. Its task may be refused here, too: a server hears of it when the episode starts."""
+        return EpisodeState(self.conditioning(episode.task))
 
-    def row(self, request: Request) -> Mapping[str, np.ndarray]:
-        """What was seen last, and what the task is."""
-        return {**super().row(request), **self.telling(request.episode.task)}
+    def conditioning(self, task: TaskSpec) -> dict[str, np.ndarray]:
+        """What follows from the task alone, and is the same in every row of an episode."""
+        if self.wants.instruction and not task.instruction:
+            raise UsageError(f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none")
+        return self.preprocessor.for_task(task)
 
-    def telling(self, task: TaskSpec) -> dict[str, np.ndarray]:
-        """What the network is told of the task, if anything."""
-        return {TASK_VECTOR: self.told.of(task)} if self.told else {}
+    def row(self, request: Request) -> Row:
+        """The last look, and what follows from the task."""
+        return {**super().row(request), **request.state.conditioning}
 
-    @abstractmethod
-    def forward(self, inputs: Batch) -> Tensor:
+    def forward(self, inputs: Tensors) -> Tensor:
         """Predict normalised chunks (batch, time, action) from normalised inputs; the first action is the next one."""
+        return self.network(inputs)
+
+    def answer(self, state: Any, chunk: np.ndarray) -> ActionChunk:
+        """The chunk's beginning."""
+        return ActionChunk(chunk[: self.config.n_action_steps])
 
     def predict(self, observations: Observations) -> np.ndarray:
         """Chunks (batch, time, action) in the environment's units for raw observations (batch, …)."""
-        self._check(observations)
+        check_observations(self, observations)
         with torch.inference_mode(), self.batching.fixed_threads(), self._autocast():
-            seen = {name: as_tensor(value, self.placement.device) for name, value in observations.items()}
-            inputs = self.preprocessor(self._resized(seen))
-            inputs = {name: value.to(self.placement.dtype) for name, value in inputs.items()}
-            actions = self.forward(inputs).float()
-            return self.postprocessor({ACTION: actions})[ACTION].numpy(force=True)
+            batch = {name: self._input(name, value) for name, value in observations.items()}
+            processed = tensors_of(self.preprocessor(resized(batch, self.wants, self.cameras)))
+            actions = self.forward({name: self._cast(value) for name, value in processed.items()}).float()
+            answer = self.postprocessor({ACTION: actions})[ACTION]
+            assert isinstance(answer, Tensor)
+            return answer.numpy(force=True)
+
+    def _input(self, name: str, value: np.ndarray | Sequence[str]) -> Tensor | list[str]:
+        """Images and vectors are read as float32; whatever else there is keeps its type."""
+        if not isinstance(value, np.ndarray):
+            return list(value)
+        if name in self.cameras:
+            return image_tensor(value, self.placement.device)
+        tensor = as_tensor(value, self.placement.device)
+        return tensor.float() if name in self.wants.shapes else tensor
+
+    def _cast(self, value: Tensor) -> Tensor:
+        return value.to(self.placement.dtype) if value.is_floating_point() else value
 
     def choose_batching(self, cores: int) -> Batching:
         """Measured once for a run."""
-        return choose_batching(
-            self, lambda rows: made_up(self.row_shapes(), self.cameras, rows), self.placement.device, cores
-        )
+        return choose_batching(self, lambda rows: self.architecture.example(self, rows), self.placement.device, cores)
 
     def row_shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of what `row` gives."""
-        return {**self.wants.shapes, **({TASK_VECTOR: (self.told.size,)} if self.told else {})}
+        """The shapes of what `predict` must be given: the observations, and the task's vector."""
+        vector = self.task_vector
+        return {**self.wants.shapes, **({TASK_VECTOR: (vector.size,)} if vector else {})}
 
     @property
     def id(self) -> str:
         """A name by content: equal for equal weights, pipelines and options, wherever they lie."""
         digest = hashlib.sha256(json.dumps(self._identity(), sort_keys=True).encode())
-        for tensors in (self.weights(), *(step.tensors() for step in self._steps())):
+        for tensors in (self.stored_tensors(), *(step.tensors() for step in self._steps())):
             add_to_digest(digest, tensors)
+        for name, content in sorted(item for step in self._steps() for item in step.files().items()):
+            digest.update(name.encode())
+            digest.update(content)
         return f"{self.config.type}-{digest.hexdigest()[:12]}"
 
-    def weights(self) -> Batch:
+    def stored_tensors(self) -> Tensors:
         """The network's tensors, or its adapter's, by the names that a checkpoint gives them."""
         if self.adapter is not None:
             return self.adapter.tensors()
-        return {self.prefix + name: value.contiguous() for name, value in self.network.state_dict().items()}
+        prefix = self.architecture.prefix
+        return {prefix + name: value.contiguous() for name, value in self.network.state_dict().items()}
 
     def fit_to(self, statistics: Statistics, instructions: Sequence[str]) -> None:
         """Take over the statistics and the tasks of other data, to learn from it."""
         device = self.placement.device
-        self.preprocessor = self.preprocessor.with_statistics(statistics).to(device)
-        self.postprocessor = self.postprocessor.with_statistics(statistics).to(device)
-        if self.told is not None:
-            self.told = self.told.knowing(instructions)
-            self.preprocessor = self.preprocessor.having(self.told)
+        self.preprocessor = self.preprocessor.fitted_to(statistics, instructions).to(device)
+        self.postprocessor = self.postprocessor.fitted_to(statistics, instructions).to(device)
 
     def without_statistics(self) -> list[str]:
         """The inputs and outputs that are not normalised, though they ought to be: nothing knows their scale."""
         modes, answered = modes_of(self.config), {ACTION: self.config.output_features[ACTION]}
         return [
-            *self.preprocessor.without_statistics(self.seen, modes),
+            *self.preprocessor.without_statistics(self.observed_features, modes),
             *self.postprocessor.without_statistics(answered, modes),
         ]
 
@@ -255,14 +265,14 @@ class LearnedPolicy(BatchedPolicy):
             "type": self.config.type,
             "path": self.source.path,
             "commit": self.source.commit,
-            "parameters": self.held.parameters,
+            "parameters": self.weights.parameters,
             "device": str(self.placement.device),
             "dtype": str(self.placement.dtype).removeprefix("torch."),
             **(self.adapter.describe() if self.adapter else {}),
         }
 
     def _identity(self) -> list[Any]:
-        """What changes the answers, besides tensors."""
+        """What changes the answers, besides tensors and files."""
         steps = [[step.name, step.to_json()] for step in self._steps()]
         adapted = [self.adapter.identity()] if self.adapter else []
         return [self._settings(), steps, str(self.placement.dtype), self.placement.resize_images, *adapted]
@@ -270,53 +280,9 @@ class LearnedPolicy(BatchedPolicy):
     def _settings(self) -> dict[str, Any]:
         return {name: value for name, value in self.config.to_json().items() if name not in NO_MATTER}
 
-    def _steps(self) -> list[Step]:
+    def _steps(self) -> list[ProcessorStep]:
         steps = [*self.preprocessor.steps, *self.postprocessor.steps]
         return [step for step in steps if not isinstance(step, ToDevice)]
 
     def _autocast(self) -> AbstractContextManager[Any]:
         return torch.autocast(self.placement.device.type) if self.config.use_amp else nullcontext()
-
-    def _check(self, observations: Observations) -> None:
-        """Refuse what the network would misread, or fail on somewhere deep inside."""
-        for name, shape in self.row_shapes().items():
-            if name not in observations:
-                raise UsageError(f"predict: '{name}' is missing; the policy reads {', '.join(self.row_shapes())}")
-            value = observations[name]
-            if not isinstance(value, np.ndarray):
-                raise UsageError(f"predict: '{name}' must be a numpy array, not {type(value).__name__}")
-            if name in self.cameras and value.dtype != np.uint8:
-                raise UsageError(f"predict: '{name}' must be bytes (height, width, channel), not {value.dtype}")
-            if value.shape[1:] != shape and name not in self.wants.resizable:
-                raise UsageError(f"predict: '{name}' must have the shape {('batch', *shape)}, not {value.shape}")
-
-    def _resized(self, seen: Batch) -> Batch:
-        """Images in the size that the policy was trained with; most have it already."""
-        resized = {}
-        for name in self.cameras:
-            image, (height, width, _) = seen[name], self.wants.shapes[name]
-            if image.shape[-2:] != (height, width):
-                flat = F.interpolate(image.flatten(0, -4), (height, width), mode="bilinear", antialias=True)
-                resized[name] = flat.unflatten(0, image.shape[:-3])
-        return {**seen, **resized}
-
-
-def choose_device(name: str) -> torch.device:
-    """The device of this name; "auto" is the fastest kind that is there."""
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    if name.partition(":")[0] not in DEVICES:
-        raise UsageError(f"--policy.device={name} is unknown; auto, or one of {', '.join(DEVICES)}")
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise UsageError(f"--policy.device={name} cannot be used here: {one_line(error)[:120]}") from error
-    return device
-
-
-def choose_dtype(name: str) -> torch.dtype:
-    """The floating point type of this name."""
-    if name not in DTYPES:
-        raise UsageError(f"--policy.dtype={name} is unknown{nearest(name, DTYPES)} one of {', '.join(DTYPES)}")
-    return DTYPES[name]
