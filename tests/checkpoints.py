@@ -21,6 +21,8 @@ from yardarm.policies.learned.config import FeatureType, PolicyFeature
 from yardarm.policies.learned.policy import LearnedPolicy
 
 VARIANTS = GOLDEN / "lerobot_variants"
+# The ids of the recorded checkpoints, and of the shipped one, as version 0.1 named them.
+POLICY_IDS: dict[str, str] = json.loads((GOLDEN / "policy_ids.json").read_text())
 # What a network computes for itself.
 COMPUTED = ("vae_encoder_pos_enc", "pos_grid", "num_batches_tracked")
 
@@ -91,6 +93,12 @@ def random_policy(kind: Architecture, config: Any) -> LearnedPolicy:
         for name, feature in features.items()
     }
     return kind.policy(kind, config, kind.network(config), kind.processing(config, statistics))
+
+
+def objective_of(policy: LearnedPolicy) -> Any:
+    """What the policy would learn by."""
+    assert policy.architecture.objective is not None
+    return policy.architecture.objective(policy.config, policy.network)
 
 
 def _statistics(size: int) -> dict[str, torch.Tensor]:

@@ -389,7 +389,8 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "an unknown type": (
         lambda f: edit_json(f / "config.json", lambda d: d.update(type="smolvla")),
-        "is of a policy of type 'smolvla', which LeRobot itself must run: evaluate yardarm.policies.PolicySpec(",
+        "is of a policy of type 'smolvla', which is not installed here; there are act, diffusion; if it is LeRobot's, "
+        "evaluate yardarm.policies.PolicySpec(",
     ),
     "no type": (lambda f: edit_json(f / "config.json", lambda d: d.pop("type")), "names no 'type' of policy"),
     "a wrong value": (

@@ -19,7 +19,7 @@ from yardarm.policies.loading import (
 from yardarm.policies.options import OptimizerOptions, PeftOptions, SchedulerOptions
 from yardarm.policies.plain.functions import as_policy
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Releasable, Request
-from yardarm.policies.traits import Hooks, Traits
+from yardarm.policies.traits import Hooks, Traits, own_name
 
 if TYPE_CHECKING:
     from yardarm.policies.from_data import (
@@ -57,6 +57,7 @@ __all__ = [
     "code_in_policy",
     "make_policy",
     "open_policy",
+    "own_name",
     "playable",
     "policies_from_data",
     "policy_from_data",

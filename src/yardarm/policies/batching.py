@@ -1,4 +1,4 @@
-"""Inference in micro-batches of one shape, so that an answer does not depend on who shares its batch.
+"""Inference in micro-batches of one shape, so that an answer does not depend on the rest of its batch.
 
 Batched kernels compute a row in an order that depends on the batch's shape and on the number of threads. With both
 fixed, and missing rows filled up, an episode's actions are the same for any number of workers.
@@ -34,7 +34,7 @@ class Batching:
     rows: int | None = 1
     threads: int | None = None
     reason: str = field(default="", compare=False)
-    """Why it was chosen, for those who read a run's log or manifest."""
+    """Why it was chosen, for a run's log and manifest."""
 
     def groups(self, items: Sequence[Item]) -> Iterator[Sequence[Item]]:
         """Divide the items into micro-batches."""
@@ -56,7 +56,7 @@ class Batching:
 
     @contextlib.contextmanager
     def fixed_threads(self) -> Iterator[None]:
-        """Torch's threads are the process's: whoever called gets theirs back."""
+        """Torch's threads belong to the whole process, so the caller's number is restored."""
         import torch
 
         before = torch.get_num_threads()
@@ -119,5 +119,5 @@ class BatchedPolicy(ABC):
         return {}
 
     def choose_batching(self, cores: int) -> Batching:
-        """The batching for a run on so many cores; one row at a time is always exact."""
+        """The batching for a run on this many cores; one row at a time is always exact."""
         return Batching()

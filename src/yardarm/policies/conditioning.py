@@ -1,4 +1,4 @@
-"""How a policy for several tasks is told which one it does: what a trainer makes of the choice."""
+"""How a policy for several tasks learns which one it does, as ``--task_vector`` chooses."""
 
 from __future__ import annotations
 

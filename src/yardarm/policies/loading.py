@@ -62,7 +62,7 @@ ARCHITECTURES = Registry(
 # What runs LeRobot's other types.
 LEROBOTS_HOME = "an environment that has lerobot, msgpack and websockets"
 
-# The type of a policy that was given as an object: nobody else can make it.
+# The type of a policy that was given as an object: no other process can make it.
 OBJECT = "object:"
 
 
@@ -139,7 +139,7 @@ def open_policy(
     """
     if rename_map is not None:
         if not isinstance(source, PolicySpec):
-            raise UsageError("a policy that is an object has its names already: rename_map is for policies by name")
+            raise UsageError("rename_map is for policies that are given by name: an object has its names already")
         source = replace(source, options={**source.options, "rename_map": dict(rename_map)})
     with contextlib.ExitStack() as stack:
         if isinstance(source, PolicySpec):
@@ -151,7 +151,7 @@ def open_policy(
 
 
 def _close(policy: Policy) -> None:
-    """Have a policy let go of what it holds. If it hangs or raises, the results are safe all the same."""
+    """Have a policy release what it holds. If it hangs or raises, the results are safe all the same."""
     close = hooks_of(policy).close
     if close is None:
         return

@@ -116,7 +116,7 @@ class Policy(Protocol):
 
 @runtime_checkable
 class Releasable(Protocol):
-    """A policy that lets go of its weights when nobody asks it for a while, and has them again when somebody does."""
+    """A policy that can release its weights while it is not used, and loads them again when it is asked."""
 
     @property
     def weight_bytes(self) -> int:
@@ -128,7 +128,7 @@ class Releasable(Protocol):
 
     @property
     def released(self) -> bool:
-        """Whether the weights are gone, for now."""
+        """Whether the weights are released at the moment."""
 
     def release(self) -> None:
-        """Let go of the weights until the next call of `infer`."""
+        """Release the weights until the next call of `infer`."""

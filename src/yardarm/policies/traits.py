@@ -12,7 +12,7 @@ from yardarm.tasks import TaskSpec
 if TYPE_CHECKING:
     from yardarm.policies.protocol import Outcome, Policy
 
-__all__ = ["Hooks", "Traits", "hooks_of", "own_id", "traits_of"]
+__all__ = ["Hooks", "Traits", "hooks_of", "own_id", "own_name", "traits_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Traits:
     quick: bool = False
     """Whether `infer` takes well under a millisecond: the scheduler then waits for it, which is faster."""
     scripted: bool = False
-    """Whether its actions are as they are meant: nobody looks for odd ones."""
+    """Whether its actions are as they are meant, so that a report does not look for odd ones."""
     lanes: int | None = None
     """How many calls of `infer` may run at once, each with one request, because it waits for a server elsewhere."""
     own_time_limits: bool = False
@@ -49,7 +49,7 @@ def traits_of(policy: Policy) -> Traits:
     """What a policy declares, and what it says by plain attributes, which come first."""
     declared = getattr(policy, "traits", Traits())
     if not isinstance(declared, Traits):
-        raise UsageError(f"`traits` of {type(policy).__qualname__} must be a Traits(…), not {declared!r}")
+        raise UsageError(f"`traits` of {type(policy).__name__} must be a Traits(…), not {declared!r}")
     return replace(declared, **{name: getattr(policy, name) for name in PLAIN_ATTRIBUTES if hasattr(policy, name)})
 
 
@@ -68,7 +68,12 @@ def hooks_of(policy: Policy) -> Hooks:
     return Hooks(**{name: getattr(policy, name, None) for name in ("prepare", "finish", "describe", "close")})
 
 
+def own_name(policy: Policy) -> str:
+    """What an object is called in the names of folders: its `name`, or that of its class."""
+    return str(getattr(policy, "name", type(policy).__name__))
+
+
 def own_id(policy: Policy) -> str | None:
-    """The name that a policy gives itself, if it does."""
+    """The id that a policy gives itself, if it does."""
     given = getattr(policy, "id", None)
     return None if given is None else str(given)

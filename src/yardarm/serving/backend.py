@@ -37,6 +37,7 @@ class PolicyBackend:
             images=images,
             steps=wants.steps,
             action_size=loaded.traits.action_size or (task.env.action.size if task else None),
+            instruction=wants.instruction,
             repeatable=not isinstance(self._policy, BatchedPolicy) or self._policy.batching.rows is not None,
             about={**loaded.describe(), **_versions()},
         )

@@ -38,7 +38,9 @@ class TrainDatasetOptions:
     )
     use_imagenet_stats: bool = option(True, "normalise images as backbones that know ImageNet expect it")
     video_backend: str | None = option(None, "pyav or torchcodec [the faster one that is installed]")
-    streaming: bool = option(False, "read episodes as they come, for datasets that do not fit; no exact resume")
+    streaming: bool = option(
+        False, "read episodes one after the other, for datasets that do not fit in memory; no exact resume"
+    )
     eval_split: float = option(0.0, "the part of each task's episodes that is held out, for --eval_steps")
 
     def __post_init__(self) -> None:
@@ -54,7 +56,7 @@ class TrainDatasetOptions:
 
 @dataclass
 class TrainEvalOptions(EvalOptions):
-    """Flags below ``--eval.``: those of ``yardarm eval``, and how it goes on beside the training."""
+    """Flags below ``--eval.``: those of ``yardarm eval``, and how it runs beside the training."""
 
     background: bool | None = option(
         None, "false: training waits for each evaluation [true, where there is more than one core or device]"
@@ -80,30 +82,28 @@ class TrainOptions:
     num_workers: int | None = option(None, "processes that load data [none for states, up to 4 for images]")
     prefetch_factor: int = option(4, "batches that each of them makes ahead")
     seed: int = option(FIRST_SEED, "of weights, shuffling, augmentation and noise; and of evaluated episodes")
-    log_freq: int = option(200, "a point of the learning curve every so many steps")
+    log_freq: int = option(200, "add a point to the learning curve every N steps")
     save_freq: int | None = option(
-        None, "a checkpoint every so many steps, and after the last; 0: only then [20,000, or a fifth of --steps]"
+        None, "write a checkpoint every N steps, and after the last; 0: only then [20,000, or a fifth of --steps]"
     )
     save_checkpoint: bool = option(True, "false: write none, not even the last")
-    eval_freq: int = option(
-        EVAL_FREQ, "with --env.type: an evaluation every so many steps, and after the last; 0: none"
-    )
-    eval_steps: int = option(0, "the loss of held-out episodes every so many steps; needs --dataset.eval_split")
-    max_eval_samples: int = option(0, "at most so many held-out samples; 0: all")
+    eval_freq: int = option(EVAL_FREQ, "with --env.type: evaluate every N steps, and after the last; 0: never")
+    eval_steps: int = option(0, "measure the loss of held-out episodes every N steps; needs --dataset.eval_split")
+    max_eval_samples: int = option(0, "use at most N held-out samples; 0: all")
     ema_decay: float = option(0.0, "save and evaluate a moving average of the weights, with this decay; 0: none")
     mixed_precision: str = option("", "no, bf16 or fp16 [as --policy.use_amp says]")
     cudnn_deterministic: bool = option(False, "on a GPU: only kernels that repeat themselves, which are slower")
     threads: int = option(0, "of torch; they are part of what a run repeats bit for bit [all cores, but --eval.cores]")
-    use_policy_training_preset: bool = option(True, "false: --optimizer.* and --scheduler.* begin from plain defaults")
+    use_policy_training_preset: bool = option(True, "false: --optimizer.* and --scheduler.* start from plain defaults")
     task_vector: str = option("", "tell the policy its task: mt10, mt50 or tasks (one-hot), or text (an embedding)")
-    tolerance_s: float = option(1e-4, "how far a frame's time may be from what is asked for")
+    tolerance_s: float = option(1e-4, "how far a frame's time may be from the requested one")
     output_dir: Path | None = option(None, "the training's folder [outputs/train/DATE/TIME_NAME]")
     job_name: str | None = option(None, "a name for the training [ENV_POLICY]")
     rename_map: dict[str, str] | None = option(None, 'with --policy.path: {"the dataset\'s name": "the policy\'s", …}')
     allow_mixed_versions: bool = option(
-        False, "with --resume: also resume evaluations that other versions have begun; marks their results for good"
+        False, "with --resume: also resume evaluations that other versions started; marks their results permanently"
     )
-    resume: bool = option(False, "go on with the training of --config_path (its folder will do), or of --output_dir")
+    resume: bool = option(False, "resume the training of --config_path (its folder will do), or of --output_dir")
 
     def __post_init__(self) -> None:
         for name in (
@@ -138,7 +138,7 @@ class TrainConfig:
 
     dataset: TrainDatasetOptions
     policy: Mapping[str, Any]
-    """`type` of a new policy, or `path` of one to go on with; and fields of its configuration."""
+    """`type` of a new policy, or `path` of one to fine-tune; and fields of its configuration."""
     options: TrainOptions = field(default_factory=TrainOptions)
     env: BenchmarkConfig | None = None
     eval: TrainEvalOptions = field(default_factory=TrainEvalOptions)
@@ -182,7 +182,7 @@ class TrainConfig:
 
     @property
     def pushes(self) -> bool:
-        """Whether the trained policy goes to the Hub: if it is told to, or where it goes."""
+        """Whether the trained policy is uploaded to the Hub: if a flag says so, or says where."""
         return bool(self.policy.get("push_to_hub", bool(self.policy.get("repo_id"))))
 
     @property
@@ -198,6 +198,6 @@ class TrainConfig:
 
     @property
     def code_flags(self) -> list[str]:
-        """What a command that goes on with its policy must say again, since no file may name code."""
+        """What a command that uses its policy must say again, since no file may name code."""
         kind = str(self.policy.get("type") or "")
         return [f"--policy.type={kind}"] if ":" in kind else []

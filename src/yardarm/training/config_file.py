@@ -81,12 +81,12 @@ def config_to_data(config: TrainConfig) -> dict[str, Any]:
         "wandb": draccus.encode(config.wandb),
         "peft": draccus.encode(config.peft) if config.peft else None,
     }
-    del data["allow_mixed_versions"]  # whoever resumes is asked again
+    del data["allow_mixed_versions"]  # a user who resumes is asked again
     return {name: str(value) if isinstance(value, Path) else value for name, value in data.items()}
 
 
 def _section(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """What stands below a name, with ``image_transforms.enable`` as sections inside of sections."""
+    """What stands below a name, with ``image_transforms.enable`` as nested sections."""
     section = data.get(name)
     if section is None:
         return {}

@@ -54,7 +54,7 @@ class Learner:
 
 
 def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
-    """Read what is known of the dataset, and make or load a policy that fits it."""
+    """Read the dataset's metadata, and make or load a policy that fits it."""
     meta = read_meta(config.dataset)
     policy = _policy(config, meta, checkpoint)
     names = {own: name for name, own in policy.wants.own_names.items()}

@@ -1,4 +1,4 @@
-"""Keeps a training's record: the learning curve, and the manifest that says how far it has come."""
+"""Keeps a training's record: the learning curve, and the manifest, which says how far it got."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TrainingLog:
         known: dict[str, Any] = folder.read_manifest() if folder.manifest.exists() else {"started": now()}
         self._earlier_s = float(known.get("wall_s", 0.0))
         self._opened = time.monotonic()
-        if "policy" in known:  # where it began, and not where it goes on
+        if "policy" in known:  # where it started, not where it was resumed
             about = {**about, "policy": {**about["policy"], "path": known["policy"].get("path")}}
             known.setdefault("sessions", []).append({name: known.get(name) for name in SESSION})
         self._content: dict[str, Any] = {**known, **provenance(), **about, "format": TRAINING_FORMAT, "step": step}
@@ -54,7 +54,7 @@ class TrainingLog:
             self._write("running")
 
     def close(self, finished: bool, checkpoint: Path | None) -> None:
-        """The training has ended, at its last step or before; what was deleted meanwhile is told of."""
+        """The training has ended, at its last step or before; say what was deleted meanwhile."""
         lost = self.curve.restore()
         self._write("finished" if finished else "interrupted")
         self.curve.sync()
@@ -83,7 +83,7 @@ class StepMeter:
         self._steps.append(step)
 
     def point(self, step: int, per_epoch: float, elapsed_s: float) -> dict[str, Any]:
-        """The mean of what was counted, and begin anew."""
+        """The mean of what was counted; the count starts again."""
         steps = self._steps
         count, samples = len(steps), sum(own.samples for own in steps)
         seconds = sum(own.data_s + own.update_s for own in steps)  # and not what was measured or saved in between

@@ -55,7 +55,7 @@ class TrainingResult:
 def train(
     config: TrainConfig, listener: TrainingListener | None = None, checkpoint: Checkpoint | None = None
 ) -> TrainingResult:
-    """Train a policy; with a checkpoint, go on from there as if the training had never stopped."""
+    """Train a policy; with a checkpoint, resume from there as if the training had never stopped."""
     listener = listener or TrainingListener()
     config = settled(config)
     if config.pushes:
@@ -92,7 +92,7 @@ def push_trained(result: TrainingResult, config: TrainConfig) -> str:
 
 
 def _recorded(loop: Loop, learner: Learner, tracker: TrainingTracker) -> TrainingResult:
-    """Run the loop with all that is written, evaluated and tracked."""
+    """Run the loop, with everything that is written, evaluated and tracked."""
     config, trainer, folder, listener = loop.config, loop.trainer, loop.folder, loop.listener
     if loop.checkpoint is not None and loop.checkpoint.path.parent == folder.checkpoints:
         set_aside(folder, trainer.step)
@@ -120,7 +120,7 @@ def _evaluations(loop: Loop) -> Evaluations:
 
 
 def make_trainer(config: TrainConfig, learner: Learner, accelerator: Any) -> Trainer:
-    """All that learns, at its first step."""
+    """Everything that learns, at its first step."""
     options, data, policy = config.options, learner.data, learner.policy
     shard = (accelerator.process_index, accelerator.num_processes)
     batches: Batches | Stream

@@ -31,7 +31,7 @@ class BatchSource(Protocol):
         """The place after the last batch."""
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a place."""
+        """Continue from a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Trainer:
 
     @property
     def scaler(self) -> Any:
-        """What keeps gradients of half precision in their range; nobody does otherwise."""
+        """What keeps gradients of half precision in their range; None in other precisions."""
         return self._accelerator.scaler
 
     @contextlib.contextmanager

@@ -77,7 +77,7 @@ class ActConfig(PolicyConfig):
         )
         require(
             self.temporal_ensemble_coeff is None or self.n_action_steps == 1,
-            f"temporal_ensemble_coeff predicts every step anew: set n_action_steps=1, too; it is {self.n_action_steps}",
+            f"temporal_ensemble_coeff predicts at every step: set n_action_steps=1, too; it is {self.n_action_steps}",
         )
         one_of("vision_backbone", self.vision_backbone, RESNETS)
         one_of("feedforward_activation", self.feedforward_activation, ACTIVATIONS)

@@ -91,7 +91,7 @@ def inject(network: nn.Module, prefix: str, peft_config: Any) -> Adapter:
     network.train(training)
     keep_running_statistics(network)
     keep_attention_exact(network)
-    peft_config.inference_mode = True  # as PEFT saves it: who loads an adapter asks for training
+    peft_config.inference_mode = True  # as PEFT saves it: training is asked for when an adapter is loaded
     config = json.loads(json.dumps(peft_config.to_dict(), default=sorted))  # PEFT has sets of names
     return Adapter(config, digest.hexdigest(), model)
 

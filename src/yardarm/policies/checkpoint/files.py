@@ -24,7 +24,7 @@ ADAPTER_WEIGHTS = "adapter_model.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFolder:
-    """A folder with a checkpoint; what is missing or damaged in it is told in one line."""
+    """A folder with a checkpoint; one line says what is missing or damaged in it."""
 
     path: Path
     commit: str | None = None

@@ -48,7 +48,7 @@ def save_checkpoint(policy: LearnedPolicy, folder: str | Path) -> None:
 
 
 def check_hub(repo_id: str) -> None:
-    """Ask the Hub who this is, before anything slow: an upload that is refused is refused now."""
+    """Ask the Hub who is logged in, before anything slow: an upload that would be refused fails now."""
     if not HUB_ID.fullmatch(repo_id):
         raise UsageError(f"--policy.repo_id={repo_id} is no name on the Hub: it must be owner/name")
     from huggingface_hub import HfApi

@@ -1,4 +1,4 @@
-"""A kind of learned policy as one bundle: all that the rest of the project knows of it."""
+"""A kind of learned policy as one bundle: everything that the rest of the project knows of it."""
 
 from __future__ import annotations
 

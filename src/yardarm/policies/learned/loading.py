@@ -152,7 +152,7 @@ def _assembled(
 
 
 def _check_statistics(policy: LearnedPolicy, checkpoint: _Checkpoint) -> None:
-    """Refuse a policy that would misread the world without a word, or warn of it."""
+    """Refuse a policy that would silently misread the world, or warn about it."""
     if not (missing := policy.without_statistics()):
         return
     listed = ", ".join(f"'{name}'" for name in missing)
@@ -201,7 +201,7 @@ def _processing(checkpoint: _Checkpoint, split: SplitWeights) -> Processing:
 
 
 def _renaming(rename_map: Mapping[str, str], config: PolicyConfig) -> Rename:
-    """What a user asks for must be of use; a checkpoint may hold names that nobody reads."""
+    """What a user asks for must have an effect; a checkpoint may hold names that are never read."""
     for old, new in rename_map.items():
         if new not in config.read_features:
             raise UsageError(

@@ -14,7 +14,7 @@ __all__ = ["Placement", "choose_device", "choose_dtype"]
 
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-# Here for those who call Yardarm from Python; oneDNN reads it when it first computes.
+# Set here for programs that import Yardarm; oneDNN reads it when it first computes.
 os.environ.update({name: value for name, value in working_instructions().items() if name not in os.environ})
 
 

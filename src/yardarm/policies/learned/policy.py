@@ -135,15 +135,15 @@ class LearnedPolicy(BatchedPolicy):
         """What is free where the weights are."""
         if self.placement.device.type == "cuda":
             return torch.cuda.mem_get_info(self.placement.device)[0]
-        return available_memory() or int(total_memory_gb() * 2**29)  # nobody says: half of all there is
+        return available_memory() or int(total_memory_gb() * 2**29)  # unknown: half of all memory
 
     @property
     def released(self) -> bool:
-        """Whether the weights are gone, for now; those with an adapter stay."""
+        """Whether the weights are released at the moment; those with an adapter stay."""
         return self.weights.released
 
     def release(self) -> None:
-        """Let go of the weights until the policy is asked again."""
+        """Release the weights until the policy is asked again."""
         self.weights.release()
 
     def _observation_spec(self, renamed: Rename) -> ObservationSpec:
@@ -244,7 +244,7 @@ class LearnedPolicy(BatchedPolicy):
         self.postprocessor = self.postprocessor.fitted_to(statistics, instructions).to(device)
 
     def without_statistics(self) -> list[str]:
-        """The inputs and outputs that are not normalised, though they ought to be: nothing knows their scale."""
+        """The inputs and outputs that should be normalised and are not, because their scale is unknown."""
         modes, answered = modes_of(self.config), {ACTION: self.config.output_features[ACTION]}
         return [
             *self.preprocessor.without_statistics(self.observed_features, modes),

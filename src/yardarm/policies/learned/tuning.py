@@ -117,7 +117,7 @@ def _seconds(policy: BatchedPolicy, observations: Observations) -> float:
 
 @contextlib.contextmanager
 def _counted_flops() -> Iterator[list[int]]:
-    """Count the arithmetic of convolutions and linear layers, which is nearly all there is.
+    """Count the arithmetic of convolutions and linear layers, which is nearly everything.
 
     Torch's own counter sees everything, but loads its compiler for it, which takes longer than the run's start.
     """

@@ -65,7 +65,7 @@ class ModulePolicy(FunctionPolicy):
 
 
 def _content(module: nn.Module, inputs: Sequence[str]) -> str:
-    """Equal for equal weights, source, parts and inputs, so that a run can go on with the same module."""
+    """Equal for equal weights, source, parts and inputs, so that a run can resume with the same module."""
     try:
         source = inspect.getsource(type(module))
     except (OSError, TypeError):  # defined at a prompt

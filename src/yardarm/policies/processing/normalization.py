@@ -43,7 +43,7 @@ class _Scale:
 
 @dataclass(frozen=True)
 class _Normalization(ProcessorStep):
-    """Both directions' settings. A feature without statistics passes as it is; `lacks` tells of it."""
+    """Both directions' settings. A feature without statistics passes unchanged; `lacks` says so."""
 
     features: Mapping[str, PolicyFeature]
     modes: Mapping[FeatureType, NormalizationMode]
@@ -60,7 +60,7 @@ class _Normalization(ProcessorStep):
                 self.scales[name] = self._scale(name, feature, mode)
 
     def lacks(self, name: str, feature: PolicyFeature) -> bool:
-        """Whether a feature passes as it is, though its mode asks for more than that."""
+        """Whether a feature passes unchanged, though its mode asks for more."""
         own = self.features.get(name, feature)
         return self._mode(name, own) is not NormalizationMode.IDENTITY and name not in self.scales
 

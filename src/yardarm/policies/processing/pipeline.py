@@ -111,7 +111,7 @@ class Pipeline:
     def without_statistics(
         self, features: Mapping[str, PolicyFeature], modes: Mapping[FeatureType, NormalizationMode]
     ) -> list[str]:
-        """Those of a network's features that pass as they are for want of statistics.
+        """The features of a network that pass unchanged because their statistics are missing.
 
         `modes` are what a pipeline that does not normalise at all is held against.
         """
@@ -160,7 +160,7 @@ class Pipeline:
 
 
 def _step_name(entry: Mapping[str, Any]) -> str:
-    """A registered name, or the path of a class that somebody wrote for themselves."""
+    """A registered name, or the path of a class of someone's own."""
     return entry["registry_name"] if "registry_name" in entry else str(entry["class"])
 
 
@@ -173,12 +173,12 @@ def _shared_step(name: str) -> type[ProcessorStep]:
 
 def _read_step(kind: type[ProcessorStep], entry: Mapping[str, Any], source: StepSource) -> ProcessorStep:
     tensors = source.read_tensors(_beside(entry["state_file"])) if entry.get("state_file") else {}
-    files = {name: source.read_bytes(_beside(stored)) for name, stored in entry.get("files", {}).items()}
+    files = {_beside(name): source.read_bytes(_beside(stored)) for name, stored in entry.get("files", {}).items()}
     return kind.from_json(entry.get("config", {}), tensors, files)
 
 
 def _beside(name: str) -> str:
     """Files of steps lie in the checkpoint's folder: a name that leads elsewhere could fetch a secret into a policy."""
-    if PurePath(name).name != name:
+    if PurePath(name).name != name or name == "..":
         raise UsageError(f"the file '{name}' of a step must lie beside the JSON that names it")
     return name

@@ -93,7 +93,7 @@ class Rename(ProcessorStep):
         return {"rename_map": dict(self.names)}
 
     def check(self, inputs: Container[str]) -> None:
-        """Refuse a map that takes away an input which is read."""
+        """Refuse a map that removes an input which is read."""
         for old, new in self.names.items():
             if old in inputs and old not in self.names.values():
                 raise UsageError(

@@ -1,4 +1,4 @@
-"""Tells a policy for several tasks which one it does: by a vector, appended to the state of the environment."""
+"""Tells a policy for several tasks which one it does: a vector, appended to the state of the environment."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TaskVector(ProcessorStep):
 
     def __post_init__(self) -> None:
         if not self.tasks:
-            raise UsageError("a policy that is told its task must know at least one")
+            raise UsageError("a policy that reads a task's vector must know at least one task")
         places: dict[str, int] = {}
         for place, task in enumerate(self.tasks):
             places.setdefault(task.instruction, place)
@@ -132,8 +132,8 @@ class TaskVector(ProcessorStep):
             first, new = encode_instructions(self.encoder, [self.tasks[0].instruction, text])
             if (first - self.table[0]).abs().max() > SAME_VECTOR:
                 raise UsageError(
-                    f"the installed {self.encoder} is another than the policy was trained with, so '{text}' cannot be "
-                    "encoded; install the version of then"
+                    f"the installed {self.encoder} differs from the one that the policy was trained with, so "
+                    f"'{text}' cannot be encoded; install that version"
                 )
             self.encoded[text] = new
         return self.encoded[text]
@@ -198,7 +198,7 @@ class TaskVector(ProcessorStep):
 
 
 def conditioned_features(features: Features, size: int) -> dict[str, PolicyFeature]:
-    """The inputs of a network that is told its task by so many numbers."""
+    """The inputs of a network that reads a task's vector of this size, too."""
     before = features[ENVIRONMENT_STATE].shape[0] if ENVIRONMENT_STATE in features else 0
     return {**features, ENVIRONMENT_STATE: PolicyFeature(FeatureType.ENV, (before + size,))}
 

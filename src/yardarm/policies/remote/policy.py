@@ -32,7 +32,7 @@ class RemotePolicy:
 
     `observations` maps the server's names to what is sent under them, `actions` brings its actions into the
     environment's form; presets serve LIBERO and Meta-World, and a server that knows Yardarm needs neither. Of a chunk,
-    `replan` actions are played. A server that is away is waited for `patience_s` long.
+    `replan` actions are played. While a server cannot be reached, the policy waits up to `patience_s`.
     """
 
     place: Literal["host"] = "host"
@@ -140,7 +140,7 @@ class RemotePolicy:
         self._pool.settle(state)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         self._pool.close()
 
     def _ask(self, request: Request) -> ActionChunk:
