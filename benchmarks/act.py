@@ -27,9 +27,8 @@ import yardarm
 from yardarm.envs.rendering import backends
 from yardarm.evaluation import EvaluationListener
 from yardarm.machine import usable_cores
-from yardarm.policies.act import ActConfig, ActPolicy
-from yardarm.policies.config import FeatureType, PolicyFeature
-from yardarm.policies.processing import make_postprocessor, make_preprocessor
+from yardarm.policies.act import ACT, ActConfig, ActPolicy
+from yardarm.policies.learned.config import FeatureType, PolicyFeature
 from yardarm.registry import import_object
 from yardarm.results import BatchingRecord, RunFolder
 from yardarm.tasks import EpisodeSpec
@@ -81,8 +80,7 @@ def make_default_act() -> NotingPolicy:
     unit = {"mean": torch.zeros(4), "std": torch.ones(4)}
     image = {"mean": torch.full((3, 1, 1), 0.5), "std": torch.full((3, 1, 1), 0.25)}
     known = {"observation.image": image, "observation.state": unit, "action": unit}
-    network = ActPolicy.network_class(config)
-    return NotingPolicy(config, network, make_preprocessor(config, known), make_postprocessor(config, known))
+    return NotingPolicy(ACT, config, ACT.network(config), ACT.processing(config, known))
 
 
 def play_plainly() -> tuple[float, np.ndarray]:

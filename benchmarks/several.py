@@ -21,7 +21,7 @@ from report import Figure, Section
 
 import yardarm.policies.shipped as shipped
 from yardarm import load_policy
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.results import read_journal
 
 TASKS = ("reach-v3", "door-open-v3", "drawer-close-v3", "push-v3", "window-open-v3")

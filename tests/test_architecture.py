@@ -140,7 +140,7 @@ def test_an_evaluation_imports_what_draws_it_when_it_is_drawn() -> None:
 
 
 def test_adapters_are_imported_where_there_is_one_only() -> None:
-    loaded = modules_after("import yardarm.policies, yardarm.policies.pretrained, yardarm.policies.adapters")
+    loaded = modules_after("import yardarm.policies, yardarm.policies.learned.loading, yardarm.policies.adapters")
     assert not loaded & {"peft", "transformers", "accelerate"}
 
 

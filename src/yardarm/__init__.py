@@ -9,7 +9,7 @@ __all__ = ["__version__", "compare", "evaluate", "evaluate_several", "load_polic
 
 if TYPE_CHECKING:
     from yardarm.api import compare, evaluate, evaluate_several, make_env
-    from yardarm.policies.pretrained import load_policy
+    from yardarm.policies.learning import load_policy
 
 
 def __getattr__(name: str) -> Any:
@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     if name == "load_policy":
-        from yardarm.policies.pretrained import load_policy
+        from yardarm.policies.learning import load_policy
 
         return load_policy
     raise AttributeError(f"module 'yardarm' has no attribute '{name}'")

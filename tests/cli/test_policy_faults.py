@@ -50,7 +50,8 @@ def test_a_policy_that_raises_shows_its_own_traceback_and_one_line(place: str) -
     assert trace[1].endswith('own.py", line 16, in infer'), "the first frame is the user's"
     assert trace[-1] == "ValueError: no weights"
     assert line == (
-        "yardarm: the policy raised ValueError: no weights; run/policy_error.txt has the traceback; finished episodes are kept"
+        "yardarm: the policy raised ValueError: no weights; run/policy_error.txt has the traceback; "
+        "finished episodes are kept"
     )
     assert "no weights" in Path("run/policy_error.txt").read_text()
     assert journal_lines(Path("run")) == 2

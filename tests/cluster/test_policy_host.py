@@ -24,7 +24,7 @@ MOVER = PolicySpec("toy_world:MoverPolicy")
 
 
 def answer_to(hosted: HostedPolicy) -> Any:
-    return PolicyHost().call(PolicyCall(hosted, lambda policy: policy.place, {})).result(30)
+    return PolicyHost().call(PolicyCall(hosted, lambda loaded: loaded.policy.place, {})).result(30)
 
 
 def test_another_policy_than_the_drivers_is_refused_by_name() -> None:

@@ -18,8 +18,8 @@ from yardarm import load_policy
 from yardarm.api import evaluate
 from yardarm.engine.exactness import FixedBatching, fix_batching
 from yardarm.errors import PolicyFault, UsageError
-from yardarm.policies import BatchedPolicy, Batching, Observations, ObservationSpec, as_policy
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies import BatchedPolicy, Batching, LoadedPolicy, Observations, ObservationSpec, PolicySpec, as_policy
+from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.tasks.metaworld import MetaworldConfig
 
 SMALL = {"observation_height": 32, "observation_width": 32, "episode_length": 15}
@@ -84,16 +84,17 @@ def test_the_manifest_says_what_computed_and_how(tmp_path: Path) -> None:
 
 def test_who_continues_a_run_keeps_its_batching() -> None:
     policy = small_act(image=None)
+    loaded = LoadedPolicy.prepared(policy, PolicySpec("pretrained"), ())
     stored = FixedBatching(exact=True, rows=4, threads=3, device="cpu")
-    assert fix_batching(policy, exact=True, stored=stored) == stored
+    assert fix_batching(loaded, exact=True, stored=stored) == stored
     assert policy.batching == Batching(4, 3)
     with pytest.raises(UsageError, match=r"begun with --eval.exact=true, and cannot go on otherwise"):
-        fix_batching(policy, exact=False, stored=stored)
-    floating = fix_batching(policy, exact=False, stored=None)
+        fix_batching(loaded, exact=False, stored=stored)
+    floating = fix_batching(loaded, exact=False, stored=None)
     assert floating is not None
     assert floating.rows is None
     with pytest.raises(UsageError, match=r"begun with --policy.device=cuda, and cannot go on with cpu"):
-        fix_batching(policy, exact=True, stored=replace(stored, device="cuda"))
+        fix_batching(loaded, exact=True, stored=replace(stored, device="cuda"))
 
 
 class Network(torch.nn.Module):

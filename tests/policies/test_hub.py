@@ -26,7 +26,7 @@ PREAMBLE = """
 import json, os, sys
 import yardarm
 from yardarm.errors import UsageError
-from yardarm.policies.tuning import made_up
+from yardarm.policies.learned.tuning import made_up
 
 def describe(path, **options):
     policy = yardarm.load_policy(path, **options)

@@ -12,7 +12,7 @@ import torch
 
 from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
 from yardarm.errors import PolicyFault, UsageError
-from yardarm.policies.pretrained import load_policy
+from yardarm.policies.learned.loading import load_policy
 from yardarm.results import read_curve
 from yardarm.training import TrainingListener, train
 from yardarm.training.devices import open_accelerator
@@ -240,5 +240,5 @@ def test_what_cannot_work_is_refused_in_one_line(change: dict[str, Any], message
 def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     data = demonstrations(tmp_path / "data", episodes=2)
     train(small_training(data, tmp_path / "run"))
-    with pytest.raises(UsageError, match="is there already; go on with it by --resume=true"):
+    with pytest.raises(UsageError, match="exists already; resume it with --resume=true"):
         train(small_training(data, tmp_path / "run"))

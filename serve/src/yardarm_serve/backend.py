@@ -27,6 +27,8 @@ class Contract:
     steps: int = 1
     """How many of the latest looks it reads."""
     action_size: int | None = None
+    instruction: bool = False
+    """Whether it reads the task's instruction, and can do nothing without."""
     episodes: int | None = None
     """How many episodes it can serve at the same time; None means any number."""
     repeatable: bool = False
@@ -47,6 +49,7 @@ class Contract:
             "images": list(self.images),
             "steps": self.steps,
             "action_size": self.action_size,
+            "instruction": self.instruction,
             "episodes": self.episodes,
             "repeatable": self.repeatable,
             "about": dict(self.about),

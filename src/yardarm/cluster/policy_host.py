@@ -26,7 +26,7 @@ from typing import Any
 from yardarm.cluster.messages import ActionRequest, HostedPolicy, PolicyAnswer, PolicyCall
 from yardarm.envs.messages import Answered, Failed, Play, Refused
 from yardarm.errors import ConnectionFault, PolicyFault, UsageError, one_line, trace_of
-from yardarm.policies import BatchedPolicy, Outcome, Policy, Releasable, Request, make_policy, playable, policy_id
+from yardarm.policies import BatchedPolicy, LoadedPolicy, Outcome, Releasable, Request, make_policy, playable
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["PolicyHost"]
@@ -57,7 +57,7 @@ class _OtherCall:
 class _RunningEpisode:
     """An episode, its policy, and the policy's state for it."""
 
-    policy: Policy
+    loaded: LoadedPolicy
     episode: EpisodeSpec
     state: Any
 
@@ -67,7 +67,7 @@ class PolicyHost:
 
     def __init__(self, most_held: int = 0) -> None:
         self._most_held = most_held or MOST_HELD
-        self._policies: dict[str, Policy] = {}
+        self._policies: dict[str, LoadedPolicy] = {}
         self._episodes: dict[str, _RunningEpisode] = {}
         self._calls: SimpleQueue[_InferCall | _OtherCall] = SimpleQueue()
         threading.Thread(target=self._serve, name="policy", daemon=True).start()
@@ -108,15 +108,13 @@ class PolicyHost:
         except BaseException as error:
             return Failed(trace_of(error))
 
-    def _policy(self, hosted: HostedPolicy) -> Policy:
+    def _policy(self, hosted: HostedPolicy) -> LoadedPolicy:
         if hosted.key not in self._policies:
-            policy = make_policy(hosted.spec)
-            if hasattr(policy, "prepare"):
-                policy.prepare(hosted.tasks)
-            _check_identity(policy, hosted)
-            if isinstance(policy, BatchedPolicy) and hosted.batching is not None:
-                policy.batching = hosted.batching
-            self._policies[hosted.key] = policy
+            loaded = LoadedPolicy.prepared(make_policy(hosted.spec), hosted.spec, hosted.tasks)
+            _check_identity(loaded, hosted)
+            if isinstance(loaded.policy, BatchedPolicy) and hosted.batching is not None:
+                loaded.policy.batching = hosted.batching
+            self._policies[hosted.key] = loaded
         return self._policies[hosted.key]
 
     def _answer(self, calls: Sequence[_InferCall]) -> None:
@@ -137,12 +135,12 @@ class PolicyHost:
         started = time.perf_counter()
         try:
             batch = [Request(own.episode, own.state, one.looks) for own, one in zip(running, asked, strict=True)]
-            chunks = list(running[0].policy.infer(batch))
+            chunks = list(running[0].loaded.policy.infer(batch))
             if len(chunks) != len(asked):
                 raise PolicyFault(f"the policy answered {len(asked)} requests with {len(chunks)} chunks")
             seconds = (time.perf_counter() - started) / len(asked)
             plays = [
-                Play.of(playable(chunk, own.policy.wants, own.episode.task))
+                Play.of(playable(chunk, own.loaded.policy.wants, own.episode.task))
                 for chunk, own in zip(chunks, running, strict=True)
             ]
         except ConnectionFault as fault:
@@ -162,13 +160,14 @@ class PolicyHost:
         import ray
 
         try:
-            policy = self._policy(ray.get(request.hosted))
+            loaded = self._policy(ray.get(request.hosted))
         except UsageError as error:
             return PolicyAnswer(cannot_make=str(error))
         except BaseException:
             return PolicyAnswer(cannot_make=traceback.format_exc())
         try:
-            self._episodes[request.id] = _RunningEpisode(policy, request.episode, policy.start(request.episode))
+            state = loaded.policy.start(request.episode)
+            self._episodes[request.id] = _RunningEpisode(loaded, request.episode, state)
         except BaseException as error:
             return _raised(error)
         return None
@@ -177,23 +176,22 @@ class PolicyHost:
         played = self._episodes.pop(id, None)
         if played is None:
             return
-        if hasattr(played.policy, "finish"):
-            played.policy.finish(played.state, outcome)
-        idle = not any(own.policy is played.policy for own in self._episodes.values())
-        if idle and len(self._policies) > self._most_held and isinstance(played.policy, Releasable):
-            played.policy.release()
+        if played.loaded.hooks.finish is not None:
+            played.loaded.hooks.finish(played.state, outcome)
+        idle = not any(own.loaded is played.loaded for own in self._episodes.values())
+        if idle and len(self._policies) > self._most_held and isinstance(played.loaded.policy, Releasable):
+            played.loaded.policy.release()
 
 
 def _raised(error: BaseException) -> PolicyAnswer:
     return PolicyAnswer(fault=f"the policy raised {one_line(error)}", trace=trace_of(error))
 
 
-def _check_identity(policy: Policy, hosted: HostedPolicy) -> None:
+def _check_identity(loaded: LoadedPolicy, hosted: HostedPolicy) -> None:
     """The same path may lead to another checkpoint on this node."""
-    made = policy_id(policy, hosted.spec)
-    if made != hosted.id:
+    if loaded.id != hosted.id:
         path = hosted.spec.options.get("path", hosted.spec.path)
         raise UsageError(
-            f"{path} is another policy on node {platform.node()} ({made}) than on the driver ({hosted.id}); "
+            f"{path} is another policy on node {platform.node()} ({loaded.id}) than on the driver ({hosted.id}); "
             "all nodes must have the same files there: a shared folder, or a Hub id with its revision"
         )

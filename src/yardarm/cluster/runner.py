@@ -49,7 +49,7 @@ class RayRunner:
         )
         self._hosted = [policy for policy in policies if _can_be_hosted(policy)]
         looked_at = {repr(policy.spec): policy.policy.wants for policy in self._hosted}
-        lanes = [policy.policy.lanes for policy in policies if hasattr(policy.policy, "lanes")]
+        lanes = [policy.traits.lanes for policy in policies]
         most_workers = min(filter(None, [options.batch_size, *lanes]), default=0)
         replicas = self._open_replicas(ray.policy_replicas) if self._hosted else None
         self._pool = ClusterPool(cluster, self._setup, replicas, looked_at, most_workers)
@@ -68,9 +68,9 @@ class RayRunner:
     def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: FixedBatching | None) -> FixedBatching | None:
         """Chosen by the first host of the policy, for all of them."""
         if not self._is_hosted(policy):
-            return fix_batching(policy.policy, exact=exact, stored=stored)
+            return fix_batching(policy, exact=exact, stored=stored)
         hosted = HostedPolicy(policy.spec, policy.id, self._tasks)
-        name = getattr(policy.policy, "architecture", policy.id)
+        name = policy.traits.batching_key or policy.id
         if stored is not None or name not in self._known:
             call = PolicyCall(hosted, fix_batching, {"exact": exact, "stored": stored})
             self._known[name] = self._pool.call_policy(call)
@@ -104,4 +104,4 @@ class RayRunner:
 
 def _can_be_hosted(policy: LoadedPolicy) -> bool:
     """Whether another process can make it, and should: one with lanes is behind a socket already."""
-    return policy.policy.place == "host" and policy.can_be_made_again and not hasattr(policy.policy, "lanes")
+    return policy.policy.place == "host" and policy.can_be_made_again and not policy.traits.lanes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from yardarm.errors import PolicyFault, UsageError, YardarmError, one_line, trace_of
 from yardarm.machine import usable_cores
-from yardarm.policies import BatchedPolicy, Batching, Policy, Releasable
+from yardarm.policies import BatchedPolicy, Batching, LoadedPolicy, Releasable
 
 __all__ = ["FixedBatching", "batching_text", "fix_batching"]
 
@@ -23,13 +23,14 @@ class FixedBatching:
 
 
 def fix_batching(
-    policy: Policy, *, exact: bool, stored: FixedBatching | None, known: dict[str, Batching] | None = None
+    loaded: LoadedPolicy, *, exact: bool, stored: FixedBatching | None, known: dict[str, Batching] | None = None
 ) -> FixedBatching | None:
     """Set the policy's batching as the run began with it, or choose one; return what the run's record shall say.
 
     A policy that is no `BatchedPolicy` answers requests in its own way, and is assumed to be exact. `known` has what
-    was chosen for others, by architecture: which rows are exact follows from shapes, not from weights.
+    was chosen for others, by their batching key: which rows are exact follows from shapes, not from weights.
     """
+    policy = loaded.policy
     if not isinstance(policy, BatchedPolicy):
         return None
     if stored is not None:
@@ -46,7 +47,11 @@ def fix_batching(
         policy.batching = Batching(stored.rows, stored.threads, stored.reason)
         return stored
     chosen = {} if known is None else known
-    batching = _chosen(policy, chosen) if exact else Batching(rows=None, reason="--eval.exact=false")
+    batching = (
+        _chosen(policy, loaded.traits.batching_key, chosen)
+        if exact
+        else Batching(rows=None, reason="--eval.exact=false")
+    )
     policy.batching = batching
     return FixedBatching(exact, batching.rows, batching.threads, policy.device_type, batching.reason)
 
@@ -58,16 +63,15 @@ def batching_text(batching: FixedBatching) -> str:
     return f"inference in {rows}{threads}" + (f": {batching.reason}" if batching.reason else "")
 
 
-def _chosen(policy: BatchedPolicy, known: dict[str, Batching]) -> Batching:
-    name = getattr(policy, "architecture", None)
-    if name is None:
+def _chosen(policy: BatchedPolicy, key: str | None, known: dict[str, Batching]) -> Batching:
+    if key is None:
         return _choose(policy)
-    if name not in known:
+    if key not in known:
         waiting = policy if isinstance(policy, Releasable) and policy.released else None
-        known[name] = _choose(policy)
+        known[key] = _choose(policy)
         if waiting is not None:
             waiting.release()  # its turn comes later
-    return known[name]
+    return known[key]
 
 
 def _choose(policy: BatchedPolicy) -> Batching:

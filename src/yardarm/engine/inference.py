@@ -25,7 +25,7 @@ from typing import Any, Generic, TypeVar
 
 from yardarm.engine.policy_thread import Calls, ComputeTurn, PolicyThread, TimeLimit
 from yardarm.errors import ConnectionFault, PolicyFault, one_line, trace_of
-from yardarm.policies import ActionChunk, Policy, Request
+from yardarm.policies import ActionChunk, LoadedPolicy, Request
 
 __all__ = ["LOOK_EVERY_S", "Answer", "Inference", "Tally"]
 
@@ -85,12 +85,14 @@ class Inference(Generic[Owner]):
     from doing so at the same time.
     """
 
-    def __init__(self, policy: Policy, time_limit: TimeLimit | None = None, turn: ComputeTurn | None = None) -> None:
-        self._policy = policy
+    def __init__(
+        self, loaded: LoadedPolicy, time_limit: TimeLimit | None = None, turn: ComputeTurn | None = None
+    ) -> None:
+        self._policy = loaded.policy
         self._time_limit = time_limit or TimeLimit()
-        self._turn = None if hasattr(policy, "lanes") else turn
-        self._quick = bool(getattr(policy, "quick", False))
-        self._lanes = int(getattr(policy, "lanes", 1))
+        self._turn = None if loaded.traits.lanes else turn
+        self._quick = loaded.traits.quick
+        self._lanes = loaded.traits.lanes or 1
         self._batches: Calls = SimpleQueue()
         self._thinkers: list[PolicyThread] = []
         self._other_calls: Calls = SimpleQueue()

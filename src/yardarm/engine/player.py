@@ -45,6 +45,8 @@ class Player:
 
     def __init__(self, policy: LoadedPolicy, filming: Filming, inference: Inference[Running] | None = None) -> None:
         self.policy = policy.policy
+        self.traits = policy.traits
+        self.hooks = policy.hooks
         self.spec = policy.spec
         self.filming = filming
         self.inference = inference
@@ -76,7 +78,7 @@ class Player:
 
     def say_goodbye(self, running: Running, rollout: Rollout | None) -> None:
         """Tell a policy that wants to know that an episode is over."""
-        if self.inference is None or self.inference.given_up or not hasattr(self.policy, "finish"):
+        if self.inference is None or self.inference.given_up or self.hooks.finish is None:
             return
         seconds = time.perf_counter() - running.started
         outcome = Outcome(rollout.success, len(rollout.rewards), seconds) if rollout else None

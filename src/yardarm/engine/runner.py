@@ -51,7 +51,7 @@ class LocalRunner:
 
     def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: FixedBatching | None) -> FixedBatching | None:
         """In this process."""
-        return fix_batching(policy.policy, exact=exact, stored=stored, known=self.known)
+        return fix_batching(policy, exact=exact, stored=stored, known=self.known)
 
     def infers_here(self, policy: LoadedPolicy) -> bool:
         """Unless it lives in the workers."""

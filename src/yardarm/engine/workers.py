@@ -40,7 +40,7 @@ def _workers_for(options: EngineOptions, policy: LoadedPolicy, episodes: int) ->
     if not options.use_async_envs:
         return 1
     own = policy.policy
-    lanes = getattr(own, "lanes", None)
+    lanes = policy.traits.lanes
     limit = min(MOST_WORKERS, lanes or MOST_WORKERS)
     if options.batch_size:
         return min(options.batch_size, episodes, limit)

@@ -86,9 +86,8 @@ class Contestant:
         self.manifest.begin_session(own, anew=not self.journal.finished())
 
     def _with_policy(self, session: SessionRecord) -> SessionRecord:
-        policy = self.policy.policy
         # A policy in workers uses no torch, one behind a socket another; otherwise it was imported with the policy.
-        infers_here = policy.place == "host" and not hasattr(policy, "lanes")
+        infers_here = self.policy.policy.place == "host" and not self.policy.traits.lanes
         return replace(
             session,
             policy=PolicyRecord.from_json(self.policy.describe()),

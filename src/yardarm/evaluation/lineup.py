@@ -53,7 +53,7 @@ def open_lineup(config: EvalConfig, tasks: tuple[TaskSpec, ...], listener: Evalu
             with contextlib.ExitStack() as own:
                 with naming(name):
                     policy = own.enter_context(open_policy_for(config, sources[name], tasks, config.rename_map))
-                    check_policy_fits(policy.policy, tasks)
+                    check_policy_fits(policy.policy, policy.traits, tasks)
                 if policy.id in found:
                     notes.append(f"{name} is the same policy as {found[policy.id][0]}, and is evaluated once")
                     continue

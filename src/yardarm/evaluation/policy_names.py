@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from yardarm.evaluation.config import LONGEST_NAME
-from yardarm.policies import Policy, PolicySpec
+from yardarm.policies import Policy, PolicySpec, own_name
 
 __all__ = ["distinct_names", "free_name", "numbered", "policy_name"]
 
@@ -47,7 +47,7 @@ def numbered(name: str) -> Iterator[str]:
 
 def _parts(policy: PolicySpec | Policy) -> list[str]:
     if not isinstance(policy, PolicySpec):
-        return [str(getattr(policy, "name", type(policy).__name__))]
+        return [own_name(policy)]
     if "path" not in policy.options:
         return [policy.type.rpartition(":")[2]]
     path = Path(str(policy.options["path"]))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from yardarm.envs import check_installed, interpreter_for
 from yardarm.errors import SetupError, UsageError
 from yardarm.evaluation.config import RAY, EvalConfig
-from yardarm.policies import Policy
+from yardarm.policies import Policy, Traits
 from yardarm.tasks import EnvSpec, TaskSpec
 
 __all__ = ["check_policy_fits", "check_requirements", "naming"]
@@ -47,20 +47,28 @@ def check_requirements(config: EvalConfig, tasks: Sequence[TaskSpec]) -> None:
             )
 
 
-def check_policy_fits(policy: Policy, tasks: Sequence[TaskSpec]) -> None:
+def check_policy_fits(policy: Policy, traits: Traits, tasks: Sequence[TaskSpec]) -> None:
     """Refuse a policy whose inputs or actions are not the tasks', showing both sides and what would help."""
+    _check_instructions(policy, tasks)
     for task in {task.env.options_hash: task for task in reversed(tasks)}.values():  # the first of each environment
-        known = getattr(policy, "benchmarks", None)
-        if known is not None and task.benchmark not in known:
-            raise UsageError(f"the policy is for {', '.join(known)} only, not for '{task.name}' of {task.benchmark}")
+        if traits.benchmarks is not None and task.benchmark not in traits.benchmarks:
+            raise UsageError(
+                f"the policy is for {', '.join(traits.benchmarks)} only, not for '{task.name}' of {task.benchmark}"
+            )
         _check_names(policy, task)
-        _check_shapes(policy, task)
-        size = getattr(policy, "action_size", None)
+        _check_shapes(policy, traits, task)
+        size = traits.action_size
         if size is not None and size != task.env.action.size:
             raise UsageError(
                 f"the policy's actions have {size} numbers, those of '{task.name}' of {task.benchmark} "
                 f"{task.env.action.size}: the policy was made for another robot"
             )
+
+
+def _check_instructions(policy: Policy, tasks: Sequence[TaskSpec]) -> None:
+    for task in tasks if policy.wants.instruction else ():
+        if not task.instruction:
+            raise UsageError(f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none")
 
 
 def _check_names(policy: Policy, task: TaskSpec) -> None:
@@ -75,15 +83,13 @@ def _check_names(policy: Policy, task: TaskSpec) -> None:
     )
 
 
-def _check_shapes(policy: Policy, task: TaskSpec) -> None:
+def _check_shapes(policy: Policy, traits: Traits, task: TaskSpec) -> None:
     for name in policy.wants.inputs:
         wanted, feature = policy.wants.shapes.get(name), task.env.features[name]
         if wanted is None or tuple(wanted) == feature.shape or name in policy.wants.resizable:
             continue
         hint = (
-            ", or ".join(filter(None, (_size_flags(task.env, wanted), getattr(policy, "resize_hint", ""))))
-            if feature.is_image
-            else ""
+            ", or ".join(filter(None, (_size_flags(task.env, wanted), traits.resize_hint))) if feature.is_image else ""
         )
         raise UsageError(
             f"the policy reads '{name}' of shape {_size(wanted)}, but '{task.name}' of {task.benchmark} offers "

@@ -44,9 +44,9 @@ def evaluate(
         if config.against is not None and not isinstance(config.against, Path):
             with naming("--against"):
                 policies.append(stack.enter_context(open_policy_for(config, config.against, tasks)))
-                check_policy_fits(policies[1].policy, tasks)
+                check_policy_fits(policies[1].policy, policies[1].traits, tasks)
             config = replace(config, against=policies[1].spec)
-        check_policy_fits(policies[0].policy, tasks)
+        check_policy_fits(policies[0].policy, policies[0].traits, tasks)
         check_requirements(config, tasks)
         plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed, shard=config.part)
         check(plan)

@@ -119,7 +119,7 @@ class Session:
 
     def warnings(self, contestant: Contestant) -> tuple[str, ...]:
         """Warnings about a policy that may have another convention than its environment."""
-        if getattr(contestant.policy.policy, "scripted", False):
+        if contestant.policy.traits.scripted:
             return ()
         odd = odd_actions(self.summarise(contestant), contestant.folder)
         return odd if len(self.contestants) == 1 else tuple(f"{contestant.policy.id}: {warning}" for warning in odd)
@@ -142,7 +142,7 @@ class Session:
             Player(
                 contestant.policy,
                 contestant.filming,
-                Inference(contestant.policy.policy, self._time_limit(contestant), turn)
+                Inference(contestant.policy, self._time_limit(contestant), turn)
                 if runner.infers_here(contestant.policy)
                 else None,
             )
@@ -151,8 +151,7 @@ class Session:
 
     def _time_limit(self, contestant: Contestant) -> TimeLimit:
         """The time limit of workers holds for the policy, too, unless it has its own."""
-        own = getattr(contestant.policy.policy, "own_time_limits", False)
-        limit_s = math.inf if own else self.config.eval.timeout_s
+        limit_s = math.inf if contestant.policy.traits.own_time_limits else self.config.eval.timeout_s
         return TimeLimit(contestant.policy.id, limit_s, self.listener.computing)
 
     def _play(self, jobs: Sequence[Job], pool: Pool, runner: Runner) -> None:

@@ -24,7 +24,7 @@ class PolicyBackend:
         """`task` is assumed for clients that do not name theirs."""
         self._policy = loaded.policy
         self._task = task
-        if hasattr(self._policy, "lanes"):
+        if loaded.traits.lanes:
             raise UsageError("this policy is already behind a server and cannot be served again; serve the original")
         wants = self._policy.wants
         shapes: dict[str, Any] = {name: wants.shapes.get(name) for name in wants.inputs}
@@ -36,7 +36,8 @@ class PolicyBackend:
             inputs={name: None if name in wants.resizable else shape for name, shape in shapes.items()},
             images=images,
             steps=wants.steps,
-            action_size=getattr(self._policy, "action_size", None) or (task.env.action.size if task else None),
+            action_size=loaded.traits.action_size or (task.env.action.size if task else None),
+            instruction=wants.instruction,
             repeatable=not isinstance(self._policy, BatchedPolicy) or self._policy.batching.rows is not None,
             about={**loaded.describe(), **_versions()},
         )

@@ -37,7 +37,7 @@ STEP_NAME = re.compile(r"\d{6,}")
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A folder with a policy, and all that its training needs to go on."""
+    """A folder with a policy, and everything that its training needs to resume."""
 
     path: Path
 
@@ -129,7 +129,7 @@ def find_checkpoint_to_resume(named: Path) -> Checkpoint:
         inner = folder if folder.name == "checkpoints" else folder / "checkpoints"
         found = list(_checkpoints(inner))
         if not found:
-            raise UsageError(f"{named} has no checkpoints to resume from; begin it anew, without --resume")
+            raise UsageError(f"{named} has no checkpoints to resume from; start it again, without --resume")
         folder = found[-1].path
     checkpoint = Checkpoint(folder)
     if problem := checkpoint.problem():
@@ -189,4 +189,4 @@ def read_state_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read, so the training cannot go on from there: {error}") from error
+        raise UsageError(f"{path} cannot be read, so the training cannot resume from there: {error}") from error

@@ -1,4 +1,4 @@
-"""Keeps a training's record: the learning curve, and the manifest that says how far it has come."""
+"""Keeps a training's record: the learning curve, and the manifest, which says how far it got."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TrainingLog:
             self._write("running")
 
     def close(self, finished: bool, checkpoint: Path | None) -> None:
-        """The training has ended, at its last step or before; what was deleted meanwhile is told of."""
+        """The training has ended, at its last step or before; say what was deleted meanwhile."""
         lost = self.curve.restore()
         self._write("finished" if finished else "interrupted")
         self.curve.sync()
@@ -97,7 +97,7 @@ class StepMeter:
         self._steps.append(step)
 
     def point(self, step: int, per_epoch: float, elapsed_s: float) -> dict[str, Any]:
-        """The mean of what was counted, and begin anew."""
+        """The mean of what was counted; the count starts again."""
         steps = self._steps
         count, samples = len(steps), sum(own.samples for own in steps)
         seconds = sum(own.data_s + own.update_s for own in steps)  # and not what was measured or saved in between

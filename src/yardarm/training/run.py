@@ -56,7 +56,7 @@ class TrainingResult:
 def train(
     config: TrainConfig, listener: TrainingListener | None = None, checkpoint: Checkpoint | None = None
 ) -> TrainingResult:
-    """Train a policy; with a checkpoint, go on from there as if the training had never stopped."""
+    """Train a policy; with a checkpoint, resume from there as if the training had never stopped."""
     listener = listener or TrainingListener()
     config = settled(config)
     if config.pushes:
@@ -87,12 +87,13 @@ def train(
 def push_trained(result: TrainingResult, config: TrainConfig) -> str:
     """Upload the policy of the last checkpoint to the Hub, and return the address of the commit."""
     assert result.checkpoint is not None
-    policy = load_policy(Checkpoint(result.checkpoint).policy, device="cpu", merge_adapter=False)
+    kind, path = config.policy.get("type"), Checkpoint(result.checkpoint).policy
+    policy = load_policy(path, type=kind, device="cpu", merge_adapter=False)
     return policy.push_to_hub(str(config.policy["repo_id"]), private=config.policy.get("private"))
 
 
 def _recorded(loop: Loop, learner: Learner, tracker: TrainingTracker) -> TrainingResult:
-    """Run the loop with all that is written, evaluated and tracked."""
+    """Run the loop, with everything that is written, evaluated and tracked."""
     config, trainer, folder, listener = loop.config, loop.trainer, loop.folder, loop.listener
     if loop.checkpoint is not None and loop.checkpoint.path.parent == folder.checkpoints:
         set_aside(folder, trainer.step)
@@ -120,7 +121,7 @@ def _evaluations(loop: Loop) -> Evaluations:
 
 
 def make_trainer(config: TrainConfig, learner: Learner, accelerator: Any) -> Trainer:
-    """All that learns, at its first step."""
+    """Everything that learns, at its first step."""
     options, data, policy = config.options, learner.data, learner.policy
     shard = (accelerator.process_index, accelerator.num_processes)
     batches: Batches | Stream

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from yardarm.engine.inference import Inference, Tally
+from yardarm.engine.player import Player
 from yardarm.engine.tuning.capacity import Costs, Thinking
 from yardarm.envs import ProcessPool
 from yardarm.machine import CpuTime, busy_core_seconds, cpu_time
@@ -45,9 +46,9 @@ class Measured:
 class Meter:
     """Adds up, from sample to sample, what those workers cost that have built their simulator."""
 
-    def __init__(self, pool: ProcessPool, policies: Sequence[Policy], inferences: Sequence[Inference]) -> None:
+    def __init__(self, pool: ProcessPool, players: Sequence[Player], inferences: Sequence[Inference]) -> None:
         self._pool = pool
-        self._policies = policies
+        self._players = players
         self._inferences = inferences
         self.restart()
 
@@ -106,10 +107,10 @@ class Meter:
         # Its threads wait for cores between two inferences, too, but never think for less time than they computed.
         thought_s = max(tally.seconds - queued_s, min(used_s, tally.seconds), SHORTEST_S)
         policy_s = process_s - own_s
-        lanes = min(int(getattr(policy, "lanes", 1)) for policy in self._policies)
+        lanes = min(player.traits.lanes or 1 for player in self._players)
         # The scheduler's own work for a request is done by one thread, too.
         around_s = max(0.0, process_s - policy_s) / (tally.answers if lanes > 1 else tally.load)
-        rows = _rows(self._policies)
+        rows = _rows([player.policy for player in self._players])
         # Over the whole run: workers in step with each other ask in batches of one size, but not while they were built.
         fixed_s, each_s = _line(self._read_tally(), thought_s / tally.seconds, rows)
         cores = max(0.0, policy_s) / thought_s

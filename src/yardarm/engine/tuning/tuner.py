@@ -166,8 +166,8 @@ class Tuner:
         self._episodes = episodes
         self._say = say
         inferences = [player.inference for player in players if player.inference is not None]
-        self._most = min(MOST_WORKERS, *(int(getattr(player.policy, "lanes", MOST_WORKERS)) for player in players))
-        self._meter = Meter(pool, [player.policy for player in players], inferences)
+        self._most = min(MOST_WORKERS, *(player.traits.lanes or MOST_WORKERS for player in players))
+        self._meter = Meter(pool, players, inferences)
         self._began = self._now = time.monotonic()
         self._next_sample = self._next_measurement = self._began
         self._measuring = False

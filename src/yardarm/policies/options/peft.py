@@ -85,7 +85,7 @@ class PeftOptions:
         if self.init_type is None or self.init_type in known:
             return
         if not known:
-            raise UsageError(f"--peft.init_type={self.init_type}: {self.kind} starts in one way only; leave it away")
+            raise UsageError(f"--peft.init_type={self.init_type}: {self.kind} starts in one way only; omit it")
         near = nearest(self.init_type, known)
         raise UsageError(
             f"--peft.init_type={self.init_type} is unknown for {self.kind}{near} one of {', '.join(known)}"

@@ -1,4 +1,4 @@
-"""Weights that can be let go of while nobody asks the policy, and come back when somebody does."""
+"""Weights that can be released while the policy is not used, and are loaded again when it is asked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from yardarm.errors import PolicyFault, UsageError
-from yardarm.policies.tensors import add_to_digest
+from yardarm.policies.networks.tensors import add_to_digest
 
 __all__ = ["Weights"]
 
@@ -26,7 +26,7 @@ class Weights:
 
     @property
     def network(self) -> Any:
-        """The network, here again if it was gone."""
+        """The network, loaded again if it was released."""
         if self._network is None:
             self._network = self._loaded_again()
         return self._network
@@ -48,7 +48,7 @@ class Weights:
 
     @property
     def released(self) -> bool:
-        """Whether it is gone, for now."""
+        """Whether it is released at the moment."""
         return self._network is None
 
     def release(self) -> None:
@@ -63,10 +63,10 @@ class Weights:
         assert self.reload is not None
         try:
             network = self.reload()
-        except UsageError as error:  # it was there when the run began
+        except UsageError as error:  # it was there when the run started
             raise PolicyFault(f"the weights cannot be loaded again: {error}") from error
         if _digest(network) != self._digest:
-            raise PolicyFault("the checkpoint has changed since the evaluation began, and is another policy now")
+            raise PolicyFault("the checkpoint has changed since the evaluation started, and is another policy now")
         return network
 
 

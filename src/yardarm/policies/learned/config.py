@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import draccus
 
 from yardarm.errors import UsageError, nearest, one_line
-from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
+from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 
 __all__ = ["FeatureType", "NormalizationMode", "PolicyConfig", "PolicyFeature", "require"]
 
@@ -109,6 +109,11 @@ class PolicyConfig:
         raise NotImplementedError
 
     @property
+    def n_action_steps(self) -> int:
+        """How many of them are played before the policy looks again; for most policies it is an option."""
+        return self.chunk_length
+
+    @property
     def observation_offsets(self) -> tuple[int, ...] | None:
         """The steps of each observation that a training sample has, from the current one; None: that one alone."""
         return None
@@ -116,11 +121,11 @@ class PolicyConfig:
     @property
     def action_offsets(self) -> tuple[int, ...]:
         """The steps of the actions that a training sample has, from the current one."""
-        raise NotImplementedError
+        return tuple(range(self.chunk_length))
 
     @property
     def frames_left_out(self) -> int:
-        """How many frames at the end of each episode begin no training sample."""
+        """How many frames at the end of each episode start no training sample."""
         return 0
 
     def check_trainable(self) -> None:
@@ -128,7 +133,7 @@ class PolicyConfig:
 
     def optimizer_preset(self) -> OptimizerOptions:
         """The optimiser that the policy is best trained with."""
-        raise NotImplementedError
+        return OptimizerOptions()
 
     def scheduler_preset(self) -> SchedulerOptions:
         """How its learning rate changes."""
@@ -140,7 +145,7 @@ class PolicyConfig:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], overrides: Mapping[str, Any], source: str) -> Self:
-        """Read a checkpoint's configuration. Overrides must be known fields; what else the file says is ignored."""
+        """Read a checkpoint's configuration. Overrides must be known fields; unknown fields of the file are ignored."""
         known = {known.name for known in dataclasses.fields(cls)}
         for name in overrides:
             if name not in known:
@@ -173,10 +178,6 @@ class PolicyConfig:
         """Refuse what cannot work, naming it."""
         require(ACTION in self.output_features, f"output_features has no '{ACTION}', only {list(self.output_features)}")
         require(len(self.output_features[ACTION].shape) == 1, "the action must be a flat vector")
-        require(
-            bool(self.images) or self.environment_state is not None,
-            f"input_features must hold an image or '{ENVIRONMENT_STATE}', not only {list(self.input_features)}",
-        )
         for name, feature in self.input_features.items():
             if feature.type is FeatureType.VISUAL:
                 fits = len(feature.shape) == 3 and feature.shape[0] == 3
@@ -185,6 +186,13 @@ class PolicyConfig:
                 require(len(feature.shape) == 1, f"'{name}' must be a flat vector, not of shape {feature.shape}")
             else:
                 logger.debug("input '%s' is not read by policies of type '%s'", name, self.type)
+
+    def check_sees_the_scene(self) -> None:
+        """Refuse inputs that say nothing of what is around the robot."""
+        require(
+            bool(self.images) or self.environment_state is not None,
+            f"input_features must hold an image or '{ENVIRONMENT_STATE}', not only {list(self.input_features)}",
+        )
 
 
 def require(condition: bool, message: str) -> None:

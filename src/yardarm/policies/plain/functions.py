@@ -1,4 +1,4 @@
-"""Plain functions as policies, and what else a user may hand over, in the middle of a training loop say."""
+"""Plain functions as policies, and whatever else a user may hand over, in the middle of a training loop, say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.policies.batching import BatchedPolicy, Observations
 from yardarm.policies.loading import POLICIES, PolicySpec
-from yardarm.policies.protocol import ObservationSpec, Policy
+from yardarm.policies.protocol import TASK, ObservationSpec, Policy
 from yardarm.tasks import Feature
 
 __all__ = ["FunctionPolicy", "as_chunks", "as_policy"]
@@ -23,15 +23,18 @@ class FunctionPolicy(BatchedPolicy):
     """Calls a function with a batch of observations, as the environment gives them: numpy, images as bytes.
 
     It answers with an action (batch, action) or a chunk (batch, time, action) for each row. It is called with one row
-    at a time, unless ``--eval.exact=false`` allows for as many as there are.
+    at a time, unless ``--eval.exact=false`` allows for as many as there are. If ``task`` is among its inputs, it gets
+    the list of the rows' instructions, too.
     """
 
     def __init__(self, function: Callable[[Any], Any], features: Mapping[str, Feature], inputs: Sequence[str]) -> None:
-        for name in inputs:
+        names = tuple(name for name in inputs if name != TASK)
+        for name in names:
             if name not in features:
                 raise UsageError(f"inputs: the environment offers no '{name}'; it offers {', '.join(features)}")
         self._function = function
-        self.wants = ObservationSpec(tuple(inputs), shapes={name: features[name].shape for name in inputs})
+        shapes = {name: features[name].shape for name in names}
+        self.wants = ObservationSpec(names, shapes=shapes, instruction=TASK in inputs)
         # What a function reads besides its source is unknown: its results are its own, unless it has a name for them.
         self.name = getattr(function, "__name__", type(function).__name__).strip("<>")
         self.id = str(getattr(function, "id", None) or f"{self.name}-{uuid.uuid4().hex[:12]}")
@@ -63,7 +66,7 @@ def as_policy(
     names = tuple(offered) if inputs is None else tuple(inputs)
     torch = sys.modules.get("torch")  # its modules cannot be here without it
     if torch is not None and isinstance(given, torch.nn.Module):
-        from yardarm.policies.modules import ModulePolicy
+        from yardarm.policies.plain.modules import ModulePolicy
 
         return ModulePolicy(given, offered, names)
     return FunctionPolicy(given, offered, names)

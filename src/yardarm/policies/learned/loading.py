@@ -24,19 +24,19 @@ from yardarm.policies.checkpoint import (
     find_checkpoint,
     split_old_statistics,
 )
-from yardarm.policies.config import PolicyConfig
-from yardarm.policies.learned import LearnedPolicy, Placement, choose_device, choose_dtype
-from yardarm.policies.loading import CHECKPOINT_TYPES, ForeignCheckpoint
+from yardarm.policies.learned.architecture import Architecture, find_architecture
+from yardarm.policies.learned.config import PolicyConfig
+from yardarm.policies.learned.placement import Placement, choose_device, choose_dtype
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.loading import ARCHITECTURES, ForeignCheckpoint
 from yardarm.policies.processing import (
     POSTPROCESSOR,
     PREPROCESSOR,
     Pipeline,
+    Processing,
     Rename,
-    make_postprocessor,
-    make_preprocessor,
     modes_of,
 )
-from yardarm.registry import import_object
 
 __all__ = ["load_policy", "load_to_fine_tune"]
 
@@ -62,10 +62,11 @@ def load_policy(
     merge_adapter: bool = True,
     **overrides: Any,
 ) -> LearnedPolicy:
-    """Load a policy from a folder or from the Hugging Face Hub, as it was trained with LeRobot.
+    """Load a policy from a folder or from the Hugging Face Hub, as Yardarm or LeRobot trained it.
 
-    `rename_map` maps the environment's input names to the policy's. `resize_images` lets images of another size than
-    the policy was trained with be resized. `allow_missing_stats` lets features pass unnormalised if the checkpoint has
+    `type` is needed for an architecture that is not registered: ``"package.module:NAME"``. `rename_map` maps the
+    environment's input names to the policy's. `resize_images` lets images of another size than the policy was trained
+    with be resized. `allow_missing_stats` lets features pass unnormalised if the checkpoint has
     no statistics for them, instead of refusing it. `merge_adapter=False` leaves an adapter beside the weights, so that
     it can be trained further. Any field of the checkpoint's ``config.json`` can be overridden by its name.
     """
@@ -101,7 +102,7 @@ class _Checkpoint:
     path: str
     """What the user calls it."""
     folder: CheckpointFolder
-    architecture: type[LearnedPolicy]
+    architecture: Architecture
     config: PolicyConfig
     overrides: Mapping[str, Any]
     allow_missing_stats: bool
@@ -115,12 +116,12 @@ def _open(
     architecture = _architecture(stored, folder, kind)
     if fixed := FIXED & overrides.keys():
         raise UsageError(f"--policy.{min(fixed)} cannot be changed: it is what the checkpoint was trained with")
-    config = architecture.config_class.from_json(stored, overrides, f"{folder.path / CONFIG}{_changes(overrides)}")
+    config = architecture.config.from_json(stored, overrides, f"{folder.path / CONFIG}{_changes(overrides)}")
     return _Checkpoint(str(path), folder, architecture, config, overrides, allow_missing_stats)
 
 
 def _changes(overrides: Mapping[str, Any]) -> str:
-    """The user's part in a configuration, for messages."""
+    """What the user changed in a configuration, for messages."""
     return "".join(f" with --policy.{name}={value}" for name, value in overrides.items())
 
 
@@ -130,26 +131,28 @@ def _assembled(
     folder, architecture, config = checkpoint.folder, checkpoint.architecture, checkpoint.config
     whole = find_base(folder) if config.use_peft else folder
     split = split_old_statistics(whole.read_tensors(WEIGHTS), config)
-    preprocessor, postprocessor = _pipelines(checkpoint, split)
+    processing = _processing(checkpoint, split)
     if "normalization_mapping" in checkpoint.overrides:
-        preprocessor, postprocessor = (part.normalizing(modes_of(config)) for part in (preprocessor, postprocessor))
+        modes = modes_of(config)
+        processing = Processing(processing.preprocessor.normalizing(modes), processing.postprocessor.normalizing(modes))
     if rename_map is not None:
-        preprocessor = preprocessor.having(_renaming(rename_map, config))
+        renamed = processing.preprocessor.having(_renaming(rename_map, config))
+        processing = replace(processing, preprocessor=renamed)
     settings = f"{CONFIG}{_changes(checkpoint.overrides)}"
     network = _network(architecture, config, split.weights, f"{whole.path / WEIGHTS}", settings)
     adapter = read_adapter(folder, network, architecture.prefix) if config.use_peft else None
     if adapter is not None and merge_adapter:
         adapter.merge()  # before the network's numbers become shorter
-    policy = architecture(config, network, preprocessor, postprocessor, placement)
+    policy = architecture.policy(architecture, config, network, processing, placement)
     policy.adapter = adapter
     policy.source = replace(policy.source, path=checkpoint.path, commit=folder.commit)
     if adapter is None:
-        policy.held.reload = partial(_load_again, policy, folder)
+        policy.weights.reload = partial(_load_again, policy, folder)
     return policy
 
 
 def _check_statistics(policy: LearnedPolicy, checkpoint: _Checkpoint) -> None:
-    """Refuse a policy that would misread the world without a word, or warn of it."""
+    """Refuse a policy that would silently misread the world, or warn about it."""
     if not (missing := policy.without_statistics()):
         return
     listed = ", ".join(f"'{name}'" for name in missing)
@@ -160,24 +163,32 @@ def _check_statistics(policy: LearnedPolicy, checkpoint: _Checkpoint) -> None:
 
 
 def _load_again(policy: LearnedPolicy, folder: CheckpointFolder) -> nn.Module:
-    """The network of a policy that let go of its own."""
+    """The network of a policy that released its own."""
     weights = split_old_statistics(folder.read_tensors(WEIGHTS), policy.config).weights
-    network = _network(type(policy), policy.config, weights, f"{folder.path / WEIGHTS}", CONFIG)
+    network = _network(policy.architecture, policy.config, weights, f"{folder.path / WEIGHTS}", CONFIG)
     return policy.placed(network)
 
 
-def _architecture(stored: Mapping[str, Any], folder: CheckpointFolder, wanted: str | None) -> type[LearnedPolicy]:
+def _architecture(stored: Mapping[str, Any], folder: CheckpointFolder, wanted: str | None) -> Architecture:
+    """What the user named, or what the file names; a file chooses among what is registered, and runs nothing else."""
     kind = stored.get("type")
     if not isinstance(kind, str):
         raise UsageError(f"{folder.path / CONFIG} names no 'type' of policy, so it is no policy's configuration")
-    if kind not in CHECKPOINT_TYPES:
+    if wanted is not None and ":" in wanted:
+        architecture = find_architecture(wanted)
+        if architecture.name != kind:
+            raise UsageError(
+                f"--policy.type={wanted}: its name is '{architecture.name}', but {folder.path} is of type '{kind}'"
+            )
+        return architecture
+    if kind not in ARCHITECTURES.names():
         raise ForeignCheckpoint(str(folder.path / CONFIG), kind)
     if wanted is not None and wanted != kind:
         raise UsageError(f"--policy.type={wanted}: {folder.path} is of type '{kind}'; omit --policy.type")
-    return import_object(CHECKPOINT_TYPES[kind])
+    return find_architecture(kind)
 
 
-def _pipelines(checkpoint: _Checkpoint, split: SplitWeights) -> tuple[Pipeline, Pipeline]:
+def _processing(checkpoint: _Checkpoint, split: SplitWeights) -> Processing:
     """From their files, or from the statistics among an old checkpoint's weights."""
     folder, config = checkpoint.folder, checkpoint.config
     has = [folder.has(f"{name}.json") for name in (PREPROCESSOR, POSTPROCESSOR)]
@@ -185,12 +196,12 @@ def _pipelines(checkpoint: _Checkpoint, split: SplitWeights) -> tuple[Pipeline, 
         fact = f"{folder.path} has no {PREPROCESSOR}.json, and no normalisation statistics among its weights either"
         raise UsageError(f"{fact}; {WITHOUT_STATISTICS}")
     if not any(has) or (split.statistics and not has[0]):
-        return make_preprocessor(config, split.statistics), make_postprocessor(config, split.statistics)
-    return _pipeline(folder, PREPROCESSOR), _pipeline(folder, POSTPROCESSOR)
+        return checkpoint.architecture.processing(config, split.statistics)
+    return Processing(_pipeline(checkpoint, PREPROCESSOR), _pipeline(checkpoint, POSTPROCESSOR))
 
 
 def _renaming(rename_map: Mapping[str, str], config: PolicyConfig) -> Rename:
-    """What a user asks for must be of use; a checkpoint may hold names that nobody reads."""
+    """What a user asks for must have an effect; a checkpoint may hold names that are never read."""
     for old, new in rename_map.items():
         if new not in config.read_features:
             raise UsageError(
@@ -200,20 +211,21 @@ def _renaming(rename_map: Mapping[str, str], config: PolicyConfig) -> Rename:
     return Rename(dict(rename_map))
 
 
-def _pipeline(folder: CheckpointFolder, name: str) -> Pipeline:
+def _pipeline(checkpoint: _Checkpoint, name: str) -> Pipeline:
+    folder = checkpoint.folder
     data = folder.read_json(f"{name}.json")
     try:
-        return Pipeline.from_json(data, folder.read_tensors)
+        return Pipeline.from_json(data, folder, checkpoint.architecture.steps)
     except UsageError as error:
         raise UsageError(f"{folder.path / name}.json: {error}") from error
 
 
 def _network(
-    architecture: type[LearnedPolicy], config: PolicyConfig, weights: Mapping[str, Tensor], source: str, settings: str
+    architecture: Architecture, config: PolicyConfig, weights: Mapping[str, Tensor], source: str, settings: str
 ) -> nn.Module:
     """Lay the network out as the settings say, and give it the tensors of the source."""
     with _Uninitialized(), torch.random.fork_rng(devices=[]):
-        network = architecture.network_class(config)
+        network = architecture.network(config)
     fill(network, architecture.prefix, weights, source, settings)
     return network
 

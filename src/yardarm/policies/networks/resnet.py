@@ -35,7 +35,7 @@ class FrozenBatchNorm(nn.Module):
 
 
 def group_norm(channels: int) -> nn.Module:
-    """Groups of 16 channels: what Diffusion Policy puts in the place of batch norm."""
+    """Groups of 16 channels: what some policies put in the place of batch norm."""
     return nn.GroupNorm(channels // 16, channels)
 
 

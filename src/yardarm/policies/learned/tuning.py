@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Container, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,11 +21,18 @@ from torch.nn.modules.conv import _ConvNd
 from torch.nn.modules.module import register_module_forward_hook
 
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
+from yardarm.policies.protocol import TASK
 
-__all__ = ["Example", "choose_batching", "made_up"]
+if TYPE_CHECKING:
+    from yardarm.policies.learned.policy import LearnedPolicy
+
+__all__ = ["Example", "choose_batching", "example_observations", "made_up"]
 
 Example = Callable[[int], Observations]
-"""Makes observations of so many rows."""
+"""Makes observations of this many rows."""
+
+# An instruction like any other.
+INSTRUCTION = "pick up the red cube and put it into the box"
 
 SIZES = (8, 16, 32)
 # More arithmetic than this in the smallest batch keeps a CPU busy: rows that are only padding would cost real time.
@@ -86,10 +93,17 @@ def _places_do_not_matter(policy: BatchedPolicy, example: Observations, expected
     """Let every row have every place once; the first rows must always be answered as expected."""
     size = len(next(iter(example.values())))
     for shift in range(size):
-        answers = policy.predict({name: np.roll(value, shift, axis=0) for name, value in example.items()})
+        answers = policy.predict({name: _rolled(value, shift) for name, value in example.items()})
         if not np.array_equal(np.roll(answers, -shift, axis=0)[: len(expected)], expected):
             return False
     return True
+
+
+def _rolled(value: np.ndarray | Sequence[str], shift: int) -> np.ndarray | Sequence[str]:
+    """The last rows come first."""
+    if isinstance(value, np.ndarray):
+        return np.roll(value, shift, axis=0)
+    return [*value[len(value) - shift :], *value[: len(value) - shift]]
 
 
 def _seconds(policy: BatchedPolicy, observations: Observations) -> float:
@@ -103,7 +117,7 @@ def _seconds(policy: BatchedPolicy, observations: Observations) -> float:
 
 @contextlib.contextmanager
 def _counted_flops() -> Iterator[list[int]]:
-    """Count the arithmetic of convolutions and linear layers, which is nearly all there is.
+    """Count the arithmetic of convolutions and linear layers, which is nearly everything.
 
     Torch's own counter sees everything, but loads its compiler for it, which takes longer than the run's start.
     """
@@ -124,7 +138,13 @@ def _rows(example: Observations, count: int) -> Observations:
     return {name: value[:count] for name, value in example.items()}
 
 
-def made_up(shapes: Mapping[str, tuple[int, ...]], images: Container[str], rows: int) -> Observations:
+def example_observations(policy: LearnedPolicy, rows: int) -> Observations:
+    """Observations for a policy that reads features, the values of its `row_shapes`, and maybe an instruction."""
+    observations = made_up(policy.row_shapes(), policy.cameras, rows)
+    return {**observations, TASK: [INSTRUCTION] * rows} if policy.wants.instruction else observations
+
+
+def made_up(shapes: Mapping[str, tuple[int, ...]], images: Container[str], rows: int) -> dict[str, np.ndarray]:
     """Random observations, the same every time."""
     generator = np.random.default_rng(0)
     return {

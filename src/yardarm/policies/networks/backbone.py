@@ -45,7 +45,7 @@ def load_backbone(backbone: nn.Module, weights: str) -> None:
 
 
 def _numbered(name: str) -> str:
-    """Diffusion Policy's backbones have numbers for the names of their stages."""
+    """In a backbone that is a plain sequence, stages have numbers for names."""
     stage, _, rest = name.partition(".")
     return f"{STAGES.index(stage)}.{rest}" if stage in STAGES else name
 
