@@ -53,7 +53,7 @@ def test_looks_that_are_too_large_for_the_network_decide_the_rate() -> None:
 
 
 def test_a_whole_run_builds_plays_and_keeps_every_episode() -> None:
-    outcome = Evaluation(replace(FREE, workers=3, keeper=writing(0.5, 0.25)), jobs_of(TASKS, 5)).run()
+    outcome = Evaluation(replace(FREE, workers=3, writer=writing(0.5, 0.25)), jobs_of(TASKS, 5)).run()
     assert outcome.written[-1].episodes == 15
     assert outcome.looks == 15 * WORLD.chunks
     # Each of three workers has a task: it is built, played five times, and the last three are kept as one group or two.
@@ -67,17 +67,17 @@ def test_a_whole_run_builds_plays_and_keeps_every_episode() -> None:
     replicas=st.integers(0, 4),
     rows=st.integers(1, 8),
     driver=st.floats(0, 0.1),
-    keeper=st.floats(0, 0.5),
+    writer=st.floats(0, 0.5),
     spread=st.floats(0, 0.3),
 )
 def test_nothing_is_faster_than_its_slowest_part(
-    workers: int, replicas: int, rows: int, driver: float, keeper: float, spread: float
+    workers: int, replicas: int, rows: int, driver: float, writer: float, spread: float
 ) -> None:
     setting = Setting(
         workers,
         replace(WORLD, spread=spread),
         DriverCosts(0.01, driver, driver),
-        writing(0.1, keeper),
+        writing(0.1, writer),
         Replicas(replicas, 0.1, 0.05, rows),
         Network(0.001, 1e7),
     )
