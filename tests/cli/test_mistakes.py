@@ -98,7 +98,7 @@ def test_a_mistake_is_all_that_the_program_talks_of(words: list[str]) -> None:
         ("eval: 3", "'eval' must be a section of its own"),
         ("tracking: {enable: true}", "unknown option '--tracking'"),
         ("eval: {1: 2}", "unknown option '--eval.1'"),
-        ("seed: many", "--seed=many does not fit"),
+        ("seed: many", "--seed=many is not valid"),
     ],
 )
 def test_a_bad_config_file_gets_one_clear_line(content: str, message: str, tmp_path: Path) -> None:

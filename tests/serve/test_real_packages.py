@@ -153,7 +153,8 @@ def test_the_real_vla_eval_client_gets_an_acts_actions(vla_eval_python: str, act
         answer = run(vla_eval_python, VLA_EVAL_CLIENT, server.url)
     np.testing.assert_allclose(answer["actions"], expected(act, 5), atol=1e-5)
     assert answer["hello"]["observation_params"] == {"send_state": True}
-    assert "Misfit: the policy's input" in answer["error"]
+    assert "Misfit: the policy" in answer["error"]  # it escapes the apostrophe that follows
+    assert "is missing: it reads observation.image" in answer["error"]
 
 
 @contextlib.contextmanager
