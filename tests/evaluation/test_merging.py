@@ -198,25 +198,25 @@ def test_what_is_of_another_evaluation_is_refused(
     assert not (shards / "manifest.json").exists()
 
 
-def inference(**changed: object) -> Callable[[dict[str, Any]], object]:
-    return lambda content: content.update(
-        inference={"exact": True, "device": "cpu", "rows": 4, "threads": 1, **changed}
+def batching(**changed: object) -> Callable[[dict[str, Any]], object]:
+    return lambda content: content["sessions"][-1].update(
+        batching={"exact": True, "device": "cpu", "rows": 4, "threads": 1, **changed}
     )
 
 
 @pytest.mark.parametrize(
     ("changed", "message"), [({"exact": False}, "exact was True, is now False"), ({"device": "cuda"}, "device was cpu")]
 )
-def test_inference_of_another_kind_is_refused(changed: dict[str, object], message: str, shards: Path) -> None:
-    change(shards / "shard_1_of_3", inference())
-    change(shards / "shard_2_of_3", inference(**changed))
+def test_batching_of_another_kind_is_refused(changed: dict[str, object], message: str, shards: Path) -> None:
+    change(shards / "shard_1_of_3", batching())
+    change(shards / "shard_2_of_3", batching(**changed))
     with pytest.raises(UsageError, match=message):
         merge_runs([shards])
 
 
 def test_what_may_change_the_last_bits_is_told_of(shards: Path) -> None:
-    change(shards / "shard_1_of_3", inference())
-    change(shards / "shard_2_of_3", inference(rows=8))
+    change(shards / "shard_1_of_3", batching())
+    change(shards / "shard_2_of_3", batching(rows=8))
     change(shards / "shard_3_of_3", lambda content: content["sessions"][-1]["machine"].update(cpu="another"))
     answer = yardarm_here("merge", shards)
     assert answer.returncode == 0

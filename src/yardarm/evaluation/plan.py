@@ -90,9 +90,9 @@ class Plan:
 
 def describe_difference(stored: PlanRecord, wanted: PlanRecord) -> str:
     """Say in a few words what differs between two identities."""
-    before, now = stored.to_json(), wanted.to_json()
-    changed = {name: (before.get(name), new) for name, new in now.items() if before.get(name) != new}
-    return "; ".join(part for name, (old, new) in changed.items() for part in _changes(name, old, new))
+    before = stored.to_json()
+    changed = {name: new for name, new in wanted.to_json().items() if before.get(name) != new}
+    return "; ".join(part for name, new in changed.items() for part in _changes(name, before.get(name), new))
 
 
 def _changes(name: str, old: Any, new: Any) -> list[str]:

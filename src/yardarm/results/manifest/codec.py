@@ -73,7 +73,7 @@ def read_fields(kind: Any, content: Any, place: str, **given: Any) -> dict[str, 
         if name in found:
             continue
         if name in content:
-            found[name] = read(content[name], inside(place, name) if place else name)
+            found[name] = read(content[name], inside(place, name))
         elif name in layout.required:
             raise ValueError(f"{inside(place, name)} is missing")
     if layout.keeps_unknown:
