@@ -32,7 +32,7 @@ from campaign import Measurements, run_campaign
 from report import Figure, Section
 from torch.utils.data import DataLoader, Dataset
 
-from yardarm.datasets import DatasetInfo, DatasetLoader, DatasetWriter, Feature, LeRobotDataset, VideoEncoding
+from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetLoader, DatasetWriter, LeRobotDataset, VideoEncoding
 
 METHOD = """
 A dataset with two cameras of 240x240 (AV1, a key frame every second frame, as LeRobot encodes them) and 14 numbers of
@@ -50,8 +50,8 @@ SIDE = 240
 FPS = 30
 WINDOW = 50
 CAMERAS = ("observation.images.a", "observation.images.b")
-NUMBERS = {"observation.state": Feature("float32", (14,)), "action": Feature("float32", (14,))}
-FEATURES = {**NUMBERS, **{name: Feature("video", (SIDE, SIDE, 3)) for name in CAMERAS}}
+NUMBERS = {"observation.state": DatasetFeature("float32", (14,)), "action": DatasetFeature("float32", (14,))}
+FEATURES = {**NUMBERS, **{name: DatasetFeature("video", (SIDE, SIDE, 3)) for name in CAMERAS}}
 ENOUGH = 1.3
 
 

@@ -94,6 +94,21 @@ def test_rooms_are_entered_by_their_doors(room: str) -> None:
     assert not private_modules_imported_by(room)
 
 
+def test_no_two_public_classes_share_a_name_where_they_meet() -> None:
+    """A name means one thing in a room, and in the rooms that it imports from."""
+    homes: dict[str, list[tuple[str, str]]] = {}
+    for path in SOURCE.rglob("*.py"):
+        room, *_ = path.relative_to(SOURCE).with_suffix("").parts
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append((room, str(path.relative_to(SOURCE))))
+    for name, places in homes.items():
+        rooms = [room for room, _ in places]
+        alone = len(set(rooms)) == len(rooms)
+        assert alone, f"{name} is in {places}"
+        assert not any(rooms_imported_by(room) & set(rooms) for room in rooms if len(rooms) > 1), f"{name}: {places}"
+
+
 def test_every_room_is_known() -> None:
     rooms = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
     assert rooms - {"__init__", "__main__", "__pycache__", "py"} <= set(ROOMS) | {"py.typed"}

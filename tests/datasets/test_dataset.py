@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.datasets.made import FAST, FPS, GOLDEN, PLAIN, WITH_ALL, WITH_VIDEO, make_dataset, value_of, write_episodes
-from yardarm.datasets import INDEX_FEATURES, DatasetInfo, DatasetWriter, Feature, LeRobotDataset, VideoEncoding
+from yardarm.datasets import INDEX_FEATURES, DatasetFeature, DatasetInfo, DatasetWriter, LeRobotDataset, VideoEncoding
 from yardarm.datasets.statistics import IMAGENET
 from yardarm.datasets.tasks import write_tasks
 from yardarm.datasets.video.decoding import PyAVReader
@@ -188,7 +188,7 @@ def test_torchcodec_shows_the_same_frames(tmp_path: Path) -> None:
 @pytest.mark.parametrize("codec", ["libsvtav1", "h264", "hevc"])
 @pytest.mark.parametrize("gop", [2, 30])
 def test_frames_are_found_in_any_order(tmp_path: Path, codec: str, gop: int) -> None:
-    features = {"observation.images.top": Feature("video", (64, 80, 3))}
+    features = {"observation.images.top": DatasetFeature("video", (64, 80, 3))}
     make_dataset(tmp_path / "made", [15, 20], features, VideoEncoding(codec, g=gop))
     dataset = LeRobotDataset(root=tmp_path / "made", return_uint8=True)
     frames = {row: dataset[row]["observation.images.top"] for row in range(35)}

@@ -9,7 +9,14 @@ import pytest
 import torch
 
 from tests.datasets.made import FPS, PLAIN, WITH_VIDEO, make_dataset
-from yardarm.datasets import DatasetInfo, DatasetLoader, DatasetWriter, Feature, LeRobotDataset, MultiLeRobotDataset
+from yardarm.datasets import (
+    DatasetFeature,
+    DatasetInfo,
+    DatasetLoader,
+    DatasetWriter,
+    LeRobotDataset,
+    MultiLeRobotDataset,
+)
 from yardarm.errors import UsageError
 
 
@@ -80,7 +87,7 @@ def test_episodes_are_chosen_by_dataset(tmp_path: Path) -> None:
 
 def test_what_cannot_stand_in_one_batch_is_named(tmp_path: Path) -> None:
     make_dataset(tmp_path / "a", [2], PLAIN)
-    make_dataset(tmp_path / "b", [2], {**PLAIN, "action": Feature("float32", (3,))})
+    make_dataset(tmp_path / "b", [2], {**PLAIN, "action": DatasetFeature("float32", (3,))})
     with pytest.raises(UsageError, match=r"'action' is float32 \(2,\) in a, but float32 \(3,\) in b"):
         MultiLeRobotDataset(["a", "b"], tmp_path)
     DatasetWriter.create(tmp_path / "c", DatasetInfo(FPS * 2, PLAIN)).finalize()

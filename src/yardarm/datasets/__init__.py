@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from yardarm.datasets.draft import EpisodeDraft
 from yardarm.datasets.episodes import Episode, VideoPlace
-from yardarm.datasets.features import INDEX_FEATURES, Feature
+from yardarm.datasets.features import INDEX_FEATURES, DatasetFeature
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import rollouts_file
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INDEX_FEATURES",
+    "DatasetFeature",
     "DatasetInfo",
     "DatasetLoader",
     "DatasetMetadata",
     "DatasetWriter",
     "Episode",
     "EpisodeDraft",
-    "Feature",
     "ImageTransformConfig",
     "ImageTransforms",
     "ImageTransformsConfig",

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from yardarm.datasets.features import Feature, Schema
+from yardarm.datasets.features import DatasetFeature, Schema
 from yardarm.errors import DatasetFault, UsageError
 from yardarm.files import write_atomically
 
@@ -49,7 +49,7 @@ def arrow_schema(schema: Schema) -> pa.Schema:
     return pa.schema([(name, _arrow_type(feature)) for name, feature in stored.items()], metadata=metadata)
 
 
-def _arrow_type(feature: Feature) -> pa.DataType:
+def _arrow_type(feature: DatasetFeature) -> pa.DataType:
     if feature.dtype == "image":
         return PICTURE
     value = pa.string() if feature.dtype == "string" else pa.from_numpy_dtype(np.dtype(feature.dtype))
@@ -62,7 +62,7 @@ def _arrow_type(feature: Feature) -> pa.DataType:
     return value
 
 
-def _huggingface_type(feature: Feature) -> dict[str, Any]:
+def _huggingface_type(feature: DatasetFeature) -> dict[str, Any]:
     if feature.dtype == "image":
         return {"_type": "Image"}
     value = {"dtype": feature.dtype, "_type": "Value"}
@@ -79,7 +79,7 @@ def frames_table(schema: Schema, columns: Mapping[str, Any]) -> pa.Table:
     return pa.table([to_arrow(schema[name], columns[name]) for name in arrow.names], schema=arrow)
 
 
-def to_arrow(feature: Feature, values: Any) -> pa.Array:
+def to_arrow(feature: DatasetFeature, values: Any) -> pa.Array:
     """A column with one value per frame."""
     kind = _arrow_type(feature)
     if feature.dtype == "image":
@@ -98,7 +98,7 @@ def to_arrow(feature: Feature, values: Any) -> pa.Array:
     return flat
 
 
-def to_numpy(feature: Feature, column: pa.ChunkedArray) -> np.ndarray:
+def to_numpy(feature: DatasetFeature, column: pa.ChunkedArray) -> np.ndarray:
     """A column's values as an array with one row per frame; scalars get no extra axis."""
     if feature.dtype == "string":
         return np.array(column.to_pylist(), dtype=object)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from yardarm.datasets.features import Feature
+from yardarm.datasets.features import DatasetFeature
 from yardarm.datasets.frames import read_frames
 from yardarm.datasets.info import DatasetInfo
-from yardarm.datasets.items import ImageTransform, Item, ItemMaker, Span, as_columns, check_reading
+from yardarm.datasets.items import EpisodeRows, ImageTransform, Item, ItemMaker, as_columns, check_reading
 from yardarm.datasets.metadata import read_metadata
 from yardarm.datasets.pictures import PictureTable
 from yardarm.datasets.selection import select_episodes
@@ -84,7 +84,7 @@ class LeRobotDataset(torch.utils.data.Dataset):
         video_files_size_in_mb: float = 200,
     ) -> DatasetWriter:
         """Start a new dataset: call `add_frame` for each frame, then `save_episode`."""
-        schema = {name: Feature.from_json(feature) for name, feature in features.items()}
+        schema = {name: DatasetFeature.from_json(feature) for name, feature in features.items()}
         if not use_videos and (videos := [name for name, feature in schema.items() if feature.is_video]):
             raise UsageError(f"use_videos is false, but {', '.join(videos)} has the dtype video; change it to 'image'")
         info = DatasetInfo(
@@ -140,7 +140,7 @@ class LeRobotDataset(torch.utils.data.Dataset):
             raise IndexError(f"frame {row} of {len(self)}")
         row = int(row) % len(self)
         place = int(np.searchsorted(self._bounds, row, side="right")) - 1
-        span = Span(self._chosen[place], int(self._bounds[place]), int(self._bounds[place + 1]))
+        span = EpisodeRows(self._chosen[place], int(self._bounds[place]), int(self._bounds[place + 1]))
         return self._maker.make(self._columns, row, span)
 
     @property

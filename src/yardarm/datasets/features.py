@@ -11,7 +11,7 @@ import numpy as np
 
 from yardarm.errors import UsageError
 
-__all__ = ["INDEX_FEATURES", "Feature", "Schema", "check_features", "schema_from_json", "schema_to_json"]
+__all__ = ["INDEX_FEATURES", "DatasetFeature", "Schema", "check_features", "schema_from_json", "schema_to_json"]
 
 VISUAL = ("image", "video")
 NUMERIC = (
@@ -22,7 +22,7 @@ MOST_AXES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
+class DatasetFeature:
     """One value per frame. A picture's shape is (height, width, channels)."""
 
     dtype: str
@@ -72,7 +72,7 @@ class Feature:
     def _channels_first(self) -> bool:
         return self.shape[0] in (1, 3) and self.shape[2] not in (1, 3)
 
-    def with_info(self, info: Mapping[str, Any]) -> Feature:
+    def with_info(self, info: Mapping[str, Any]) -> DatasetFeature:
         """The same feature with this information about its video."""
         return replace(self, info=dict(info))
 
@@ -82,27 +82,27 @@ class Feature:
         return {**content, "info": dict(self.info)} if self.info else content
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Feature:
+    def from_json(cls, content: Mapping[str, Any]) -> DatasetFeature:
         """Read an entry of `info.json`."""
         info = content.get("info") or content.get("video_info") or {}
         return cls(str(content["dtype"]), tuple(int(side) for side in content["shape"]), content.get("names"), info)
 
 
-Schema = Mapping[str, Feature]
+Schema = Mapping[str, DatasetFeature]
 
 # Features that every frame has; the writer fills them in.
 INDEX_FEATURES: Schema = {
-    "timestamp": Feature("float32", (1,)),
-    "frame_index": Feature("int64", (1,)),
-    "episode_index": Feature("int64", (1,)),
-    "index": Feature("int64", (1,)),
-    "task_index": Feature("int64", (1,)),
+    "timestamp": DatasetFeature("float32", (1,)),
+    "frame_index": DatasetFeature("int64", (1,)),
+    "episode_index": DatasetFeature("int64", (1,)),
+    "index": DatasetFeature("int64", (1,)),
+    "task_index": DatasetFeature("int64", (1,)),
 }
 
 
-def schema_from_json(content: Mapping[str, Mapping[str, Any]]) -> dict[str, Feature]:
+def schema_from_json(content: Mapping[str, Mapping[str, Any]]) -> dict[str, DatasetFeature]:
     """Read the features of an `info.json`."""
-    return {name: Feature.from_json(feature) for name, feature in content.items()}
+    return {name: DatasetFeature.from_json(feature) for name, feature in content.items()}
 
 
 def schema_to_json(schema: Schema) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _check_name(name: str) -> None:
         )
 
 
-def _check_shape(name: str, feature: Feature) -> None:
+def _check_shape(name: str, feature: DatasetFeature) -> None:
     shape, dtype = feature.shape, feature.dtype
     known = (*NUMERIC, *VISUAL, "string")
     if dtype not in known:
@@ -151,7 +151,7 @@ def _check_shape(name: str, feature: Feature) -> None:
         raise UsageError(f"the feature '{name}' of dtype string has the shape {shape}; it must be (1,)")
 
 
-def as_array(name: str, feature: Feature, value: Any) -> np.ndarray:
+def as_array(name: str, feature: DatasetFeature, value: Any) -> np.ndarray:
     """Convert a frame's value to the array that is stored, or raise if it does not fit the feature."""
     array = np.asarray(value)
     if feature.is_visual:
@@ -162,7 +162,7 @@ def as_array(name: str, feature: Feature, value: Any) -> np.ndarray:
     return array.astype(feature.dtype).reshape(feature.shape)
 
 
-def check_numbers(name: str, feature: Feature, array: np.ndarray) -> None:
+def check_numbers(name: str, feature: DatasetFeature, array: np.ndarray) -> None:
     """Reject numbers that storing would change: fractions as integers, or integers that do not fit."""
     wanted = np.dtype(feature.dtype)
     if array.dtype.kind in "iu" and wanted.kind in "iu":
@@ -173,7 +173,7 @@ def check_numbers(name: str, feature: Feature, array: np.ndarray) -> None:
         raise UsageError(f"'{name}' must be {feature.dtype}, got {array.dtype}")
 
 
-def _as_picture(name: str, feature: Feature, array: np.ndarray) -> np.ndarray:
+def _as_picture(name: str, feature: DatasetFeature, array: np.ndarray) -> np.ndarray:
     """A picture as (height, width, 3) bytes, for either order of its axes."""
     height, width = feature.size
     if array.shape == (3, height, width) and array.shape != (height, width, 3):

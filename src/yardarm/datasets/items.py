@@ -15,14 +15,14 @@ from yardarm.datasets.video import VideoReaders, check_backend
 from yardarm.datasets.windows import Windows
 from yardarm.errors import DatasetFault, UsageError
 
-__all__ = ["ImageTransform", "Item", "ItemMaker", "Span", "as_columns", "check_reading"]
+__all__ = ["EpisodeRows", "ImageTransform", "Item", "ItemMaker", "as_columns", "check_reading"]
 
 Item = dict[str, Any]
 ImageTransform = Callable[[torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class EpisodeRows:
     """An episode, and which rows of the columns are its frames."""
 
     episode: Episode
@@ -44,7 +44,7 @@ class ItemMaker:
     image_transforms: ImageTransform | None = None
     return_uint8: bool = False
 
-    def make(self, columns: Mapping[str, Any], row: int, span: Span) -> Item:
+    def make(self, columns: Mapping[str, Any], row: int, span: EpisodeRows) -> Item:
         """The item of one row; a window's frames beyond the episode are marked as padding."""
         item: Item = {}
         padding: Item = {}
@@ -82,7 +82,7 @@ class ItemMaker:
         numbers = batch["task_index"].tolist()
         return {**batch, **padding, "task": [self.meta.tasks[number] for number in numbers]}
 
-    def _task(self, columns: Mapping[str, Any], row: int, span: Span) -> str:
+    def _task(self, columns: Mapping[str, Any], row: int, span: EpisodeRows) -> str:
         number = int(columns["task_index"][row])
         if not 0 <= number < len(self.meta.tasks):
             raise DatasetFault(
@@ -98,7 +98,7 @@ class ItemMaker:
         return np.where(exact.astype(stored.dtype) == stored, exact, stored)
 
     def _pictures(
-        self, name: str, columns: Mapping[str, Any], row: int, rows: np.ndarray | None, span: Span
+        self, name: str, columns: Mapping[str, Any], row: int, rows: np.ndarray | None, span: EpisodeRows
     ) -> torch.Tensor:
         wanted = np.array([row]) if rows is None else rows
         episode, is_video = span.episode, name in self.meta.info.video_keys

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from yardarm.datasets.features import Feature
+from yardarm.datasets.features import DatasetFeature
 
 __all__ = ["dimension_names"]
 
 COLOURS = ("red", "green", "blue")
 
 
-def dimension_names(feature: Feature) -> list[str]:
+def dimension_names(feature: DatasetFeature) -> list[str]:
     """A name for each number of a feature; unnamed ones are named by their index."""
     if feature.is_visual:
         return list(COLOURS)

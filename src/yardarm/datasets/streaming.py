@@ -15,7 +15,7 @@ from yardarm.datasets.arrow import OpenFile
 from yardarm.datasets.dataset import TOLERANCE_S
 from yardarm.datasets.episodes import Episode
 from yardarm.datasets.frames import columns_without_images, read_frames
-from yardarm.datasets.items import ImageTransform, Item, ItemMaker, Span, as_columns, check_reading
+from yardarm.datasets.items import EpisodeRows, ImageTransform, Item, ItemMaker, as_columns, check_reading
 from yardarm.datasets.metadata import read_metadata
 from yardarm.datasets.pictures import EncodedPictures
 from yardarm.datasets.selection import select_episodes
@@ -168,7 +168,7 @@ class StreamingLeRobotDataset(IterableDataset):
 
     def _item(self, frame: _Frame) -> Item:
         loaded = frame.episode
-        return self._maker.make(loaded.columns, frame.row, Span(loaded.episode, 0, loaded.episode.length))
+        return self._maker.make(loaded.columns, frame.row, EpisodeRows(loaded.episode, 0, loaded.episode.length))
 
 
 @dataclass(frozen=True, slots=True)

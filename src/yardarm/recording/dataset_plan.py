@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from yardarm.datasets import INDEX_FEATURES, DatasetInfo, DatasetWriter, Feature, VideoEncoding
+from yardarm.datasets import INDEX_FEATURES, DatasetFeature, DatasetInfo, DatasetWriter, VideoEncoding
 from yardarm.envs import select_tasks
 from yardarm.errors import UsageError, nearest
 from yardarm.recording.config import ALL, STATES, RecordDatasetOptions
-from yardarm.tasks import BenchmarkConfig, TaskSpec
-from yardarm.tasks import Feature as Input
+from yardarm.tasks import BenchmarkConfig, Feature, TaskSpec
 
 __all__ = ["DatasetPlan", "plan_dataset"]
 
 OUTCOMES = {
-    "next.reward": Feature("float32", (1,)),
-    "next.success": Feature("bool", (1,)),
-    "next.done": Feature("bool", (1,)),
+    "next.reward": DatasetFeature("float32", (1,)),
+    "next.success": DatasetFeature("bool", (1,)),
+    "next.done": DatasetFeature("bool", (1,)),
 }
 
 
@@ -43,7 +42,7 @@ class DatasetPlan:
         """Whether any of them is a picture."""
         return bool(self.info.camera_keys)
 
-    def schema(self) -> Mapping[str, Feature]:
+    def schema(self) -> Mapping[str, DatasetFeature]:
         """All features, as the dataset's `info.json` will describe them."""
         return {**self.encoding.described(self.info.features, self.info.fps), **INDEX_FEATURES}
 
@@ -66,7 +65,7 @@ def plan_dataset(
         fps=tasks[0].fps,
         features={
             **{name: _feature(feature, options.video) for name, feature in inputs.items()},
-            "action": Feature("float32", (tasks[0].env.action.size,), _names(tasks[0].env.action.names)),
+            "action": DatasetFeature("float32", (tasks[0].env.action.size,), _names(tasks[0].env.action.names)),
             **OUTCOMES,
         },
         robot_type="+".join(dict.fromkeys(task.benchmark for task in tasks)),
@@ -86,7 +85,7 @@ def _sized(env: BenchmarkConfig, size: tuple[int, int] | None) -> BenchmarkConfi
     return dataclasses.replace(env, **changed)
 
 
-def _agreed(tasks: Sequence[TaskSpec], asked: str) -> dict[str, Input]:
+def _agreed(tasks: Sequence[TaskSpec], asked: str) -> dict[str, Feature]:
     """The chosen observations, which all tasks must offer in the same way."""
     first, inputs = tasks[0], _chosen(tasks[0], asked)
     for task in tasks[1:]:
@@ -103,7 +102,7 @@ def _agreed(tasks: Sequence[TaskSpec], asked: str) -> dict[str, Input]:
     return inputs
 
 
-def _chosen(task: TaskSpec, asked: str) -> dict[str, Input]:
+def _chosen(task: TaskSpec, asked: str) -> dict[str, Feature]:
     offered = task.env.features
     if asked == ALL:
         return dict(offered)
@@ -124,12 +123,12 @@ def _chosen(task: TaskSpec, asked: str) -> dict[str, Input]:
     return {name: feature for name, feature in offered.items() if name in names}
 
 
-def _feature(offered: Input, video: bool) -> Feature:
+def _feature(offered: Feature, video: bool) -> DatasetFeature:
     """Numbers are stored as policies read them, in 32 bits."""
     if offered.is_image:
-        return Feature("video" if video else "image", offered.shape, names=["height", "width", "channel"])
+        return DatasetFeature("video" if video else "image", offered.shape, names=["height", "width", "channel"])
     floating = np.issubdtype(np.dtype(offered.dtype), np.floating)
-    return Feature("float32" if floating else offered.dtype, offered.shape or (1,), _names(offered.names))
+    return DatasetFeature("float32" if floating else offered.dtype, offered.shape or (1,), _names(offered.names))
 
 
 def _names(names: Sequence[str]) -> list[str] | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from yardarm.datasets.editing.edit import open_dataset, write_edited
 from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, pick_episodes
-from yardarm.datasets.features import INDEX_FEATURES, Feature, check_features, check_numbers
+from yardarm.datasets.features import INDEX_FEATURES, DatasetFeature, check_features, check_numbers
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.v2 import is_v2
 from yardarm.datasets.video import VideoEncoding, video_info
@@ -20,7 +20,12 @@ __all__ = ["add_feature", "convert_dataset", "recompute_stats", "reencode_videos
 
 
 def add_feature(
-    root: Path, name: str, feature: Feature, values: Any, output: Path | None, on_progress: OnProgress | None = None
+    root: Path,
+    name: str,
+    feature: DatasetFeature,
+    values: Any,
+    output: Path | None,
+    on_progress: OnProgress | None = None,
 ) -> DatasetMetadata:
     """Add a feature: an array with one row per frame, or one value for all frames."""
     meta = open_dataset(root, output)
@@ -37,7 +42,7 @@ def add_feature(
     return write_edited(meta, Recipe(info, pick_episodes(meta), added={name: column}), output, on_progress)
 
 
-def _column(name: str, feature: Feature, values: Any, frames: int) -> np.ndarray:
+def _column(name: str, feature: DatasetFeature, values: Any, frames: int) -> np.ndarray:
     """One row per frame, without copying: the array may be a memory-mapped file."""
     array = np.asarray(values)
     if feature.dtype == "string":

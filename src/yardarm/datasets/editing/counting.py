@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from yardarm.datasets.arrow import read_table, to_numpy
-from yardarm.datasets.editing.pool import Pool
 from yardarm.datasets.editing.recipe import OnProgress, PickedEpisode, Recipe
 from yardarm.datasets.editing.segments import count_pixels
+from yardarm.datasets.editing.thread_pool import ThreadPool
 from yardarm.datasets.episodes import Episode
 from yardarm.datasets.features import INDEX_FEATURES
 from yardarm.datasets.info import DatasetInfo
@@ -45,7 +45,7 @@ class EpisodeCounter:
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
         self._features = recipe.info.features
-        self._pool = Pool()
+        self._pool = ThreadPool()
         self._totals: dict[str, PixelCounts] = {}
 
     def __enter__(self) -> EpisodeCounter:

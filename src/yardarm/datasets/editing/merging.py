@@ -11,7 +11,7 @@ from yardarm.datasets.editing.assembly import assemble
 from yardarm.datasets.editing.edit import open_dataset
 from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, pick_episodes
 from yardarm.datasets.editing.transaction import building
-from yardarm.datasets.features import Feature
+from yardarm.datasets.features import DatasetFeature
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.errors import UsageError, nearest
 
@@ -71,7 +71,7 @@ def _check_fit(first: DatasetMetadata, other: DatasetMetadata) -> None:
         _check_feature(name, feature, other.info.features[name], first.root, other.root)
 
 
-def _check_feature(name: str, one: Feature, another: Feature, root: Path, other: Path) -> None:
+def _check_feature(name: str, one: DatasetFeature, another: DatasetFeature, root: Path, other: Path) -> None:
     # The names of a picture's axes have several spellings that mean the same.
     compared = ("dtype", "shape") if one.is_visual else ("dtype", "shape", "names")
     for what in compared:

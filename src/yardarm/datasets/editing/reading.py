@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from yardarm.datasets.arrow import blaming, open_parquet, read_table, row_groups, to_arrow, to_numpy
 from yardarm.datasets.episodes import Episode, stats_of_row
-from yardarm.datasets.features import Feature
+from yardarm.datasets.features import DatasetFeature
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.statistics import Stats
 from yardarm.datasets.v2 import V2EpisodeStats, is_v2
@@ -103,7 +103,7 @@ def _pictures(column: pa.ChunkedArray) -> pa.Array:
     return pa.StructArray.from_arrays([encoded, nowhere], ["bytes", "path"])
 
 
-def _described(feature: Feature) -> str:
+def _described(feature: DatasetFeature) -> str:
     return f"{feature.dtype} of the shape {feature.shape}"
 
 

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from yardarm.datasets.editing.pool import Pool
 from yardarm.datasets.editing.segments import CopyableSegment, copyable, encoding_like, reencode
+from yardarm.datasets.editing.thread_pool import ThreadPool
 from yardarm.datasets.episodes import VideoPlace
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import MB, FileSlot, video_file
@@ -31,7 +31,7 @@ def write_video_files(
     """Write a camera's video files, all encoded again if `encoding` is given; return where each segment is."""
     files = _VideoFiles(root, info, key)
     places = []
-    with Pool() as pool:
+    with ThreadPool() as pool:
         jobs = (
             partial(_joinable, segment, encoding, _Target(root / PARTS / f"{key}-{number}.mp4", info, key))
             for number, segment in enumerate(segments)

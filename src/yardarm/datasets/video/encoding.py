@@ -21,7 +21,7 @@ from typing import Any
 import av
 import numpy as np
 
-from yardarm.datasets.features import Feature, Schema
+from yardarm.datasets.features import DatasetFeature, Schema
 from yardarm.datasets.statistics import FeatureStats, PixelCounts
 from yardarm.errors import DatasetFault, UsageError, nearest, one_line
 
@@ -93,7 +93,7 @@ class VideoEncoding:
         stream.width, stream.height, stream.pix_fmt = width, height, self.pix_fmt
         return container, stream
 
-    def described(self, features: Schema, fps: int) -> dict[str, Feature]:
+    def described(self, features: Schema, fps: int) -> dict[str, DatasetFeature]:
         """Features with the description of their videos for `info.json`."""
         return {
             name: feature.with_info(self.describe(fps, *feature.size)) if feature.is_video else feature

@@ -7,7 +7,7 @@ from typing import Any
 
 from yardarm.errors import UsageError
 from yardarm.evaluation.plan import describe_difference
-from yardarm.evaluation.sharding.parts import Part
+from yardarm.evaluation.sharding.parts import ShardRun
 from yardarm.results import BatchingRecord, cautions, is_going_on, software_of_sessions, version_changes
 
 __all__ = ["about_parts", "check_belong"]
@@ -19,7 +19,7 @@ FIXED_BATCHING: Mapping[str, Callable[[BatchingRecord], Any]] = {
 }
 
 
-def check_belong(parts: Sequence[Part], allow_mixed_versions: bool = False) -> None:
+def check_belong(parts: Sequence[ShardRun], allow_mixed_versions: bool = False) -> None:
     """Refuse runs that do not belong to one evaluation, and say what differs; other versions can be allowed."""
     for part in parts:
         if part.manifest.plan.stopping:
@@ -39,7 +39,7 @@ def check_belong(parts: Sequence[Part], allow_mixed_versions: bool = False) -> N
         _refuse_other_versions(parts)
 
 
-def _refuse_other_versions(parts: Sequence[Part]) -> None:
+def _refuse_other_versions(parts: Sequence[ShardRun]) -> None:
     """Refuse parts that were made with different versions, unless one of them is such a mix already."""
     first = parts[0]
     known = first.manifest.sessions
@@ -56,7 +56,7 @@ def _refuse_other_versions(parts: Sequence[Part]) -> None:
         known += part.manifest.sessions
 
 
-def _differences(first: Part, part: Part) -> Iterator[str]:
+def _differences(first: ShardRun, part: ShardRun) -> Iterator[str]:
     """What keeps two runs apart, in words."""
     was, now = first.manifest, part.manifest
     if was.plan != now.plan:
@@ -72,7 +72,7 @@ def _differences(first: Part, part: Part) -> Iterator[str]:
         yield f"training_seed was {was.training_seed}, is now {now.training_seed}"
 
 
-def about_parts(parts: Sequence[Part]) -> Iterator[str]:
+def about_parts(parts: Sequence[ShardRun]) -> Iterator[str]:
     """What may make the same episode differ in its last bits from part to part, and which part may still be running."""
     yield from cautions([session for part in parts for session in part.manifest.sessions])
     for part in parts:
@@ -83,5 +83,5 @@ def about_parts(parts: Sequence[Part]) -> Iterator[str]:
             )
 
 
-def _of_batching(part: Part, value: Callable[[BatchingRecord], Any]) -> list[str]:
+def _of_batching(part: ShardRun, value: Callable[[BatchingRecord], Any]) -> list[str]:
     return sorted({str(value(session.batching)) for session in part.manifest.sessions if session.batching})

@@ -16,7 +16,7 @@ from yardarm.errors import UsageError
 from yardarm.evaluation.folders import refuse_results_of_others
 from yardarm.evaluation.sharding.belonging import about_parts, check_belong
 from yardarm.evaluation.sharding.lists import MergedList
-from yardarm.evaluation.sharding.parts import Part, find_runs, grouped, holds_shards
+from yardarm.evaluation.sharding.parts import ShardRun, find_runs, grouped, holds_shards
 from yardarm.evaluation.sharding.shard import Shard, absent_of
 from yardarm.files import write_all, write_json
 from yardarm.results import (
@@ -92,23 +92,23 @@ class _Merge:
     """Parts that belong together, and where they go."""
 
     target: RunFolder
-    there: Part | None
+    there: ShardRun | None
     """What is in the target already; it comes before the others."""
-    others: Sequence[Part]
+    others: Sequence[ShardRun]
     n_episodes: int
-    kept: dict[EpisodeKey, tuple[Part, EpisodeRecord]] = field(default_factory=dict)
+    kept: dict[EpisodeKey, tuple[ShardRun, EpisodeRecord]] = field(default_factory=dict)
     """Each episode once, and the part it is from."""
-    unlike: list[tuple[Part, EpisodeRecord]] = field(default_factory=list)
+    unlike: list[tuple[ShardRun, EpisodeRecord]] = field(default_factory=list)
     """Episodes that went differently than those that were kept in their place."""
 
     @classmethod
     def of(cls, target: RunFolder, folders: Sequence[RunFolder], allow_mixed_versions: bool) -> _Merge:
-        there = Part.read(target) if target.manifest.exists() else None
+        there = ShardRun.read(target) if target.manifest.exists() else None
         if there is None:
             refuse_results_of_others(target)
         elif there.shard:
             raise UsageError(f"{target.path} holds shard {there.shard}; choose another --output_dir")
-        others = [Part.read(folder) for folder in folders if folder.path.resolve() != target.path.resolve()]
+        others = [ShardRun.read(folder) for folder in folders if folder.path.resolve() != target.path.resolve()]
         parts = [there, *others] if there else others
         check_belong(parts, allow_mixed_versions)
         merge = cls(target, there, others, max(part.manifest.n_episodes for part in parts))
@@ -121,7 +121,7 @@ class _Merge:
         return str(self.parts[0].manifest.plan.policy)
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ShardRun]:
         return [self.there, *self.others] if self.there else [*self.others]
 
     def _choose(self) -> None:
@@ -157,9 +157,9 @@ class _Merge:
             write_report(self.target)
         return MergedRun(result, self._absent_shards())
 
-    def _in_order(self) -> list[tuple[Part, EpisodeRecord]]:
+    def _in_order(self) -> list[tuple[ShardRun, EpisodeRecord]]:
         """In the order of the plan."""
-        every = Part(self.target, self.parts[0].manifest, {key: record for key, (_, record) in self.kept.items()})
+        every = ShardRun(self.target, self.parts[0].manifest, {key: record for key, (_, record) in self.kept.items()})
         return [self.kept[record.key] for record in every.planned(self.n_episodes)]
 
     def _manifest(self) -> RunManifest:
@@ -202,7 +202,7 @@ class _Merge:
             )
         return tuple(known.values())
 
-    def _name(self, part: Part) -> str:
+    def _name(self, part: ShardRun) -> str:
         """A part's folder as seen from the merged run's, so that both can be moved together."""
         return os.path.relpath(part.folder.path, self.target.path)
 

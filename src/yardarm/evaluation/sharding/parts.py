@@ -21,13 +21,13 @@ from yardarm.results import (
     read_journal,
 )
 
-__all__ = ["Part", "find_runs", "grouped", "holds_shards", "lists_in"]
+__all__ = ["ShardRun", "find_runs", "grouped", "holds_shards", "lists_in"]
 
 POLICIES = "policies"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ShardRun:
     """A run as it was found; nothing in its folder is ever changed."""
 
     folder: RunFolder
@@ -35,7 +35,7 @@ class Part:
     records: Mapping[EpisodeKey, EpisodeRecord]
 
     @classmethod
-    def read(cls, folder: RunFolder) -> Part:
+    def read(cls, folder: RunFolder) -> ShardRun:
         """Read a run that no process is writing to."""
         manifest = folder.read_manifest()
         if _is_locked(folder.journal):

@@ -10,13 +10,13 @@ from typing import TypeVar
 
 from yardarm.machine import usable_cores
 
-__all__ = ["Pool"]
+__all__ = ["ThreadPool"]
 
 Result = TypeVar("Result")
 Job = Callable[[threading.Event], Result]
 
 
-class Pool:
+class ThreadPool:
     """One thread per core. Each job gets an event that tells it to stop, so that Ctrl-C is quick."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Pool:
         while waiting:
             yield waiting.popleft().result()
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> ThreadPool:
         return self
 
     def __exit__(self, *exception: object) -> None:
