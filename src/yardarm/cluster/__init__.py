@@ -5,10 +5,10 @@ Ray itself is imported when a cluster is opened, and nowhere else; the rest of t
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yardarm.cluster.options import RayOptions
+from yardarm.late import late_names
 
 if TYPE_CHECKING:
     from yardarm.cluster.connection import check_address, open_cluster
@@ -16,10 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["RayOptions", "RayRunner", "check_address", "open_cluster"]
 
-LATE = {"RayRunner": "runner", "check_address": "connection", "open_cluster": "connection"}
-
-
-def __getattr__(name: str) -> Any:
-    if name in LATE:
-        return getattr(importlib.import_module(f"yardarm.cluster.{LATE[name]}"), name)
-    raise AttributeError(f"module 'yardarm.cluster' has no attribute '{name}'")
+__getattr__ = late_names(__name__, {"RayRunner": "runner", "check_address": "connection", "open_cluster": "connection"})

@@ -6,13 +6,13 @@ evaluation is asked for.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yardarm.evaluation.config import EvalConfig, EvalOptions
 from yardarm.evaluation.config_file import config_from_data, config_to_data
 from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.plan import Plan
+from yardarm.late import late_names
 
 if TYPE_CHECKING:
     from yardarm.evaluation.preflight import check_policy_fits
@@ -35,17 +35,14 @@ __all__ = [
     "merge_runs",
 ]
 
-LATE = {
-    "MergedRun": "sharding.merging",
-    "SeveralResults": "several",
-    "check_policy_fits": "preflight",
-    "evaluate": "run",
-    "evaluate_several": "several",
-    "merge_runs": "sharding.merging",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in LATE:
-        return getattr(importlib.import_module(f"yardarm.evaluation.{LATE[name]}"), name)
-    raise AttributeError(f"module 'yardarm.evaluation' has no attribute '{name}'")
+__getattr__ = late_names(
+    __name__,
+    {
+        "MergedRun": "sharding.merging",
+        "SeveralResults": "several",
+        "check_policy_fits": "preflight",
+        "evaluate": "run",
+        "evaluate_several": "several",
+        "merge_runs": "sharding.merging",
+    },
+)

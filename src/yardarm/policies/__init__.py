@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from yardarm.late import late_names
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.chunks import PlayableChunk, playable
 from yardarm.policies.loading import (
@@ -65,12 +66,6 @@ __all__ = [
     "policy_to_data",
 ]
 
+# Workers have no YAML.
 FROM_DATA = ("against_from_data", "code_in_policy", "policies_from_data", "policy_from_data", "policy_to_data")
-
-
-def __getattr__(name: str) -> Any:
-    if name in FROM_DATA:  # workers have no YAML
-        from yardarm.policies import from_data
-
-        return getattr(from_data, name)
-    raise AttributeError(f"module 'yardarm.policies' has no attribute '{name}'")
+__getattr__ = late_names(__name__, dict.fromkeys(FROM_DATA, "from_data"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from yardarm.late import late_names
 from yardarm.tracking.options import WandbOptions
 
 if TYPE_CHECKING:
@@ -23,17 +23,15 @@ __all__ = [
 ]
 
 # Configurations need the options only.
-LATE = {
-    "Tracker": "tracker",
-    "TrainingTracker": "training",
-    "WandbTracker": "weights_and_biases",
-    "open_tracker": "weights_and_biases",
-    "open_training_tracker": "training",
-    "tracked_text": "weights_and_biases",
-}
 
-
-def __getattr__(name: str) -> Any:
-    if name in LATE:
-        return getattr(importlib.import_module(f"yardarm.tracking.{LATE[name]}"), name)
-    raise AttributeError(f"module 'yardarm.tracking' has no attribute '{name}'")
+__getattr__ = late_names(
+    __name__,
+    {
+        "Tracker": "tracker",
+        "TrainingTracker": "training",
+        "WandbTracker": "weights_and_biases",
+        "open_tracker": "weights_and_biases",
+        "open_training_tracker": "training",
+        "tracked_text": "weights_and_biases",
+    },
+)
