@@ -35,14 +35,14 @@ class EvalOptions:
 
     n_episodes: int = option(50, "episodes of each task")
     batch_size: int = option(
-        0, "how many episodes run at once, at most 64 on one machine; 0: fit to what is there and to this run"
+        0, "how many episodes run at once, at most 64 on one machine; 0: fit to this machine and this run"
     )
     use_async_envs: bool = option(True, "false: one simulator in this process, for debugging")
     exact: bool = option(True, "false: a policy's batches take any shape, and results depend on it in the last bits")
     policies_at_once: int = option(
         0, "of several policies, how many play at once and are held in memory; 0: what fits, at most 8"
     )
-    videos: int = option(0, "videos of the first so many episodes of each task, rendered after the evaluation")
+    videos: int = option(0, "videos of the first N episodes of each task, rendered after the evaluation")
     recording: bool = option(False, "true: afterwards, write all episodes as a dataset, OUTPUT_DIR/recordings")
     recording_repo_id: str | None = option(None, "of --eval.recording: upload it to the Hub as owner/name")
     recording_private: bool = option(False, "of --eval.recording_repo_id: only you can see it there")
@@ -50,7 +50,7 @@ class EvalOptions:
     max_retries: int = option(2, "how often an episode is run again after its worker failed")
     stop: str = option("", "stop early: decided (needs --against), or precision; n_episodes is then the most")
     half_width: float = option(
-        HALF_WIDTH, "of --eval.stop=precision: half the width of the interval that is narrow enough"
+        HALF_WIDTH, "of --eval.stop=precision: stop when half the interval's width is at most this"
     )
     confidence: float = option(CONFIDENCE, "of intervals, and of the decision to stop")
     interval: str = option("", "of a success rate: wilson, clopper_pearson, or anytime [wilson; anytime with stop]")
@@ -129,7 +129,7 @@ class EvalConfig:
     )
     resume: bool = option(False, "without --output_dir: continue the newest unfinished run of the same plan")
     allow_mixed_versions: bool = option(
-        False, "resume a run that other versions of simulators, torch, … have begun; marks its results for good"
+        False, "resume a run that was started with other versions of simulators, torch, …; marks its results for good"
     )
     shard: str | None = option(
         None, "i/n: play part i of n, in OUTPUT_DIR/shard_i_of_n; `yardarm merge` joins the parts"
@@ -176,7 +176,7 @@ class EvalConfig:
         if self.part is not None:
             self._check_shard()
         if self.training_seed is not None and not self.method:
-            raise UsageError(f"--training_seed={self.training_seed} is one of a method's: name it with --method")
+            raise UsageError(f"--training_seed={self.training_seed} belongs to a method: name it with --method")
         if self.seed is None:
             raise UsageError("--seed must be a number: an episode without a seed could not be repeated")
         self.seed = int(self.seed)
@@ -190,7 +190,10 @@ class EvalConfig:
         if not self.policies:
             raise UsageError("there is no policy in the list: name at least one")
         of_one = {
-            "--against": (self.against is not None, "all of a list are compared at the end: put it among them"),
+            "--against": (
+                self.against is not None,
+                "a list is compared as a whole: add it to the list",
+            ),
             "--eval.stop": (bool(self.eval.stop), "it judges one policy, or one against another"),
             "--eval.recording": (self.eval.recording, "record the run of one policy"),
             "--wandb.enable": (self.wandb.enable, "track the run of one policy"),
@@ -203,13 +206,13 @@ class EvalConfig:
     def _check_runner(self) -> None:
         one_of("--runner", self.runner, (LOCAL, RAY))
         if self.runner != RAY and self.ray != RayOptions():
-            raise UsageError("--ray.… is for --runner=ray: add that, or leave the other away")
+            raise UsageError("--ray.… is for --runner=ray: add that, or omit --ray.…")
         if self.runner == RAY and not self.eval.use_async_envs:
             raise UsageError("--eval.use_async_envs=false keeps the simulator in this process, not on --runner=ray")
 
     def _check_stopping(self) -> None:
         if self.eval.stop == DECIDED and self.against is None:
-            raise UsageError("--eval.stop=decided needs to know between what: add --against=RUN_OR_POLICY")
+            raise UsageError("--eval.stop=decided needs an opponent: add --against=RUN_OR_POLICY")
         if self.eval.stop == PRECISION and self.against is not None:
             raise UsageError("--eval.stop=precision is for one policy alone; with --against it is --eval.stop=decided")
         if not isinstance(self.against, Path):
@@ -219,7 +222,7 @@ class EvalConfig:
         from yardarm.comparison import run_folder
 
         if self.output_dir and run_folder(self.against) == run_folder(self.output_dir):
-            raise UsageError(f"--against={self.against} is the --output_dir: a run does not differ from itself")
+            raise UsageError(f"--against={self.against} is the --output_dir: a run cannot be compared with itself")
 
     def _check_shard(self) -> None:
         if self.output_dir is None:

@@ -48,14 +48,14 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.repo_id is not None and not HUB_ID.fullmatch(self.repo_id):
-            raise UsageError(f"'{self.repo_id}' is no name of a dataset: it must be owner/name")
+            raise UsageError(f"'{self.repo_id}' is not the name of a dataset: it must be owner/name")
 
 
 @dataclass
 class RecordDatasetOptions:
     """Flags below ``--dataset.``."""
 
-    root: Path | None = option(None, "the dataset's folder; one that this command has begun is gone on with")
+    root: Path | None = option(None, "the dataset's folder; resumes a recording that this command started")
     repo_id: str | None = option(
         None, "owner/name on the Hub; without --dataset.root its place here is $HF_LEROBOT_HOME/owner/name"
     )
@@ -68,11 +68,11 @@ class RecordDatasetOptions:
     crf: int = option(ENCODING.crf, "of videos: 0 is best and largest, 63 the opposite (51 for h264 and hevc)")
     g: int = option(ENCODING.g, "of videos: frames from key frame to key frame; more: smaller, slower to reach")
     push_to_hub: bool = option(False, "at the end, upload the dataset to --dataset.repo_id")
-    private: bool = option(False, "of a dataset that is uploaded: only you can see it")
+    private: bool = option(False, "of --dataset.push_to_hub: only you can see the dataset there")
 
     def __post_init__(self) -> None:
         if self.push_to_hub and self.repo_id is None:
-            raise UsageError("--dataset.push_to_hub needs to know where: add --dataset.repo_id=owner/name")
+            raise UsageError("--dataset.push_to_hub needs a name on the Hub: add --dataset.repo_id=owner/name")
         if self.private and not self.push_to_hub:
             raise UsageError("--dataset.private is for a dataset that is uploaded: add --dataset.push_to_hub=true")
         self.size  # noqa: B018  # a mistake is reported now
@@ -112,7 +112,7 @@ class RecordOptions:
 
     n_episodes: int = option(50, "episodes of each task")
     only_successes: bool = option(
-        False, "solved episodes only: n_episodes of each task; at most 10 times as many are played for that"
+        False, "record solved episodes only, n_episodes of each task; plays at most 10 times as many to find them"
     )
     workers: int = option(0, "how many episodes run at once, at most 64; 0: fit to this machine")
 
