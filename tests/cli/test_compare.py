@@ -152,7 +152,7 @@ def test_an_evaluation_against_a_run_ends_with_the_comparison() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--eval.stop=decided"], "needs to know between what: add --against=RUN_OR_POLICY"),
+        (["--eval.stop=decided"], "needs an opponent: add --against=RUN_OR_POLICY"),
         (
             ["--eval.stop=decidd"],
             "--eval.stop 'decidd' is unknown; did you mean 'decided'? use one of decided, precision",
@@ -161,7 +161,7 @@ def test_an_evaluation_against_a_run_ends_with_the_comparison() -> None:
         (["--eval.stop=precision", "--eval.half_width=5"], "--eval.half_width must lie between 0 and 0.5, got 5"),
         (["--eval.stop=precision", "--eval.interval=wilson"], "are for a fixed number"),
         (["--against=zeero"], "nor the name of a policy; did you mean 'zero'?"),
-        (["--training_seed=1"], "--training_seed=1 is one of a method's: name it with --method"),
+        (["--training_seed=1"], "--training_seed=1 belongs to a method: name it with --method"),
         (
             ["--eval.interval=anytime", "--eval.over_tasks=clustered"],
             "is for --eval.over_tasks=pooled, not for clustered",

@@ -42,7 +42,7 @@ def test_help_explains_the_flags() -> None:
         (with_flags(RECORD, "--workers=65"), "--workers must lie between 0 (fit to this machine) and 64"),
         (with_flags(RECORD, "--dataset=data"), "'dataset' must be a section of its own: --dataset.root=…"),
         (with_flags(RECORD, "--dataset.rot=data"), "unknown option '--dataset.rot'; did you mean 'root'?"),
-        (with_flags(RECORD, "--dataset.repo_id=name"), "'name' is no name of a dataset: it must be owner/name"),
+        (with_flags(RECORD, "--dataset.repo_id=name"), "'name' is not the name of a dataset: it must be owner/name"),
         (with_flags(RECORD, "--dataset.push_to_hub=true"), "add --dataset.repo_id=owner/name"),
         (with_flags(RECORD, "--dataset.private=true"), "add --dataset.push_to_hub=true"),
         (with_flags(RECORD, "--output_dir=data"), "--dataset.root and --output_dir are both data"),
@@ -74,7 +74,7 @@ def test_help_explains_the_flags() -> None:
         ),
         (
             ["eval", *TOY[1:3], "--eval.recording=true", "--eval.recording_repo_id=b"],
-            "'b' is no name of a dataset",
+            "'b' is not the name of a dataset",
         ),
     ],
 )

@@ -88,12 +88,12 @@ def test_who_continues_a_run_keeps_its_batching() -> None:
     stored = FixedBatching(exact=True, rows=4, threads=3, device="cpu")
     assert fix_batching(loaded, exact=True, stored=stored) == stored
     assert policy.batching == Batching(4, 3)
-    with pytest.raises(UsageError, match=r"begun with --eval.exact=true, and cannot go on otherwise"):
+    with pytest.raises(UsageError, match=r"started with --eval.exact=true, and cannot be resumed otherwise"):
         fix_batching(loaded, exact=False, stored=stored)
     floating = fix_batching(loaded, exact=False, stored=None)
     assert floating is not None
     assert floating.rows is None
-    with pytest.raises(UsageError, match=r"begun with --policy.device=cuda, and cannot go on with cpu"):
+    with pytest.raises(UsageError, match=r"started with --policy.device=cuda, and cannot be resumed with cpu"):
         fix_batching(loaded, exact=True, stored=replace(stored, device="cuda"))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import courses, yardarm, yardarm_here
+from yardarm import pages
 from yardarm.comparison import compare, read_runs
 from yardarm.errors import UsageError
 from yardarm.evaluation import merge_runs
@@ -289,8 +290,11 @@ def interrupted_at(writes: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
         return wrapped
 
-    for name in ("write_config_file", "write_json", "write_report", "_copy"):
-        monkeypatch.setattr(merging, name, counting(getattr(merging, name)))
+    for module, name in (
+        *((merging, name) for name in ("write_config_file", "write_json", "_copy")),
+        (pages, "write_report"),
+    ):
+        monkeypatch.setattr(module, name, counting(getattr(module, name)))
     monkeypatch.setattr(Journal, "extend", counting(Journal.extend))
 
 

@@ -118,7 +118,7 @@ def test_a_stored_run_that_changed_is_another_opponent(tmp_path: Path) -> None:
     record = json.loads(lines[0])
     record["status"] = "failure" if record["status"] == "success" else "success"
     (tmp_path / "stored" / "episodes.jsonl").write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
-    with pytest.raises(UsageError, match="was begun against a run that has other outcomes now"):
+    with pytest.raises(UsageError, match="was started against a run that has other outcomes now"):
         duel(tmp_path / "run", against=stored, n_episodes=8)
 
 
@@ -129,7 +129,7 @@ def test_mistakes_about_the_opponent_say_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has none of these tasks: it has toy/far"):
         duel(tmp_path / "run", against=far, stop="")
     stored = evaluate(WORSE, TOY, n_episodes=1, output_dir=tmp_path / "stored")
-    with pytest.raises(UsageError, match="is given twice; give different runs"):
+    with pytest.raises(UsageError, match="a run cannot be compared with itself"):
         evaluate(WORSE, TOY, n_episodes=1, output_dir=stored.path, against=stored.path / "eval_info.json")
 
 
@@ -216,13 +216,13 @@ def test_an_error_keeps_its_place_and_its_pair_is_dropped(tmp_path: Path) -> Non
 
 def test_the_maximum_cannot_be_raised_afterwards(tmp_path: Path) -> None:
     duel(tmp_path / "run", n_episodes=5)
-    with pytest.raises(UsageError, match="fixed at the start, because a maximum or a rule that changes"):
+    with pytest.raises(UsageError, match="fixed at the start, because changing the maximum or the rule"):
         duel(tmp_path / "run", n_episodes=50)
-    with pytest.raises(UsageError, match="cannot go on with no early stopping"):
+    with pytest.raises(UsageError, match="cannot be resumed with no early stopping"):
         duel(tmp_path / "run", n_episodes=5, stop="")
     evaluate(BETTER, TOY, n_episodes=2, output_dir=tmp_path / "plain")
     with pytest.raises(
-        UsageError, match=r"was begun with no early stopping, and cannot go on with --eval\.stop=precision"
+        UsageError, match=r"was started with no early stopping, and cannot be resumed with --eval\.stop=precision"
     ):
         evaluate(BETTER, TOY, n_episodes=2, stop="precision", output_dir=tmp_path / "plain")
 

@@ -119,8 +119,8 @@ def test_a_dataset_of_others_is_refused_before_anything_is_played(tmp_path: Path
     words = [*TOY, "--n_episodes=2", "--dataset.features=states", "--dataset.root=data", "--env.task=left"]
     recorded(*words)
     for changed, complaint in [
-        ("--seed=50", "and --seed=50 has others"),
-        ("--env.task=right", "which is none of the tasks to record"),
+        ("--seed=50", "which --seed=50 would not play"),
+        ("--env.task=right", "which is not one of the tasks to record"),
         ("--policy.type=zero", "holds episodes of 'toy-mover-"),
     ]:
         flag = changed.split("=")[0]

@@ -70,7 +70,7 @@ def check_address(options: RayOptions) -> None:
             f"{flag}={address} does not answer ({one_line(error)}); is the cluster up? `ray start --head` starts one"
         ) from error
     if not answers:
-        raise UsageError(f"{flag}={address} is no Ray cluster's: something else listens there")
+        raise UsageError(f"{flag}={address} is not a Ray cluster: something else listens there")
 
 
 def _speaks_grpc(end: socket.socket) -> bool:

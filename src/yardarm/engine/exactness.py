@@ -36,13 +36,13 @@ def fix_batching(
     if stored is not None:
         if stored.exact != exact:
             raise UsageError(
-                f"this run was begun with --eval.exact={str(stored.exact).lower()}, and cannot go on otherwise: "
-                "give that, or another --output_dir"
+                f"this run was started with --eval.exact={str(stored.exact).lower()}, and cannot be resumed otherwise: "
+                "use the same value, or another --output_dir"
             )
         if stored.device != policy.device_type:
             raise UsageError(
-                f"this run was begun with --policy.device={stored.device}, and cannot go on with "
-                f"{policy.device_type}, which rounds differently; give that device, or another --output_dir"
+                f"this run was started with --policy.device={stored.device}, and cannot be resumed with "
+                f"{policy.device_type}, which rounds differently; use the same device, or another --output_dir"
             )
         policy.batching = Batching(stored.rows, stored.threads, stored.reason)
         return stored

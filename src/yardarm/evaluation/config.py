@@ -183,7 +183,7 @@ class EvalConfig:
         if self.part is not None:
             self._check_shard()
         if self.training_seed is not None and not self.method:
-            raise UsageError(f"--training_seed={self.training_seed} is one of a method's: name it with --method")
+            raise UsageError(f"--training_seed={self.training_seed} belongs to a method: name it with --method")
         if self.seed is None:
             raise UsageError("--seed must be a number: an episode without a seed could not be repeated")
         self.seed = int(self.seed)
@@ -197,7 +197,10 @@ class EvalConfig:
         if not self.policies:
             raise UsageError("there is no policy in the list: name at least one")
         of_one = {
-            "--against": (self.against is not None, "all of a list are compared at the end: put it among them"),
+            "--against": (
+                self.against is not None,
+                "a list is compared as a whole: add it to the list",
+            ),
             "--eval.stop": (bool(self.eval.stop), "it judges one policy, or one against another"),
             "--eval.recording": (self.eval.recording, "record the run of one policy"),
             "--wandb.enable": (self.wandb.enable, "track the run of one policy"),
@@ -210,13 +213,13 @@ class EvalConfig:
     def _check_runner(self) -> None:
         one_of("--runner", self.runner, (LOCAL, RAY))
         if self.runner != RAY and self.ray != RayOptions():
-            raise UsageError("--ray.… is for --runner=ray: add that, or leave the other away")
+            raise UsageError("--ray.… is for --runner=ray: add that, or omit --ray.…")
         if self.runner == RAY and not self.eval.use_async_envs:
             raise UsageError("--eval.use_async_envs=false keeps the simulator in this process, not on --runner=ray")
 
     def _check_stopping(self) -> None:
         if self.eval.stop == DECIDED and self.against is None:
-            raise UsageError("--eval.stop=decided needs to know between what: add --against=RUN_OR_POLICY")
+            raise UsageError("--eval.stop=decided needs an opponent: add --against=RUN_OR_POLICY")
         if self.eval.stop == PRECISION and self.against is not None:
             raise UsageError("--eval.stop=precision is for one policy alone; with --against it is --eval.stop=decided")
         if not isinstance(self.against, Path):
@@ -226,7 +229,7 @@ class EvalConfig:
         from yardarm.comparison import run_folder
 
         if self.output_dir and run_folder(self.against) == run_folder(self.output_dir):
-            raise UsageError(f"--against={self.against} is the --output_dir: a run does not differ from itself")
+            raise UsageError(f"--against={self.against} is the --output_dir: a run cannot be compared with itself")
 
     def _check_shard(self) -> None:
         if self.output_dir is None:

@@ -60,7 +60,7 @@ def _check_shard(folder: RunFolder, wanted: Shard | None) -> None:
     several = SeveralFolder(folder.path.parent.parent)
     if wanted is None and several.index.exists():
         raise UsageError(
-            f"{folder.path} is part of an evaluation of several policies, shard {stored}: go on with all of them, by "
+            f"{folder.path} is part of an evaluation of several policies, shard {stored}: resume all of them with "
             f"--config_path={several.whole.config}"
         )
     if wanted is None:
@@ -137,11 +137,11 @@ def _why_not(stored: PlanRecord, wanted: PlanRecord) -> str:
     before, now = (plan.stopping.to_json() if plan.stopping else {} for plan in (stored, wanted))
     changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     if changed == ["outcomes"]:
-        return "was begun against a run that has other outcomes now"
+        return "was started against a run that has other outcomes now"
     return (
-        f"was begun with {_flags(before, changed)}, and cannot go on with {_flags(now, changed)}: what is declared of "
-        "early stopping is fixed at the start, because a maximum or a rule that changes when results are known finds "
-        "differences that are not there, and the order of play is made of all episodes"
+        f"was started with {_flags(before, changed)}, and cannot be resumed with {_flags(now, changed)}: what is "
+        "declared about early stopping is fixed at the start, because changing the maximum or the rule when results "
+        "are known finds differences that are not there, and the order of play depends on the number of episodes"
     )
 
 

@@ -36,7 +36,7 @@ def check_requirements(config: EvalConfig, tasks: Sequence[TaskSpec]) -> None:
     if config.runner == RAY and config.eval.videos and filmed:  # frames would have to cross the network
         raise UsageError(
             f"--eval.videos={config.eval.videos}: '{filmed[0].name}' cannot be replayed, and is filmed while it runs, "
-            "which --runner=ray does not do; leave one of the two away"
+            "which --runner=ray does not do; omit one of the two"
         )
     for env in config.envs:
         check_installed(env)

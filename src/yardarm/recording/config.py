@@ -48,7 +48,7 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.repo_id is not None and not HUB_ID.fullmatch(self.repo_id):
-            raise UsageError(f"'{self.repo_id}' is no name of a dataset: it must be owner/name")
+            raise UsageError(f"'{self.repo_id}' is not the name of a dataset: it must be owner/name")
 
 
 @dataclass
@@ -72,7 +72,7 @@ class RecordDatasetOptions:
 
     def __post_init__(self) -> None:
         if self.push_to_hub and self.repo_id is None:
-            raise UsageError("--dataset.push_to_hub needs to know where: add --dataset.repo_id=owner/name")
+            raise UsageError("--dataset.push_to_hub needs a name on the Hub: add --dataset.repo_id=owner/name")
         if self.private and not self.push_to_hub:
             raise UsageError("--dataset.private is for a dataset that is uploaded: add --dataset.push_to_hub=true")
         self.size  # noqa: B018  # a mistake is reported now

@@ -61,9 +61,9 @@ def _check_planned(root: Path, record: EpisodeRecord, plan: DatasetPlan, config:
     key, options = record.key, config.options
     what = f"{root} holds seed {key.seed} of '{key.task}'"
     if (key.benchmark, key.task) not in plan.tasks:
-        raise UsageError(f"{what}, which is none of the tasks to record; choose another folder")
+        raise UsageError(f"{what}, which is not one of the tasks to record; choose another folder")
     if key.seed != config.evaluation.seed + key.index:
-        raise UsageError(f"{what}, and --seed={config.evaluation.seed} has others; choose another folder")
+        raise UsageError(f"{what}, which --seed={config.evaluation.seed} would not play; choose another folder")
     if not options.only_successes and key.index >= options.n_episodes:
         raise UsageError(
             f"{what}: more than --n_episodes={options.n_episodes} are there already; "
@@ -110,7 +110,7 @@ def missing(sources: Sequence[SourceEpisode], meta: DatasetMetadata) -> list[Sou
         source = wanted.pop(record.key, None)
         name = f"episode {episode.index} of {meta.root} (seed {record.key.seed} of '{record.key.task}')"
         if source is None:
-            raise UsageError(f"{name} is none of those that are to be recorded now; choose another folder")
+            raise UsageError(f"{name} is not one of those to record now; choose another folder")
         fits = (episode.length, episode.tasks) == (record.steps, (source.instruction,))
         if not fits or record.course() != source.record.course():
             raise UsageError(f"{name} went another way than in {source.folder.path}; choose another folder")

@@ -79,7 +79,7 @@ def about_parts(parts: Sequence[ShardRun]) -> Iterator[str]:
         if part.manifest.status == "running" and is_going_on(part.folder):
             yield (
                 f"{part.folder.path} was written to a moment ago, and has not ended: if it runs on another machine, "
-                "merge again when it has"
+                "merge again when it has ended"
             )
 
 

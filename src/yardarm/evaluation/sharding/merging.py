@@ -82,8 +82,8 @@ def merge_runs(
         return merged
     except OSError as error:
         raise UsageError(
-            f"{error.filename or output_dir} cannot be copied or written: {error.strerror}; no part was changed: mend "
-            "that, and give the command again"
+            f"{error.filename or output_dir} cannot be copied or written: {error.strerror}; no part was changed: fix "
+            "that, and run the command again"
         ) from error
 
 
@@ -216,7 +216,7 @@ class _Merge:
             yield (
                 f"{len(self.unlike)} episode(s) are in several parts and went differently there, e.g. episode "
                 f"{record.key.index} of '{record.key.task}' in {self._name(part)}: the first was kept; policy, "
-                "simulator or machine do not repeat themselves"
+                "simulator or machine is not deterministic"
             )
 
     def _config(self) -> dict[str, Any]:
@@ -257,7 +257,7 @@ def _which(session: SessionRecord) -> tuple[Any, ...]:
 
 
 def _about_lost(lost: int) -> Iterable[str]:
-    return [f"what was played is lost of {lost} episode(s), so they cannot be replayed"] if lost else []
+    return [f"the actions of {lost} episode(s) are lost, so they cannot be replayed"] if lost else []
 
 
 def _copy_all(files: Sequence[tuple[Path, Path]]) -> None:

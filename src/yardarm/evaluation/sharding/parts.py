@@ -86,7 +86,7 @@ def grouped(folders: Sequence[RunFolder], output: Path) -> dict[Path, list[RunFo
         other = next(folder for folder in folders if not is_listed(folder))
         raise UsageError(
             f"{other.path} is the run of one policy, and {members[0].path} belongs to a list of several: merge each "
-            "kind by itself"
+            "kind separately"
         )
     if RunFolder(output).manifest.exists():
         raise UsageError(f"{output} holds the run of one policy; choose another --output_dir")
