@@ -76,7 +76,7 @@ def test_a_run_with_links_that_lead_outside_is_not_shown(tmp_path: Path, inside:
     (run / "manifest.json").unlink() if inside == "manifest.json" else None
     (run / inside).symlink_to(secret / inside if inside == "manifest.json" else secret)
     catalogue = RunCatalogue(ViewedFolder(tmp_path / "shown"))
-    with pytest.raises(UsageError, match="leads outside"):
+    with pytest.raises(UsageError, match="is a link to outside the viewed folder"):
         catalogue.result("run")
     assert [line["status"] for line in catalogue.lines()] == ["damaged"]
 

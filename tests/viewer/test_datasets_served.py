@@ -136,7 +136,7 @@ def test_one_dataset_is_opened_at_once(
 
 def test_bad_words_get_one_line(folder: Path, tmp_path: Path) -> None:
     for words, said in {
-        (): "which dataset?",
+        (): "needs a dataset, or a folder of datasets",
         ("nowhere",): "there is no folder nowhere",
         (tmp_path,): "there is no dataset in",
         (folder, "--port=99999"): "--port must be at most 65535",

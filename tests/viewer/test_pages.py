@@ -196,7 +196,7 @@ def test_a_page_says_when_the_viewer_has_gone_and_goes_on_when_it_is_back(
         with viewing(tmp_path, port) as address:
             page.goto(address)
             expect(page.locator("tbody tr")).to_have_count(1)
-        expect(page.locator(".lost")).to_contain_text("does not answer")
+        expect(page.locator(".lost")).to_contain_text("is not responding")
         shutil.copytree(folder / "slowly", tmp_path / "slowly")
         with viewing(tmp_path, port):
             expect(page.locator("tbody tr")).to_have_count(2)
