@@ -130,7 +130,7 @@ def toy_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A few recorded episodes of two tasks, which differ in their instructions."""
     root = tmp_path_factory.mktemp("toy") / "data"
     words = ["--policy.type=toy-mover", "--env.type=toy", "--env.task=left,right", "--n_episodes=2"]
-    answer = yardarm("record", *words, f"--dataset.root={root}", "--success_only=false")
+    answer = yardarm("record", *words, f"--dataset.root={root}")
     assert answer.returncode == 0, answer.stderr
     return root
 

@@ -304,7 +304,7 @@ def test_who_pushes_an_adapter_of_a_folder_is_told_that_others_need_the_folder(
     monkeypatch.setattr("huggingface_hub.HfApi.create_repo", away)
     with pytest.raises(UsageError, match="cannot be pushed"):
         push_checkpoint(adapted(bases["act"]), "owner/adapter", private=None, message="")
-    assert f"needs its base policy, too, which is the folder {bases['act']} here" in caplog.text
+    assert f"to load owner/adapter, one needs its base policy, too: here it is the folder {bases['act']}" in caplog.text
 
 
 def test_loading_leaves_torchs_random_numbers_alone(bases: dict[str, Path], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ import numpy as np
 import pytest
 import torch
 
+from tests.datasets.made import FAST
 from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
+from yardarm.datasets import DatasetInfo, DatasetWriter, Feature
 from yardarm.errors import PolicyFault, UsageError
+from yardarm.policies import act
 from yardarm.policies.learned.loading import load_policy
 from yardarm.results import read_curve
 from yardarm.training import TrainingListener, train
@@ -242,3 +246,24 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     train(small_training(data, tmp_path / "run"))
     with pytest.raises(UsageError, match="exists already; resume it with --resume=true"):
         train(small_training(data, tmp_path / "run"))
+
+
+@pytest.mark.parametrize("policy", [TINY_ACT, TINY_DIFFUSION], ids=["act", "diffusion"])
+def test_vectors_of_a_single_number_are_learned_from(policy: dict[str, Any], tmp_path: Path) -> None:
+    features = {"observation.environment_state": Feature("float32", (1,)), "action": Feature("float32", (1,))}
+    writer = DatasetWriter.create(tmp_path / "data", DatasetInfo(10, features), FAST)
+    for step in range(12):
+        frame = {name: np.array([step / 10], np.float32) for name in features}
+        writer.add_frame({**frame, "task": "count"})
+    writer.save_episode()
+    writer.finalize()
+    assert train(small_training(tmp_path / "data", tmp_path / "run", policy, steps=2)).finished
+
+
+def test_an_architecture_without_an_objective_cannot_be_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(act, "ACT", dataclasses.replace(act.ACT, objective=None))
+    config = small_training(demonstrations(tmp_path / "data"), tmp_path / "run")
+    with pytest.raises(UsageError, match="policies of type 'act' cannot be trained on demonstrations"):
+        train(config)

@@ -18,7 +18,9 @@ class Preparation:
 
     def __init__(self, policy: LearnedPolicy, names: Mapping[str, str]) -> None:
         """`names` are what the dataset calls the policy's inputs."""
-        self._vectors = {*names.values(), ACTION} - set(policy.cameras)
+        observed = 2 if policy.config.observation_offsets is None else 3
+        self._axes = {**{name: observed for name in names.values() if name not in policy.cameras}, ACTION: 3}
+        """Of vectors: batch, steps where there are several, and the vector's own."""
         self._wanted = (*names.values(), ACTION, ACTION_PADDING)
         self._preprocessor = policy.preprocessor
         self._device = policy.placement.device
@@ -31,6 +33,7 @@ class Preparation:
     def _moved(self, name: str, value: Tensor) -> Tensor:
         """To the device; images, which travel as bytes, and vectors of any type become float32 there."""
         value = value.to(self._device, non_blocking=True)
-        if name in self._vectors:
-            return value.float()
+        if name in self._axes:
+            # A dataset's vectors of a single number have no axis of their own, as in LeRobot.
+            return value.float() if value.ndim == self._axes[name] else value.float()[..., None]
         return value.float() / 255 if value.dtype == torch.uint8 else value
