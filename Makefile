@@ -12,7 +12,7 @@ ifneq ($(WRONG_PARTS),)
   $(error PART=$(PART): there is no $(WRONG_PARTS); give a folder or a file below tests/, like PART=cluster)
 endif
 
-.PHONY: demo test test-all test-slow lint system browser clean
+.PHONY: demo test test-all test-slow check lint docs system browser clean
 
 demo: system $(VENV)/.installed
 	$(BIN)/yardarm eval --policy.type=mt10-act --against=expert --env.type=metaworld \
@@ -26,6 +26,10 @@ test: lint system browser
 
 test-all: lint system browser
 	$(BIN)/python -m pytest -m "" -n 0
+
+# For everyday work: what has changed since the last push, or since another commit (make check SINCE=HEAD~3).
+check: lint
+	$(BIN)/python -m pytest --quiet $$($(BIN)/python scripts/changed_tests.py $(SINCE))
 
 # pytest answers with 5 where it finds nothing to run.
 test-slow: system browser $(VENV)/.installed-dev
@@ -50,6 +54,17 @@ $(VENV)/.installed: pyproject.toml $(VENV)/.python
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.python
 	$(BIN)/python -m pip install --quiet --editable '.[worlds,dev]'
 	touch $@ $(VENV)/.installed
+
+# The pages as a site, in build/docs. Its tools have an environment of their own, which needs neither torch nor a simulator.
+docs: .venv-docs/.installed
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build
+	@echo "Open build/docs/index.html, or with search: python3 -m http.server --directory build/docs"
+
+.venv-docs/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-docs/bin/python -m pip install --quiet --group docs
+	touch $@
 
 # Rendering without a display needs Mesa.
 system:

@@ -1,4 +1,4 @@
-"""Measures ACT at LeRobot's default size on Meta-World: a whole evaluation against a plain loop, in one run.
+"""Measures ACT at LeRobot's default size on Meta-World: a whole evaluation compared with a plain loop, in one run.
 
 python benchmarks/act.py --output=benchmarks/2026-11-act.md
 """
@@ -27,11 +27,10 @@ import yardarm
 from yardarm.envs.rendering import backends
 from yardarm.evaluation import EvaluationListener
 from yardarm.machine import usable_cores
-from yardarm.policies.act import ActConfig, ActPolicy
-from yardarm.policies.config import FeatureType, PolicyFeature
-from yardarm.policies.processing import make_postprocessor, make_preprocessor
+from yardarm.policies.act import ACT, ActConfig, ActPolicy
+from yardarm.policies.learned.config import FeatureType, PolicyFeature
 from yardarm.registry import import_object
-from yardarm.results import RunFolder
+from yardarm.results import BatchingRecord, RunFolder
 from yardarm.tasks import EpisodeSpec
 
 log = logging.getLogger("benchmark")
@@ -43,23 +42,23 @@ METHOD = """
 The policy has LeRobot's default size (51.6 M parameters, chunks of 100 actions, one 480×480 camera) and random weights,
 so no episode succeeds, and each has 500 steps, 5 looks and 5 inferences.
 
-**The plain loop** is one process with one simulator, which looks once a chunk, asks the same policy, and plays the
-chunk; torch and OpenGL have all cores, and its clock starts when both are warm. **The evaluation** is
-`yardarm.evaluate` with default options; its clock starts when the first worker is about to be hired and ends with the
-last episode in the journal, so building simulators and opening OpenGL contexts are inside, and importing torch and the
-simulator is not: that is what it is behind by in so short a run. Both are measured in turn, several times, since the
-speed of a shared machine drifts; the table has medians. Actions are compared: bit by bit between repetitions, and with
-the plain loop's to 1e-3 in the first chunk, after which the simulator amplifies last bits.
+**The plain loop** is one process with one simulator, which looks once per chunk, asks the same policy, and plays the
+chunk; torch and OpenGL use all cores, and its clock starts when both are warm. **The evaluation** is
+`yardarm.evaluate` with default options; its clock starts just before the first worker is hired and ends with the
+last episode in the journal. So it includes building simulators and opening OpenGL contexts, but not importing torch
+and the simulator; in such a short run, that is why it is slower. Both are measured in turn, several times, since the
+speed of a shared machine drifts; the table has medians. Actions are compared: bit by bit between repetitions, and
+with the plain loop's to 1e-3 in the first chunk, after which the simulator amplifies the last bits.
 
-Costs are CPU time: of steps and looks noted by the simulators in the workers (the first look of each, which compiles
-shaders, counts as an ordinary one), of inference by the main process around each call, its threads included. **The
-share** is what steps, looks and inferences used of (wall time × cores). What arithmetic allows is that CPU time divided
-by the cores.
+Costs are CPU time: for steps and looks measured by the simulators in the workers (the first look of each, which
+compiles shaders, counts as an ordinary one), for inference by the main process around each call, including its
+threads. **The share** is what steps, looks and inferences used of (wall time × cores). What arithmetic allows is that
+CPU time divided by the cores.
 """
 
 
 class NotingPolicy(ActPolicy):
-    """ACT with an eye on the clock."""
+    """ACT that measures its own CPU time."""
 
     inference_cpu_s = 0.0
 
@@ -81,12 +80,11 @@ def make_default_act() -> NotingPolicy:
     unit = {"mean": torch.zeros(4), "std": torch.ones(4)}
     image = {"mean": torch.full((3, 1, 1), 0.5), "std": torch.full((3, 1, 1), 0.25)}
     known = {"observation.image": image, "observation.state": unit, "action": unit}
-    network = ActPolicy.network_class(config)
-    return NotingPolicy(config, network, make_preprocessor(config, known), make_postprocessor(config, known))
+    return NotingPolicy(ACT, config, ACT.network(config), ACT.processing(config, known))
 
 
 def play_plainly() -> tuple[float, np.ndarray]:
-    """One episode after the other: seconds for each, and the first chunk of the first."""
+    """Play one episode after another; return the seconds per episode, and the first chunk of the first."""
     os.environ["MUJOCO_GL"] = backends()[0]
     policy, env = make_default_act(), CostedConfig(task=TASK)
     task = env.tasks()[0]
@@ -123,7 +121,7 @@ class Evaluation:
     whole_s: float
     costs: Costs
     inference_cpu_s: float
-    inference: dict[str, object]
+    inference: BatchingRecord | None
     workers: int
     others_s: float
     actions: list[np.ndarray]
@@ -151,20 +149,20 @@ def evaluate_once() -> Evaluation:
         result = yardarm.evaluate(policy, env, n_episodes=EPISODES, output_dir=folder, listener=clock)
         whole_s = time.perf_counter() - started
         files = RunFolder(result.path)
-        manifest = files.read_manifest()
+        session = files.read_manifest().newest
         costs = notes.total()
         actions = [
             files.load_played(record.key).actions for record in sorted(result.episodes, key=lambda r: r.key.index)
         ]
     assert result.counts.episodes == EPISODES
-    workers = manifest["batch_size"]
+    workers = session.batch_size
     return Evaluation(
-        clock.wall_s, whole_s, costs, policy.inference_cpu_s, manifest["inference"], workers, cpu.others_s, actions
+        clock.wall_s, whole_s, costs, policy.inference_cpu_s, session.batching, workers, cpu.others_s, actions
     )
 
 
 def inference_alone() -> dict[str, float]:
-    """Seconds of one forward pass with the layout of memory that policies get here, and with torch's own."""
+    """Seconds of one forward pass with the memory layout that policies get here, and with torch's default."""
     network, cores, seconds = make_default_act().network, usable_cores(), {}
     torch.set_num_threads(cores)
     for name, layout in (("channels last", torch.channels_last), ("torch's own", torch.contiguous_format)):
@@ -244,7 +242,7 @@ def _spread(values: Sequence[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--output", type=Path, help="write a result file, too")
+    parser.add_argument("--output", type=Path, help="also write a result file")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     started = time.perf_counter()

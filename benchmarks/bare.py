@@ -1,4 +1,4 @@
-"""What the work itself costs, without any engine: bare loops over the simulators, in processes of their own."""
+"""What the work itself costs without an engine: bare loops over the simulators, in separate processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS_BETWEEN_LOOKS = 10
 
 
 def measure_costs(tasks: Sequence[TaskSpec], processes: int, looks: int) -> Costs:
-    """Cost steps and looks in as many processes as there are cores, so that they get in each other's way as usual."""
+    """Measure steps and looks in as many processes as there are cores, so that they slow each other down as usual."""
     log.info("  costs of steps and looks, in %d processes", processes)
     return sum(in_processes(_cost, [(tasks, looks)] * processes), Costs())
 
@@ -50,7 +50,7 @@ def _cost(barrier: Barrier, tasks: Sequence[TaskSpec], looks: int) -> Costs:
 
 
 def play_bare(tasks: Sequence[TaskSpec], seeds: Sequence[int], processes: int) -> float:
-    """Wall time of a plain loop over all episodes, dealt out to processes whose simulators are built already."""
+    """Wall time of a plain loop over all episodes, distributed over processes that have built their simulators."""
     log.info("  bare loop: %d episodes of each of %d tasks, in %d processes", len(seeds), len(tasks), processes)
     episodes = [EpisodeSpec(task, index, seed) for task in tasks for index, seed in enumerate(seeds)]
     shares = [(episodes[start::processes],) for start in range(processes)]
@@ -59,7 +59,7 @@ def play_bare(tasks: Sequence[TaskSpec], seeds: Sequence[int], processes: int) -
 
 
 def _play(barrier: Barrier, episodes: Sequence[EpisodeSpec]) -> tuple[float, float]:
-    """When the loop began and ended, on the clock that all processes share."""
+    """When the loop started and ended, on the clock that all processes share."""
     simulators = {episode.task.name: _build(episode.task) for episode in episodes}
     barrier.wait()
     started = time.monotonic()
@@ -73,7 +73,7 @@ def _play(barrier: Barrier, episodes: Sequence[EpisodeSpec]) -> tuple[float, flo
 
 @dataclass
 class ExpertCosts:
-    """CPU-seconds that scripted experts' episodes cannot do without."""
+    """CPU-seconds that scripted experts' episodes need at least."""
 
     build_s: float = 0.0
     reset_s: float = 0.0
@@ -91,7 +91,7 @@ class ExpertCosts:
 
 
 def measure_experts(tasks: Sequence[TaskSpec], seeds: Sequence[int], processes: int) -> ExpertCosts:
-    """Let each task's expert play it with these seeds; the tasks are dealt out to processes."""
+    """Let each task's expert play it with these seeds; the tasks are distributed over processes."""
     log.info("  costs of experts on %d tasks, in %d processes", len(tasks), processes)
     total = ExpertCosts()
     for costs in in_processes(_play_experts, [(tasks[start::processes], seeds) for start in range(processes)]):

@@ -1,4 +1,4 @@
-"""What a simulator costs to build in a fresh process, as the engine's workers do, and in one that has built others.
+"""What building a simulator costs in a new process, as in the engine's workers, and in one that has built others.
 
 python benchmarks/building.py
 """

@@ -1,4 +1,4 @@
-"""Runs measurements by name, shows what they found, and keeps it in a dated file."""
+"""Runs measurements by name, prints the results, and writes them to a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("benchmark")
 
 
 def run_campaign(title: str, description: str, method: str, full: Measurements, small: Measurements) -> None:
-    """Measure what the command line asks for; `small` tries the same in a minute or two."""
+    """Run the measurements that the command line selects; `small` does the same in a minute or two."""
     arguments = _parse_arguments(description, full)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     started = time.perf_counter()
@@ -32,17 +32,17 @@ def run_campaign(title: str, description: str, method: str, full: Measurements, 
 def _parse_arguments(description: str, full: Measurements) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", choices=("full", "small"), default="full")
-    parser.add_argument("--only", default=",".join(full), help="what to measure; all of it: %(default)s")
-    parser.add_argument("--output", type=Path, help="write a result file, too")
+    parser.add_argument("--only", default=",".join(full), help="what to measure; default: %(default)s")
+    parser.add_argument("--output", type=Path, help="also write a result file")
     arguments = parser.parse_args()
     arguments.only = arguments.only.split(",")
     if unknown := set(arguments.only) - set(full):
-        parser.error(f"--only does not know {', '.join(sorted(unknown))}; it knows {', '.join(full)}")
+        parser.error(f"--only has unknown {', '.join(sorted(unknown))}; use {', '.join(full)}")
     return arguments
 
 
 def _measure(name: str, measurement: Callable[[], Section]) -> Section:
-    """Measure, show, and note whether the machine was quiet."""
+    """Run a measurement, print it, and note how busy the machine was."""
     log.info("%s", name)
     started = time.perf_counter()
     with CpuAccount() as cpu:

@@ -1,4 +1,4 @@
-"""Measures what a Ray cluster costs against the local pool, at equal cores, in one run.
+"""Measures what a Ray cluster costs compared with the local pool, with equal cores, in one run.
 
 python benchmarks/cluster.py --output=benchmarks/2026-11-cluster.md
 python benchmarks/cluster.py --scale=small --only=experts
@@ -31,19 +31,19 @@ from yardarm.results import RunResult
 from yardarm.tasks.metaworld import MetaworldConfig
 
 METHOD = """
-A cluster of one node, with as many CPUs as the machine has cores, is up before the clock starts, as clusters are. The
-same evaluation runs on it and on the local pool in turn, and every episode must be the same. Both have the same number
-of workers. On the cluster the node's agent keeps the policy, as it does where there is no GPU; or, where that is said,
-a replica does, a process of its own, to which looks go through Ray's object store.
+A cluster of one node, with as many CPUs as the machine has cores, is running before the clock starts, as clusters
+usually are. The same evaluation runs on it and on the local pool in turn, and every episode must be the same. Both
+have the same number of workers. On the cluster, the node's agent holds the policy, as it does without a GPU; where
+stated, a replica holds it instead: a separate process, to which looks go through Ray's object store.
 
-**Playing** is from the first episode's start to the last one's end, which is what grows with the number of episodes.
-**CPU time** is what all processes used meanwhile: workers, policy, and on the cluster Ray's own, too. A run that keeps
-its cores busy cannot take less; and where other programs share the machine, it tells more than the clock. **The whole
-call** is `yardarm.evaluate` from its beginning to its end, with what happens once: joining the cluster, starting an
-agent and a replica there, importing simulators, leaving. The table has medians over the rounds.
+**Playing** lasts from the first episode's start to the last one's end, which grows with the number of episodes.
+**CPU time** is what all processes used during that time: workers, policy, and on the cluster also Ray's own. A run that
+keeps its cores busy cannot take less; and if other programs share the machine, it says more than the clock. **The whole
+call** is `yardarm.evaluate` from start to end, with what happens once: joining the cluster, starting an agent and a
+replica there, importing simulators, leaving. The table has medians over the rounds.
 
-The policy is a stand-in that plays recorded actions, in chunks. Before pictures it thinks for 20 ms of CPU time,
-whatever the batch; with states it answers at once, so that messages are all there is. Experts play in the workers.
+The policy is a stand-in that plays recorded actions, in chunks. With images it computes for 20 ms of CPU time,
+whatever the batch; with states it answers at once, so that only messages are measured. Experts play in the workers.
 """
 
 MOST = 1.15
@@ -168,7 +168,7 @@ PICTURES_IN_REPLICA = f"{PICTURES_TITLE}, the policy in a replica"
 
 
 def campaign(task: str, pictures: int, experts: int, states: int, rounds: int) -> Measurements:
-    """All measurements, with so many episodes of each task."""
+    """All measurements, with these numbers of episodes per task."""
     sizes = {
         "pictures": Sizes(PICTURES_TITLE, PICTURES, task, pictures, rounds),
         "pictures_replica": Sizes(PICTURES_IN_REPLICA, PICTURES, task, pictures, rounds, replicas=1),

@@ -1,4 +1,4 @@
-"""What steps and looks cost, noted where they happen: in the simulators of the run that is measured."""
+"""Measures steps and looks where they happen: in the simulators of the measured run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTES_VARIABLE = "YARDARM_BENCHMARK_COSTS"
 
 @dataclass(frozen=True)
 class Costs:
-    """CPU-seconds of steps and looks, and how many there were."""
+    """CPU-seconds of steps and looks, and their numbers."""
 
     steps: int = 0
     steps_s: float = 0.0
@@ -44,7 +44,7 @@ class Costs:
 
 
 class CostNotes:
-    """A file that simulators in other processes add a line to after each episode."""
+    """A file to which simulators in other processes append a line after each episode."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -52,7 +52,7 @@ class CostNotes:
     @classmethod
     @contextlib.contextmanager
     def taken(cls) -> Iterator[CostNotes]:
-        """Have processes that are started from now on take notes."""
+        """Make processes that are started in this block write notes."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "costs")
             path.touch()
@@ -68,10 +68,10 @@ class CostNotes:
 
 
 class CostedSimulator:
-    """Meta-World's simulator with an eye on the clock, for episodes of any length."""
+    """Meta-World's simulator, which measures its own CPU time, for episodes of any length."""
 
     def __init__(self, task: TaskSpec) -> None:
-        # By name: this module is imported in the main process too, which loads no simulator.
+        # By name: the main process imports this module too, and must not load a simulator.
         self._simulator = import_object("yardarm.simulators.metaworld:MetaworldSimulator")(task)
         self._limit = task.max_steps
         self._has_looked = False
@@ -80,7 +80,7 @@ class CostedSimulator:
         return getattr(self._simulator, name)
 
     def length(self, episode: EpisodeSpec) -> int:
-        """After how many steps an episode ends."""
+        """The number of steps after which an episode ends."""
         return self._limit
 
     def reset(self, episode: EpisodeSpec) -> None:

@@ -1,7 +1,7 @@
-"""Measures datasets: frames read at random, batches of a shuffled loader, frames written, memory over a long pass.
+"""Measures datasets: random access, a shuffled loader, writing, and memory over many passes.
 
 python benchmarks/dataset_io.py --output=benchmarks/2026-11-datasets.md
-LEROBOT_PYTHON=… python benchmarks/dataset_io.py      (an interpreter with LeRobot: it reads and writes the same, too)
+LEROBOT_PYTHON=… python benchmarks/dataset_io.py      (an interpreter with LeRobot, to compare with it)
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from campaign import Measurements, run_campaign
 from report import Figure, Section
 from torch.utils.data import DataLoader, Dataset
 
-from yardarm.datasets import DatasetInfo, DatasetLoader, DatasetWriter, Feature, LeRobotDataset, VideoEncoding
+from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetLoader, DatasetWriter, LeRobotDataset, VideoEncoding
 
 METHOD = """
 A dataset with two cameras of 240x240 (AV1, a key frame every second frame, as LeRobot encodes them) and 14 numbers of
 state and of action; an item has both pictures as floats, and a window of 50 actions.
 
-"Plain" does only what is necessary, with PyAV, pyarrow and torch alone: the actions in an array, the videos open, and
-for each item a seek, the decoding from the key frame on, the conversion to RGB and to floats; for writing, the encoding
-of each frame and one Parquet file at the end. It checks nothing, and a crash of it leaves nothing.
+"Plain" does only what is necessary, using just PyAV, pyarrow and torch: the actions in an array, the videos open, and
+for each item a seek, decoding from the key frame on, conversion to RGB and to floats; for writing, encoding each frame
+and one Parquet file at the end. It checks nothing, and if it crashes, nothing is left.
 
 A ratio is the median of several rounds in which both take turns on the same frames in the same process, in CPU seconds
-where one thread works (other programs on the machine cost time, too), and in seconds where several processes do.
-LeRobot is measured by its own interpreter beside it, with its PyAV backend, on the same files and frames.
+for a single thread (other programs on the machine cost time too), and in seconds for several processes. LeRobot is
+measured with its own interpreter, with its PyAV backend, on the same files and frames.
 """
 SIDE = 240
 FPS = 30
 WINDOW = 50
 CAMERAS = ("observation.images.a", "observation.images.b")
-NUMBERS = {"observation.state": Feature("float32", (14,)), "action": Feature("float32", (14,))}
-FEATURES = {**NUMBERS, **{name: Feature("video", (SIDE, SIDE, 3)) for name in CAMERAS}}
+NUMBERS = {"observation.state": DatasetFeature("float32", (14,)), "action": DatasetFeature("float32", (14,))}
+FEATURES = {**NUMBERS, **{name: DatasetFeature("video", (SIDE, SIDE, 3)) for name in CAMERAS}}
 ENOUGH = 1.3
 
 
@@ -65,7 +65,7 @@ class Sizes:
 
 
 def picture(episode: int, frame: int, camera: int) -> np.ndarray:
-    """Waves that move, and a block: neither as easy as a plain colour nor as hard as noise."""
+    """Moving waves and a block: harder to encode than a plain colour, easier than noise."""
     rows, columns = np.mgrid[:SIDE, :SIDE]
     waves = 127 + 60 * np.sin((columns + 2 * frame + 7 * episode) / 19) + 50 * np.cos((rows - frame + 30 * camera) / 23)
     grey = waves.astype(np.uint8)
@@ -89,7 +89,7 @@ def write_ours(root: Path, episodes: list[list[dict[str, Any]]]) -> None:
 
 
 def write_plain(root: Path, episodes: list[list[dict[str, Any]]]) -> None:
-    """Only what is necessary: encode the videos, and put the numbers into one file."""
+    """Do only what is necessary: encode the videos, and write the numbers to one file."""
     root.mkdir()
     encoding = VideoEncoding()
     for number, frames in enumerate(episodes):
@@ -106,7 +106,7 @@ def write_plain(root: Path, episodes: list[list[dict[str, Any]]]) -> None:
 
 
 class PlainDataset(Dataset):
-    """Only what is necessary to read the same items."""
+    """Does only what is necessary to read the same items."""
 
     def __init__(self, root: Path, total: int, length: int) -> None:
         table = pa.concat_tables(pq.read_table(path) for path in sorted((root / "data").rglob("*.parquet")))
@@ -143,7 +143,7 @@ def open_ours(root: Path) -> LeRobotDataset:
 
 
 def random_access(sizes: Sizes) -> Section:
-    """Items at random places, one after the other."""
+    """Read items in random order, one at a time."""
     total = sizes.episodes * sizes.length
     with _dataset(sizes) as root:
         ours, plain = open_ours(root), PlainDataset(root, total, sizes.length)
@@ -177,7 +177,7 @@ def loading(sizes: Sizes) -> Section:
                 pass
 
         run(ours)
-        run(plain)  # workers are there, and files are open
+        run(plain)  # now workers have started, and files are open
         ratio, rates = _against(partial(run, ours), partial(run, plain), sizes.rounds, time.perf_counter)
         others = _lerobot("load", root, [count])
     figures = [_bounded("items of a shuffled loader", count, ratio, rates)]
@@ -186,7 +186,7 @@ def loading(sizes: Sizes) -> Section:
 
 
 def writing(sizes: Sizes) -> Section:
-    """Frames written, encoded and on disk."""
+    """Write frames, until they are encoded and on disk."""
     episodes = [[frame_of(episode, frame) for frame in range(sizes.length)] for episode in range(sizes.episodes)]
     count = sizes.episodes * sizes.length
     with _folder() as folder:
@@ -209,7 +209,7 @@ def writing(sizes: Sizes) -> Section:
 
 
 def memory(sizes: Sizes) -> Section:
-    """A process that reads everything again and again."""
+    """Watch a process's memory while it reads everything again and again."""
     with _dataset(sizes) as root:
         dataset = open_ours(root)
         order = np.random.default_rng(0)
@@ -235,7 +235,7 @@ def memory(sizes: Sizes) -> Section:
 def _against(
     ours: Callable[[], None], plain: Callable[[], None], rounds: int, clock: Callable[[], float]
 ) -> tuple[float, tuple[float, float]]:
-    """The median ratio of both in turns, and the quickest of each in seconds."""
+    """The median ratio of both, run in turns, and the fastest time of each in seconds."""
     torch.set_num_threads(1)
     pairs = []
     for number in range(rounds):
@@ -262,7 +262,7 @@ def _faster(what: str, own: float, others: float | None) -> list[Figure]:
 
 
 def _lerobot(what: str, root: Path, numbers: list[int]) -> float | None:
-    """How much a second LeRobot does of the same, if there is an interpreter that has it."""
+    """LeRobot's rate per second for the same work, if there is an interpreter that has it."""
     python = os.environ.get("LEROBOT_PYTHON")
     if not python:
         return None

@@ -1,4 +1,4 @@
-"""The real main process with workers that are played: what it costs a pass, a look and an episode; and its writer."""
+"""Drives the real main process with puppet workers, to measure what a pass, a look, an episode and writing cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from events import DriverCosts, GroupCosts, KeeperCosts
+from events import DriverCosts, GroupCosts, WriterCosts
 from processes import in_fresh_process
 from puppets import Costs, PuppetPool, played_rollout
 from scipy.optimize import nnls
@@ -38,7 +38,7 @@ TASKS = 50
 
 
 class InstantPolicy:
-    """Answers at once with the same actions, as a policy elsewhere would seem to the main process."""
+    """Answers at once with the same actions, so that it costs the main process no more than a remote policy."""
 
     place = "host"
     quick = True
@@ -49,7 +49,7 @@ class InstantPolicy:
         self._chunk = ActionChunk(np.zeros((chunk, 4), np.float32))
 
     def start(self, episode: EpisodeSpec) -> None:
-        """Keeps nothing."""
+        """No state."""
 
     def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
         return [self._chunk for _ in requests]
@@ -57,7 +57,7 @@ class InstantPolicy:
 
 @dataclass(frozen=True)
 class Mark:
-    """Where the main process was when an episode had come to the disk."""
+    """The main process's clocks and counters when an episode was on disk."""
 
     wall_s: float
     cpu_s: float
@@ -89,7 +89,7 @@ class Clock(EvaluationListener):
 
 
 def _scheduled() -> tuple[float, float]:
-    """Seconds that this thread ran, and those that it was ready to run and waited for a core."""
+    """Seconds that this thread ran, and seconds that it waited for a core."""
     ran, delayed, _ = Path("/proc/thread-self/schedstat").read_text().split()
     return int(ran) / 1e9, int(delayed) / 1e9
 
@@ -105,40 +105,40 @@ class Drive:
     loop_s: float
     """CPU-seconds of the scheduler's thread alone."""
     delayed_s: float
-    """Seconds that it waited for a core, because the machine had other things to do."""
+    """Seconds that it waited for a core, because the machine was busy."""
     episodes: int
     passes: int
     late_s: float
-    """How much later than they should the workers answered."""
+    """How late the workers answered, on average."""
 
     @property
     def rate(self) -> float:
-        """Episodes a second."""
+        """Episodes per second."""
         return self.episodes / self.wall_s
 
     @property
     def possible(self) -> float:
-        """Episodes a second, if no worker ever waited."""
+        """Episodes per second if no worker ever waited."""
         return self.workers / self.costs.episode_s
 
     @property
     def cores(self) -> float:
-        """Of the main process, all its threads."""
+        """Cores used by all threads of the main process."""
         return self.cpu_s / self.wall_s
 
     @property
     def stretch(self) -> float:
-        """How much longer than its CPU time everything took the scheduler's thread."""
+        """The scheduler thread's time, with waiting for a core, relative to its CPU time."""
         return 1 + self.delayed_s / self.loop_s
 
     @property
     def cpu_ms(self) -> float:
-        """An episode."""
+        """CPU time per episode in ms."""
         return 1e3 * self.cpu_s / self.episodes
 
 
 def drive(workers: int, seconds: float, costs: Costs = META_WORLD) -> Drive:
-    """Run for about so long, in a fresh process."""
+    """Run for about this many seconds, in a new process."""
     found, _ = in_fresh_process(partial(_drive, workers, seconds, costs), every_s=1.0)
     return found
 
@@ -152,7 +152,7 @@ def _drive(workers: int, seconds: float, costs: Costs) -> Drive:
             EvalOptions(n_episodes=episodes, batch_size=1),
         )
         evaluate(EvalConfig(tasks, InstantPolicy(costs.chunk), options, output_dir=Path(folder)), clock)
-    # The end is left out: there are fewer and fewer workers at work.
+    # Without the end, when fewer and fewer workers are busy.
     marks = clock.marks[: max(2, int(0.85 * len(clock.marks)))]
     first, last = marks[0], marks[-1]
     return Drive(
@@ -183,7 +183,7 @@ def _puppets(workers: int, costs: Costs, clock: Clock) -> Iterator[None]:
 
 
 def chunked(chunks: int, steps: int = 500) -> Costs:
-    """Episodes that are as long as Meta-World's, with another number of looks."""
+    """Episodes as long as Meta-World's, but with another number of looks."""
     look_s = META_WORLD.chunks * META_WORLD.look_s / chunks
     return replace(META_WORLD, look_s=look_s, chunk=steps // chunks, chunks=chunks)
 
@@ -195,7 +195,7 @@ def fit_driver(drives: Sequence[Drive]) -> DriverCosts:
 
 
 def _fit(rows: Sequence[Sequence[float]], seconds: Sequence[float]) -> list[float]:
-    """Costs, none below zero, with the least squares of relative errors."""
+    """Non-negative costs, by least squares of relative errors."""
     weighted = np.asarray(rows) / np.asarray(seconds)[:, None]
     found, _ = nnls(weighted, np.ones(len(seconds)))
     return [float(cost) for cost in found]
@@ -208,10 +208,10 @@ class Groups:
     wall_s: Mapping[int, float]
     cpu_s: Mapping[int, float]
 
-    def fit(self) -> KeeperCosts:
+    def fit(self) -> WriterCosts:
         """The cost of a group, and of an episode."""
         disk, cpu = (_fit([[1.0, size] for size in own], list(own.values())) for own in (self.wall_s, self.cpu_s))
-        return KeeperCosts(GroupCosts(*disk), GroupCosts(*cpu))
+        return WriterCosts(GroupCosts(*disk), GroupCosts(*cpu))
 
 
 def time_groups(sizes: Sequence[int], rounds: int) -> Groups:
@@ -225,7 +225,7 @@ def time_groups(sizes: Sequence[int], rounds: int) -> Groups:
     ):
         numbers = itertools.count()
         for size in [size for _ in range(rounds) for size in sizes]:
-            group = [_kept(RunFolder(Path(folder)), journal, next(numbers)) for _ in range(size)]
+            group = [_finished_episode(RunFolder(Path(folder)), journal, next(numbers)) for _ in range(size)]
             started = time.perf_counter(), time.process_time()
             write_group(group, threads)
             wall[size].append(time.perf_counter() - started[0])
@@ -238,7 +238,7 @@ def in_ms(costs: GroupCosts) -> str:
     return f"{1e3 * costs.group_s:.1f} + {1e3 * costs.episode_s:.2f}·n"
 
 
-def _kept(folder: RunFolder, journal: Journal, number: int) -> FinishedEpisode:
+def _finished_episode(folder: RunFolder, journal: Journal, number: int) -> FinishedEpisode:
     rollout = played_rollout(META_WORLD)
     played = PlayedEpisode(rollout.actions, rollout.rewards, rollout.initial_state, rollout.travel)
     key = EpisodeKey("instant", "metaworld", "0", f"task-{number % TASKS}", number, number)

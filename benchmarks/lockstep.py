@@ -1,7 +1,7 @@
 """The baseline: lockstep over Gymnasium's own `AsyncVectorEnv`, as LeRobot evaluates.
 
-Every env renders and ships its observation at every step, all wait for the slowest, and envs that are done are
-stepped on until the last one is. The policy is asked when its queue of actions is empty, once for the whole batch.
+Every env renders and sends its observation at every step, all wait for the slowest, and envs that are done are
+still stepped until the last one is. The policy is asked when its queue of actions is empty, once for the whole batch.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ log = logging.getLogger("benchmark")
 
 @dataclass
 class LockstepRun:
-    """What lockstep took, and what it brought."""
+    """What lockstep cost, and its rewards."""
 
     steps: int = 0
-    """Of a whole batch."""
+    """Steps of a whole batch."""
     step_s: float = 0.0
     calls: int = 0
     infer_s: float = 0.0
     reset_s: float = 0.0
     rewards: dict[tuple[str, int], np.ndarray] = field(default_factory=dict)
-    """Of each (task, seed), up to the end of its episode."""
+    """Rewards by (task, seed), up to the end of the episode."""
 
     @property
     def wall_s(self) -> float:
@@ -51,7 +51,7 @@ class LockstepRun:
         self.rewards.update(other.rewards)
 
     def scaled_s(self, steps: int, chunk: int, batches: int) -> float:
-        """What so many whole episodes would take, at this pace; resets are left out, in its favour."""
+        """Seconds for this many batches of whole episodes at this pace; without resets, in lockstep's favour."""
         calls = -(-steps // chunk)
         return batches * (steps * self.step_s / self.steps + calls * self.infer_s / self.calls)
 
@@ -61,7 +61,7 @@ class LookingEnv(gymnasium.Env):
 
     def __init__(self, task: TaskSpec) -> None:
         self._task = task
-        self._simulator = None  # `AsyncVectorEnv` makes one env in the main process, to ask for its spaces
+        self._simulator = None  # `AsyncVectorEnv` creates one env in the main process, to read its spaces
         features = task.env.features
         self.observation_space = gymnasium.spaces.Dict({name: _space(features[name]) for name in IMAGE_AND_STATE})
         self.action_space = gymnasium.spaces.Box(-1, 1, (task.env.action.size,), np.float32)
@@ -135,7 +135,7 @@ def _ask(
     observations: Mapping[str, np.ndarray],
     step: int,
 ) -> list[np.ndarray]:
-    """The next actions of the whole batch, one array per step."""
+    """Ask for the next actions of the whole batch, one array per step."""
     requests = [
         Request(episode, state, [Look(step, {name: values[index] for name, values in observations.items()})])
         for index, (episode, state) in enumerate(zip(episodes, states, strict=True))

@@ -1,4 +1,4 @@
-"""A policy that reads images: the engine against lockstep."""
+"""Compares the engine with lockstep for a policy that reads images."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ LEAST_GAIN = 1.3
 
 @dataclass(frozen=True)
 class ChunkSizes:
-    """How much is played to measure one length of chunks."""
+    """How much to play for one length of chunks."""
 
     chunk: int
     tasks: str
     batches: int
-    """Of each task: so many times as many episodes as there are workers."""
+    """Batches per task, each with as many episodes as there are workers."""
     lockstep_steps: int
-    """Lockstep stops after so many steps of one batch of each task, before the engine's run and after it."""
+    """Lockstep stops after this many steps of one batch of each task, before the engine's run and after it."""
     cost_looks: int
-    """Of bare loops at each task in each process, before the engine's run and after it."""
+    """Looks of the bare loops per task and process, before the engine's run and after it."""
 
 
 @dataclass(frozen=True)
 class UnequalSizes:
-    """How much is played to measure episodes of unequal length."""
+    """How much to play for episodes of unequal length."""
 
     tasks: str
     batches: int
@@ -49,7 +49,7 @@ class UnequalSizes:
 
 @dataclass(frozen=True)
 class Work:
-    """CPU-seconds that the engine's run could not do without."""
+    """CPU-seconds that the engine's run needs at least."""
 
     steps_s: float
     looks_s: float
@@ -57,7 +57,7 @@ class Work:
 
     @classmethod
     def of(cls, run: EngineRun, policy: PlaybackPolicy, costs: Costs) -> Work:
-        """Every request follows one look."""
+        """Compute it from counts and costs; every request follows one look."""
         return cls(run.steps * costs.step_s, policy.requests * costs.look_s, policy.calls * policy.think_s)
 
     @property
@@ -66,12 +66,12 @@ class Work:
 
     @property
     def least_wall_s(self) -> float:
-        """If all cores did nothing else."""
+        """Wall time if all cores did nothing else."""
         return self.total_s / usable_cores()
 
 
 def chunks(sizes: ChunkSizes) -> Section:
-    """Long episodes of equal length, in chunks: what looking seldom is worth."""
+    """Long episodes of equal length, in chunks: what is gained by looking rarely."""
     env = CostedConfig(task=sizes.tasks)
     tasks, batch = env.tasks(), range(FIRST_SEED, FIRST_SEED + workers())
     policy, lockstep_policy = stand_in(sizes.chunk), stand_in(sizes.chunk)
@@ -114,7 +114,7 @@ def chunks(sizes: ChunkSizes) -> Section:
 
 
 def unequal(sizes: UnequalSizes) -> Section:
-    """Episodes of unequal length, a look at every step: what the absence of barriers is worth."""
+    """Episodes of unequal length, with a look at every step: what is gained without barriers."""
     env = UnequalConfig(task=sizes.tasks, episode_length=sizes.limit)
     tasks, size = env.tasks(), workers()
     seeds = range(FIRST_SEED, FIRST_SEED + sizes.batches * size)
@@ -162,12 +162,12 @@ def stand_in(chunk: int) -> PlaybackPolicy:
 
 
 def workers() -> int:
-    """How many workers the engine chooses for a policy in the main process; lockstep gets as many envs."""
+    """The engine's number of workers for a policy in the main process; lockstep gets as many envs."""
     return usable_cores() + 1
 
 
 def check_same_course(run: EngineRun, lockstep: LockstepRun) -> None:
-    """Both must have played the same: equal rewards to the last bit, and no success."""
+    """Check that both have played the same: rewards equal to the last bit, and no success."""
     assert run.batch_size == workers(), f"the engine chose {run.batch_size} workers"
     assert not run.result.counts.successes, "a recorded episode solved its task"
     for key, rewards in lockstep.rewards.items():

@@ -1,10 +1,10 @@
-"""Counts the true and false alarms of the check for odd actions, on policies that are well and on planted faults.
+"""Counts the true and false alarms of the check for odd actions, on healthy policies and on planted faults.
 
 git show 6c1035b:src/yardarm/evaluation/conventions.py > /tmp/before.py
 python benchmarks/odd_actions.py --runs=/tmp/odd --before=/tmp/before.py
 
-Plays what the folder lacks, which takes a quarter of an hour, and has every run judged by the check as it is and as it
-was.
+Plays the runs that are missing in the folder, which takes a quarter of an hour, and judges every run with the current
+check and with an earlier one.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from yardarm.policies.shipped import mt10_act
 from yardarm.results import RunFolder, RunResult
 from yardarm.tasks.metaworld import MetaworldConfig
 
-# Those of MT10, and others in which the gripper matters.
+# The tasks of MT10, and others in which the gripper matters.
 MT10 = (
     *("reach-v3", "push-v3", "pick-place-v3", "door-open-v3", "drawer-open-v3", "drawer-close-v3"),
     *("button-press-topdown-v3", "peg-insert-side-v3", "window-open-v3", "window-close-v3"),
 )
 OTHERS = ("assembly-v3", "basketball-v3", "bin-picking-v3", "hammer-v3", "shelf-place-v3", "sweep-v3")
-# Looked at only after the check was as it is.
+# Used only after the check was final.
 HELD_OUT = (
     *("box-close-v3", "coffee-pull-v3", "dial-turn-v3", "disassemble-v3", "faucet-open-v3", "handle-pull-v3"),
     *("lever-pull-v3", "pick-out-of-hole-v3", "plate-slide-v3", "stick-push-v3"),
@@ -42,11 +42,11 @@ HELD_OUT = (
 EPISODES, STEPS = 3, 150
 
 Change = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
-"""From an expert's action, what it saw, and the episode's generator to what is played."""
+"""Turns an expert's action, its observation and the episode's generator into the action that is played."""
 
 
 class Changed:
-    """An expert whose actions are changed; not scripted, so that it is judged like a learned policy."""
+    """An expert with changed actions; not marked as scripted, so that it is judged like a learned policy."""
 
     wants = ObservationSpec(inputs=("observation.environment_state",))
     place = "host"
@@ -113,7 +113,7 @@ FAULTY: dict[str, Change] = {
 
 
 def learned(noise: float) -> Any:
-    """The shipped policy, with its weights disturbed by so much of their size: as if it had learned less."""
+    """The shipped policy with noise of this relative size on its weights, as if it had learned less."""
     policy = mt10_act(device="cpu")
     torch.manual_seed(0)
     with torch.no_grad():
@@ -123,7 +123,7 @@ def learned(noise: float) -> Any:
 
 
 def not_unnormalised() -> Any:
-    """The shipped policy without the last step of its way: its actions have mean 0 and deviation 1."""
+    """The shipped policy without its last step: its actions have mean 0 and deviation 1."""
     policy = mt10_act(device="cpu")
     policy.postprocessor = policy.postprocessor.normalizing({})
     return policy
@@ -131,7 +131,7 @@ def not_unnormalised() -> Any:
 
 @dataclass(frozen=True)
 class Case:
-    """A policy, whether something is wrong with its actions, and the tasks that it plays."""
+    """A policy, whether its actions are right, and the tasks that it plays."""
 
     name: str
     is_well: bool
@@ -140,7 +140,7 @@ class Case:
     seed: int = 1000
 
     def play(self, folder: Path) -> RunResult:
-        """Its results; those that are in the folder already are read."""
+        """Play it, or read its results if the folder already has them."""
         env = MetaworldConfig(task=",".join(self.tasks), episode_length=STEPS)
         policy = self.make()
         place = folder / f"{self.name.replace(' ', '_')}_{self.seed}"
@@ -170,7 +170,7 @@ Judge = Callable[[RunResult, RunFolder], tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was warned of in a run, or in one of its tasks as if it had been played alone."""
+    """The warnings about a run, or about one of its tasks as if it had been played alone."""
 
     case: Case
     is_whole: bool
@@ -197,7 +197,7 @@ KINDS = {
 
 
 def table(verdicts: Sequence[Verdict]) -> list[str]:
-    """How many are warned of, by what is true of them."""
+    """The number of warnings, by whether they are right."""
     lines = ["| policy | runs | warned before | warned now |", "|---|---|---|---|"]
     for (is_well, solves), name in KINDS.items():
         own = [verdict for verdict in verdicts if (verdict.case.is_well, verdict.solves) == (is_well, solves)]
@@ -235,18 +235,18 @@ def read_judge(path: Path) -> Judge:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=Path, required=True, help="where the runs are, or will be")
+    parser.add_argument("--runs", type=Path, required=True, help="the folder for the runs")
     parser.add_argument("--before", type=Path, required=True, help="another version of conventions.py")
-    parser.add_argument("--held_out", action="store_true", help="other tasks and seeds")
+    parser.add_argument("--held_out", action="store_true", help="use other tasks and seeds")
     options = parser.parse_args()
     before = read_judge(options.before)
     played = held_out_cases() if options.held_out else cases()
     verdicts = [verdict for case in played for verdict in judged(case, options.runs, before)]
     alone = [verdict for verdict in verdicts if not verdict.is_whole]
-    print("## Each task as a run of its own\n", *table(alone), sep="\n")
+    print("## Each task as a separate run\n", *table(alone), sep="\n")
     print("\n## All tasks in one run\n", *table([verdict for verdict in verdicts if verdict.is_whole]), sep="\n")
-    print("\n## By policy, each task as a run of its own\n", *by_case(alone), sep="\n")
-    print("\n## What all tasks in one run are warned of now\n")
+    print("\n## By policy, each task as a separate run\n", *by_case(alone), sep="\n")
+    print("\n## The warnings now, for all tasks in one run\n")
     for verdict in verdicts:
         if verdict.is_whole and verdict.after:
             print(f"- {verdict.case.name}: {'; '.join(verdict.after)}")

@@ -1,4 +1,4 @@
-"""Processes for baselines: as many at once as asked for, or one fresh one whose memory is watched."""
+"""Starts processes for baselines: several at once, or a single one whose memory is watched."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def worker_environment() -> Iterator[None]:
 
 
 def in_processes(work: Callable[..., Any], arguments: Sequence[tuple]) -> list[Any]:
-    """Call `work(barrier, *arguments)` in one process for each of the arguments, all at the same time."""
+    """Call `work(barrier, *arguments)` in one process per item of `arguments`, all at the same time."""
     barrier = CONTEXT.Barrier(len(arguments))
     children = []
     with worker_environment():

@@ -1,4 +1,4 @@
-"""A thousand workers in one process: real messages, the time that simulators would take, and no simulators."""
+"""A thousand workers in one process: real messages after the time that simulators would take, but no simulators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from yardarm.envs.processes import ProcessWorker
 from yardarm.tasks import TaskSpec
 
 READ_SIZE = 65536
-# Simulators do not keep in step, and so puppets must not.
+# Simulators do not run in step, so puppets must not either.
 SPREAD = 0.2
 
 
@@ -36,21 +36,21 @@ class Costs:
     look_s: float
     chunk: int = 100
     chunks: int = 5
-    """Of an episode."""
+    """Chunks per episode."""
 
     @property
     def episode_s(self) -> float:
-        """An episode without waiting for anybody."""
+        """Seconds of an episode without waiting."""
         return self.reset_s + self.look_s + self.chunks * (self.chunk * self.step_s) + (self.chunks - 1) * self.look_s
 
 
 class PuppetPool(ProcessPool):
-    """A pool whose workers are played by one process; all that the main process does is as always."""
+    """A pool whose workers are all played by one process; everything in the main process is real."""
 
     def __init__(self, size: int, costs: Costs, inputs: tuple[str, ...]) -> None:
         super().__init__(size)
         self.passes = 0
-        """How often the main process woke up to serve whoever had reported."""
+        """How often the main process woke up to serve reports."""
         self._control, theirs = socket.socketpair()
         context = multiprocessing.get_context("fork")
         self._late = context.Value("d", 0.0)
@@ -62,7 +62,7 @@ class PuppetPool(ProcessPool):
 
     @property
     def late_s(self) -> float:
-        """How much later than they should the puppets answer, on average: they share the machine, too."""
+        """How late the puppets answer, on average: they share the machine too."""
         return self._late.value / max(1, self._answers.value)
 
     def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[ProcessWorker, Report]]:
@@ -93,19 +93,19 @@ class PuppetPool(ProcessPool):
 
 
 class Puppet:
-    """One worker: it counts the orders that it gets, and has its answers ready."""
+    """One worker, which counts its orders; its answers are prepared in advance."""
 
     def __init__(self, channel: socket.socket, delay_s: float) -> None:
         self.socket = channel
         self.delay_s = delay_s
-        """Before its first episode, so that those who begin together do not end together."""
+        """The wait before its first episode, so that episodes that start together do not end together."""
         self.unread = b""
         self.entered = False
         self.played = -1
-        """Chunks of this episode; -1: it has not begun."""
+        """Chunks played in this episode; -1: it has not started."""
 
     def orders(self) -> int | None:
-        """How many orders have arrived; None if the main process has hung up."""
+        """The number of orders that have arrived; None if the main process has closed the socket."""
         try:
             received = self.socket.recv(READ_SIZE)
         except ConnectionError:
@@ -154,7 +154,7 @@ def _play_puppets(
             if orders and not puppet.entered:
                 puppet.entered, orders = True, orders - 1
             if orders:
-                number += 1  # who is due at the same time comes in the order of the orders
+                number += 1  # answers due at the same time keep the order of their orders
                 seconds = _seconds(puppet, costs) * random.uniform(1 - SPREAD, 1 + SPREAD)
                 at, puppet.delay_s = time.monotonic() + puppet.delay_s + seconds, 0.0
                 heapq.heappush(due, (at, number, puppet, _answer(puppet, costs, look, end)))
@@ -184,7 +184,7 @@ def _answer(puppet: Puppet, costs: Costs, look: bytes, end: bytes) -> bytes:
 
 
 def played_rollout(costs: Costs) -> Rollout:
-    """What a puppet says that it has played."""
+    """What a puppet claims to have played."""
     steps = costs.chunk * costs.chunks
     generator = np.random.default_rng(0)
     return Rollout(

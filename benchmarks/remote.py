@@ -1,4 +1,4 @@
-"""Measures policies behind a socket: what a look costs more than at home, how a server batches, what a crash costs.
+"""Measures policies behind a socket: the extra cost of a look, how a server batches, what a crash costs.
 
 python benchmarks/remote.py --output=benchmarks/2026-11-remote.md
 python benchmarks/remote.py --scale=small --only=look224
@@ -29,21 +29,21 @@ from yardarm.tasks.metaworld import MetaworldConfig
 from yardarm_serve.wire import pack_openpi, unpack
 
 METHOD = """
-The server is `yardarm serve` in a process of its own, on the same two cores as its clients, over the loopback. Its
+The server is `yardarm serve` in a separate process, on the same two cores as its clients, over the loopback. Its
 policy is a stand-in that plays recorded actions; where it "thinks", it sleeps for a fixed time whatever the batch, as a
 large model on a GPU does.
 
-**A look** is one call of `infer` with one request (an image and four numbers), at home and through the socket, in turn,
+**A look** is one call of `infer` with one request (an image and four numbers), locally and through the socket, in turn,
 by one thread; the table has medians. What arithmetic allows is packing and unpacking the same observation and the same
 answer, without any socket. The whole evaluation is `yardarm.evaluate` with the same policy both ways, in turn; episodes
 are compared record by record.
 
-**Requests** come from one process with so many connections, each of which asks again as soon as it is answered. The
-client shares the cores with the server, and takes about as much of them. What arithmetic allows is one batch of all
-connections in the time that the policy thinks and that so many requests take with a policy that does not.
+**Requests** come from one process with several connections, each of which asks again as soon as it is answered. The
+client shares the cores with the server, and uses about as much CPU time. What arithmetic allows is one batch of all
+connections in the time that the policy thinks plus the time that these requests take without thinking.
 
-**The kill**: while an evaluation goes on, the server is killed (SIGKILL) and started again, twice. Its episodes are
-compared with those of an evaluation that was left in peace.
+**The kill**: during an evaluation, the server is killed (SIGKILL) and started again, twice. Its episodes are
+compared with those of an undisturbed evaluation.
 """
 TARGET_LOOK_MS = 10.0
 SHARE_TO_REACH = 0.8
@@ -58,7 +58,7 @@ class LookSizes:
 
 
 def look(sizes: LookSizes) -> Section:
-    """One look, at home and through a socket; then a whole evaluation both ways."""
+    """Measure one look, locally and through a socket; then a whole evaluation both ways."""
     env = MetaworldConfig(task="reach-v3", observation_height=sizes.side, observation_width=sizes.side)
     task = env.tasks()[0]
     home = SleepingPolicy(10, sizes.side)
@@ -86,27 +86,27 @@ def look(sizes: LookSizes) -> Section:
         f"A look of {sizes.side}×{sizes.side}",
         [
             Figure(
-                f"a look of {sizes.side}×{sizes.side} behind a socket costs more by",
+                f"extra cost of a look of {sizes.side}×{sizes.side} through a socket",
                 f"{afar - at_home:.2f} ms",
-                f"at home: {at_home:.3f} ms",
+                f"local: {at_home:.3f} ms",
                 f"at most {TARGET_LOOK_MS:g} ms, a twentieth of drawing 480×480",
                 afar - at_home <= TARGET_LOOK_MS,
                 f"{bound:.2f} ms",
             ),
             Figure(
-                f"an evaluation of {sizes.episodes} episodes, chunks of 10, takes longer by",
+                f"an evaluation of {sizes.episodes} episodes, chunks of 10, takes",
                 f"{median(runs[1]) / median(runs[0]):.2f}×",
-                f"at home: {median(runs[0]):.1f} s",
+                f"local: {median(runs[0]):.1f} s",
                 "at most 1.1×",
                 median(runs[1]) <= 1.1 * median(runs[0]),
             ),
         ],
-        [f"Seconds at home {_listed(runs[0])}, behind a socket {_listed(runs[1])}; every episode was the same."],
+        [f"Seconds: local {_listed(runs[0])}, through a socket {_listed(runs[1])}; every episode was the same."],
     )
 
 
 def evaluations(env: MetaworldConfig, url: str, sizes: LookSizes) -> tuple[list[float], list[float]]:
-    """Seconds of the same evaluation at home and behind a socket, in turn."""
+    """Seconds of the same evaluation locally and through a socket, in turn."""
     policies = (SleepingPolicy(10, sizes.side), PolicySpec("remote", {"url": url}))
     seconds: tuple[list[float], list[float]] = ([], [])
     courses = []
@@ -128,7 +128,7 @@ def evaluations(env: MetaworldConfig, url: str, sizes: LookSizes) -> tuple[list[
 
 
 def wire_ms(values: dict[str, np.ndarray]) -> float:
-    """Packing and unpacking alone."""
+    """The time for packing and unpacking alone."""
     message, answer = {"yardarm": {"looks": [[0, values]]}}, {"actions": np.zeros((10, 4), np.float32)}
     times = []
     for _ in range(200):
@@ -140,8 +140,8 @@ def wire_ms(values: dict[str, np.ndarray]) -> float:
 
 
 def requests(think_ms: float, side: int, seconds: float) -> Section:
-    """Requests a second at 1, 8 and 64 connections, and the batches that they came in."""
-    section = Section("Requests a second")
+    """Requests per second at 1, 8 and 64 connections, and the sizes of their batches."""
+    section = Section("Requests per second")
     instant = {count: under_load(0, count, side, seconds) for count in CONNECTIONS}
     thinking = {count: under_load(think_ms, count, side, seconds) for count in CONNECTIONS}
     for count, under in instant.items():
@@ -155,7 +155,7 @@ def requests(think_ms: float, side: int, seconds: float) -> Section:
 
 
 def under_load(think_ms: float, connections: int, side: int, seconds: float) -> Load:
-    """A server's work for so many connections."""
+    """What a server does for this many connections."""
     with serving(chunk=10, side=side, think_s=think_ms / 1e3) as server:
         (rate, latency_ms), _ = in_fresh_process(load, server.url, connections, seconds, side)
         batches = server.batches()
@@ -174,7 +174,7 @@ def _figure(name: str, under: Load, allowed: float | None = None) -> Figure:
 
 
 def killed(episodes: int) -> Section:
-    """An evaluation whose server is killed and started again, twice."""
+    """Run an evaluation whose server is killed and started again, twice."""
     env = MetaworldConfig(task="reach-v3,push-v3", observation_height=64, observation_width=64)
     options: dict[str, Any] = {"n_episodes": episodes, "batch_size": 3}
     with tempfile.TemporaryDirectory() as folder, serving(chunk=10, side=64, think_s=0.01) as server:
@@ -191,8 +191,8 @@ def killed(episodes: int) -> Section:
         "A server that is killed twice",
         [
             Figure(
-                f"of {2 * episodes} episodes lost, or other than undisturbed, when the server is killed twice",
-                f"{lost} lost, {different} other",
+                f"of {2 * episodes} episodes lost, or different from undisturbed ones, when the server is killed twice",
+                f"{lost} lost, {different} different",
                 f"undisturbed: {peace_s:.0f} s",
                 "none",
                 lost == different == 0,
@@ -222,7 +222,7 @@ def _journal(folder: Path) -> list[Any]:
 
 
 def course(run: RunResult) -> dict[Any, Any]:
-    """What happened in each episode, whatever its policy is called."""
+    """What happened in each episode, without the policy's name."""
     return {
         (record.key.task, record.key.index): {
             name: value for name, value in record.course().items() if name != "policy"

@@ -1,4 +1,4 @@
-"""The table of figures, and the dated file that it is kept in."""
+"""The table of figures, and the file that it is written to."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Figure:
 
 @dataclass
 class Section:
-    """The figures of one measurement, and what a reader must know to believe them."""
+    """The figures of one measurement, and notes on how to read them."""
 
     title: str
     figures: list[Figure] = field(default_factory=list)

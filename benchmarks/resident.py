@@ -1,4 +1,4 @@
-"""Memory, and what an episode costs that costs nothing."""
+"""Measures memory, and the engine's overhead per episode."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REPEATED = 3
 
 @dataclass(frozen=True)
 class TaskMemorySizes:
-    """Which tasks are compared with which one."""
+    """The many tasks, and the one task to compare them with."""
 
     many: str
     one: str
@@ -36,7 +36,7 @@ class TaskMemorySizes:
 
 
 def memory_over_tasks(sizes: TaskMemorySizes) -> Section:
-    """All processes together, over many tasks and over one."""
+    """Compare the memory of all processes over many tasks with that over one."""
     tasks = len(MetaworldConfig(task=sizes.many).tasks())
     _, many = in_fresh_process(evaluate_experts, sizes.many, sizes.n_episodes)
     _, one = in_fresh_process(evaluate_experts, sizes.one, sizes.n_episodes * tasks)
@@ -63,7 +63,7 @@ def evaluate_experts(tasks: str, n_episodes: int) -> None:
 
 
 def worker_memory(task: str, n_episodes: int) -> Section:
-    """One worker, blind and seeing."""
+    """Measure a worker's memory without and with rendering."""
     section = Section("Memory of a worker")
     for name, inputs, most in (
         ("nothing rendered", STATE_ONLY, MOST_BLIND_MB),
@@ -89,19 +89,19 @@ def evaluate_alone(task: str, inputs: tuple[str, ...], n_episodes: int) -> None:
 
 @dataclass(frozen=True)
 class InstantRun:
-    """How the engine fared with episodes that take no time."""
+    """What the engine cost with episodes that take no time."""
 
     episodes: int
     episode_s: float
-    """From one finished episode to the next, on average: starting up is not in it."""
+    """From one finished episode to the next, on average, without the start."""
     end_s: float
     """From the last episode to the end of the call."""
     main_bytes: int
-    """Memory of the main process when all is done."""
+    """Memory of the main process at the end."""
 
 
 class FinishTimes(EvaluationListener):
-    """Notes when each episode was in the journal."""
+    """Records when each episode was in the journal."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -122,7 +122,7 @@ def evaluate_instant(n_episodes: int) -> InstantRun:
 
 
 def instant_episodes(few: int, many: int) -> Section:
-    """Episodes that take no time: what remains is the engine, and it must not grow with their number."""
+    """Measure episodes that take no time: only the engine's overhead remains, which must not grow with their number."""
     before = [in_fresh_process(evaluate_instant, few) for _ in range(REPEATED)]
     large, large_memory = in_fresh_process(evaluate_instant, many)
     after = [in_fresh_process(evaluate_instant, few) for _ in range(REPEATED)]
@@ -144,9 +144,9 @@ def instant_episodes(few: int, many: int) -> Section:
         ),
     ]
     section.notes = [
-        "Overhead per episode: from one finished episode to the next, everything on disk included; starting up is not.",
+        "Overhead per episode: from one finished episode to the next, including writing to disk, but not the start.",
         f"At {few}: the median of {len(small)} runs, half of them before the large one and half after.",
-        f"Main process: {large.main_bytes / MB:.1f} MB against {main_bytes / MB:.1f} MB, "
+        f"Main process: {large.main_bytes / MB:.1f} MB compared with {main_bytes / MB:.1f} MB, "
         f"{(large.main_bytes - main_bytes) / (many - few) / 1e3:.2f} kB an episode: its record, kept for the result.",
         f"From the last episode to the end of the call: {large.end_s:.2f} s at {many:,}, "
         f"{statistics.median(run.end_s for run in small):.2f} s at {few}.",

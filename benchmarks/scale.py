@@ -1,4 +1,4 @@
-"""Simulates evaluations of 2 to 2,000 workers and 1 to 64 copies of a policy, and checks that against real runs.
+"""Simulates evaluations with 2 to 2,000 workers and 1 to 64 copies of a policy, and compares with real runs.
 
 python benchmarks/scale.py --output=benchmarks/2026-11-scale.md
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from campaign import Measurements, run_campaign
 from driving import InstantPolicy, chunked, drive, fit_driver, in_ms, time_groups
-from events import DriverCosts, Evaluation, KeeperCosts, Network, Outcome, Replicas, Setting, World, jobs_of
+from events import DriverCosts, Evaluation, Network, Outcome, Replicas, Setting, World, WriterCosts, jobs_of
 from puppets import Costs
 from report import Figure, Section
 from scale_figure import Cell, Curve, Panel, draw, rounded
@@ -30,43 +30,43 @@ REPLICAS = (1, 4, 16, 64)
 BENDS_BELOW = 0.9
 TASKS = MetaworldConfig(task="easy,medium,hard,very_hard").tasks()
 FIGURE = Path(__file__).parents[1] / "docs" / "images" / "scale.svg"
-# 10 Gbit/s into each replica's machine, and a tenth of a millisecond to anywhere.
+# 10 Gbit/s into each replica's machine, and a latency of 0.1 ms everywhere.
 TEN_GIGABIT = Network(latency_s=1e-4, bytes_per_s=1.25e9)
 METHOD = """
 **The model** (`benchmarks/events.py`, `benchmarks/stations.py`) is a heap of events. A worker plays a chunk, looks,
-and reports; the main process, whose scheduler is one thread that serves all who have reported in one pass, asks the
-replica with the fewest waiting; that replica's link carries the look, one at a time; the replica infers all that wait
-for it, up to its rows; the main process hands the answer to the worker. At an episode's end, the worker gets its next
-one from the real `EpisodeQueue`, building a simulator (0.25 s) if that is of another task; the writer writes all
-finished episodes that wait as a group, twenty times a second at most. Every time of a worker is up to a fifth more or
-less. An episode counts when it is on the disk. Each cell begins with every worker elsewhere in its episode; the first
+and reports. The main process, whose scheduler is one thread that serves all reports in one pass, asks the replica with
+the fewest waiting requests; that replica's link carries the look, one at a time; the replica infers all its waiting
+requests, up to its number of rows; the main process passes the answer to the worker. At an episode's end, the worker
+gets its next one from the real `EpisodeQueue`, building a simulator (0.25 s) if the task is another; the writer writes
+all waiting episodes as a group, at most twenty times per second. Every time of a worker varies by up to a fifth. An
+episode counts when it is on disk. Each cell starts with every worker at a different point of its episode; the first
 quarter of the looks is left out.
 
-**Its costs** are measured here: those of the main process with played workers (`benchmarks/driver.py` says how),
-those of the writer by writing groups of episodes, and those of a simulator by `benchmarks/engine.py` (30 ms a reset,
-0.6 ms a step, 230 ms a look by Mesa). An inference of ACT on a CPU is of `benchmarks/2026-11-act.md` (216 ms a row,
-two cores). **Assumed, because there is no GPU here**: looks of 2 ms by a GPU; an inference of ACT on a GPU, 12 ms and
-1 ms a row, up to 32 rows; a small policy of states, 1 ms and 0.01 ms a row, up to 256. Assumed, too: 10 Gbit/s into
-each replica's machine, and 0.1 ms to anywhere. A message to a worker elsewhere is taken to cost the main process what
-one on this machine does.
+**Its costs** are measured here: those of the main process with puppet workers (see `benchmarks/driver.py`),
+those of the writer by writing groups of episodes, and those of a simulator by `benchmarks/engine.py` (30 ms per reset,
+0.6 ms per step, 230 ms per look with Mesa). An inference of ACT on a CPU is from `benchmarks/2026-11-act.md` (216 ms
+per row, two cores). **Assumed, because there is no GPU here**: looks of 2 ms with a GPU; an inference of ACT on a GPU,
+12 ms and 1 ms per row, up to 32 rows; a small policy of states, 1 ms and 0.01 ms per row, up to 256. Also assumed:
+10 Gbit/s into each replica's machine, a latency of 0.1 ms, and that a message to a worker on another machine costs the
+main process as much as a local one.
 
-**What limits a cell** is the part that is nearest to what it could do if it alone were at work and always full:
-workers, policy, network, driver or journal. Those who write are threads of their own: what they cost is added to the
-main process's cores, and the scheduler does not wait for them.
+**What limits a cell** is the part that is closest to what it could do if it were the only limit and always busy:
+workers, policy, network, driver or journal. Writing happens in separate threads: its cost is added to the main
+process's cores, and the scheduler does not wait for it.
 
 **It bends** where, with the most replicas, a worker plays less than 90 % of the episodes that one of two workers
 does.
 
-**The check**: the same runs with played workers as in `benchmarks/driver.py`, at other numbers of workers and looks
-than those that the costs are taken from (200 and 600 workers, 1 and 20 looks), and Meta-World itself with one worker
-and two. The model gets the seconds that the workers themselves noted, so that what is checked is the engine's cycle
-and not the speed of simulators.
+**The check**: the same runs with puppet workers as in `benchmarks/driver.py`, at other numbers of workers and looks
+than those that the costs come from (200 and 600 workers, 1 and 20 looks), and Meta-World itself with one worker
+and two. The model uses the seconds that the workers measured themselves, so that the check is about the engine's cycle
+and not about the speed of simulators.
 """
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A world, and what a copy of the policy is."""
+    """A world, and the costs of a copy of the policy."""
 
     name: str
     world: World
@@ -94,7 +94,7 @@ SCENARIOS = (
 
 @dataclass
 class TableSection(Section):
-    """With tables of its own, each under its name."""
+    """A section with additional tables, each with a title."""
 
     tables: dict[str, list[Sequence[str]]] = field(default_factory=dict)
 
@@ -110,8 +110,8 @@ def _row(cells: Sequence[str]) -> str:
 
 
 @cache
-def measured_costs(seconds: float = 4.0) -> tuple[DriverCosts, KeeperCosts]:
-    """What the main process and its writer cost on this machine, now."""
+def measured_costs(seconds: float = 4.0) -> tuple[DriverCosts, WriterCosts]:
+    """What the main process and its writer currently cost on this machine."""
     writer = time_groups((1, 3, 10, 30, 100, 300), rounds=5).fit()
     runs = [drive(workers, seconds, chunked(chunks)) for workers in (200, 600) for chunks in (1, 20)]
     return fit_driver(runs), writer
@@ -124,20 +124,20 @@ def show_costs() -> Section:
         Figure("the scheduler: a look", f"{1e3 * driver.look_s:.3f} ms", "", "", True),
         Figure("the scheduler: an episode", f"{1e3 * driver.episode_s:.3f} ms", "", "", True),
         Figure("writing a group of n episodes: CPU time", f"{in_ms(writer.cpu)} ms", "", "", True),
-        Figure("writing a group of n episodes: until it is on the disk", f"{in_ms(writer.disk)} ms", "", "", True),
+        Figure("writing a group of n episodes: until it is on disk", f"{in_ms(writer.disk)} ms", "", "", True),
     ]
-    return Section("Costs that the model gets", figures)
+    return Section("Costs used by the model", figures)
 
 
 def steadily(setting: Setting) -> Outcome:
-    """Simulate until enough has been seen."""
+    """Simulate for long enough to measure a steady rate."""
     jobs = jobs_of(TASKS, 4 * max(setting.workers, 50) // 5)
     return Evaluation(setting, jobs).run_steadily(max(6_000, 30 * setting.workers, 60 * setting.world.chunks))
 
 
 def check_puppets(workers: Sequence[int], seconds: float, rounds: int) -> Section:
-    """Real main processes with played workers, and what the model says of them."""
-    section = Section("The model and the real main process with played workers")
+    """Compare real main processes with puppet workers with the model."""
+    section = Section("The model and the real main process with puppet workers")
     driver, writer = measured_costs()
     for count in workers:
         runs = [drive(count, seconds) for _ in range(rounds)]
@@ -146,23 +146,23 @@ def check_puppets(workers: Sequence[int], seconds: float, rounds: int) -> Sectio
         model = steadily(Setting(count, world, driver.stretched(stretch), writer))
         rate, cores = median(run.rate for run in runs), median(run.cores for run in runs)
         section.figures += [
-            _compared(f"{count:,} workers: episodes a second", rate, model.rate),
+            _compared(f"{count:,} workers: episodes per second", rate, model.rate),
             _compared(
                 f"{count:,} workers: cores of the main process", cores, model.scheduling / stretch + model.writing
             ),
         ]
         alone = steadily(Setting(count, world, driver, writer))
-        measured = ", ".join(f"{run.rate:.1f} a second with {run.cores:.3f} cores" for run in runs)
+        measured = ", ".join(f"{run.rate:.1f} per second with {run.cores:.3f} cores" for run in runs)
         section.notes.append(
             f"{count:,} workers: {measured}; answers {1e3 * runs[0].late_s:.1f} ms late; with waiting for a core, "
-            f"the scheduler took {stretch:.2f} times its CPU time, as in the model. On a machine of its own, "
-            f"the model says {alone.rate:.1f} with {alone.scheduling + alone.writing:.3f} cores."
+            f"the scheduler took {stretch:.2f} times its CPU time, as in the model. On an otherwise idle machine, "
+            f"the model predicts {alone.rate:.1f} with {alone.scheduling + alone.writing:.3f} cores."
         )
     return section
 
 
 def _world(costs: Costs, late_s: float) -> World:
-    """As the puppets play it: each of their answers is late by this."""
+    """The world as the puppets play it, with each answer late by this much."""
     return World(costs.reset_s, costs.chunk * costs.step_s + late_s, costs.look_s, costs.chunks)
 
 
@@ -187,7 +187,7 @@ class Recorder(EvaluationListener):
 
 
 def check_metaworld(episodes: int) -> Section:
-    """Meta-World itself, drawn by Mesa, with a policy that answers at once."""
+    """Compare the model with Meta-World itself, drawn by Mesa, with a policy that answers at once."""
     section = Section("The model and Meta-World")
     driver, writer = measured_costs()
     config = MetaworldConfig(task="reach-v3,push-v3")
@@ -214,7 +214,7 @@ def check_metaworld(episodes: int) -> Section:
 
 
 def _observed(records: Sequence[EpisodeRecord]) -> World:
-    """What the workers' own clocks say."""
+    """The world as measured by the workers themselves."""
     timings, chunks = [record.timing for record in records], 5
     built = [timing.build_s for timing in timings if timing.build_s]
     return World(
@@ -230,9 +230,7 @@ def _observed(records: Sequence[EpisodeRecord]) -> World:
 def simulate(workers: Sequence[int], replicas: Sequence[int], figure: Path | None = None) -> Section:
     """Every scenario, at every size."""
     section = TableSection("Simulated")
-    section.notes.append(
-        "Episodes a second, the share of what the workers could play, and the part with the least room."
-    )
+    section.notes.append("Episodes per second, the share of what the workers could play, and the part that limits it.")
     panels = []
     for scenario in SCENARIOS:
         curves = [Curve(count, [_cell(scenario, number, count) for number in workers]) for count in replicas]
@@ -259,12 +257,12 @@ def _cell(scenario: Scenario, workers: int, replicas: int) -> Cell:
 
 
 def _bend(scenario: Scenario, curve: Curve, workers: Sequence[int]) -> Figure:
-    """From how many workers on each of them plays less than one of a few does."""
+    """The number of workers from which each plays fewer episodes than one of a few."""
     own = [cell.rate / number for number, cell in zip(workers, curve.cells, strict=True)]
     bent = [place for place, rate in enumerate(own) if rate < BENDS_BELOW * own[0]]
     limit = curve.cells[-1].limit
     where = f"from {workers[bent[0]]:,} workers on: {limit}" if bent else f"nowhere up to {workers[-1]:,} workers"
-    top = f"{rounded(curve.cells[-1].rate)} episodes a second at {workers[-1]:,}"
+    top = f"{rounded(curve.cells[-1].rate)} episodes per second at {workers[-1]:,}"
     return Figure(f"{scenario.name}, {_many(curve.replicas, 'replica')}: where it bends", where, top, "", True)
 
 
@@ -273,7 +271,7 @@ def _many(count: int, what: str) -> str:
 
 
 def simulate_runs(workers: Sequence[int], episodes: int) -> Section:
-    """Whole runs: building simulators, and an end at which fewer and fewer are at work."""
+    """Simulate whole runs, with building simulators, and an end at which fewer and fewer workers are busy."""
     section = Section(f"Whole runs of 50 tasks with {episodes} episodes each")
     for number in workers:
         setting = SCENARIOS[0].setting(number, REPLICAS[-1])

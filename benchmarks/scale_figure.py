@@ -1,4 +1,4 @@
-"""The simulated throughput, drawn."""
+"""Plots the simulated throughput."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLOURS = ("#c7d9ee", "#8ab4dc", "#3f7fbf", "#123f70")
 
 @dataclass(frozen=True)
 class Cell:
-    """Episodes a second, those that the workers alone could play, and the part with the least room."""
+    """Episodes per second, those that the workers alone could play, and the part that limits it."""
 
     rate: float
     possible: float
@@ -31,7 +31,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Curve:
-    """Over numbers of workers, with so many copies of the policy."""
+    """Cells over the number of workers, for one number of replicas."""
 
     replicas: int
     cells: Sequence[Cell]
@@ -51,11 +51,11 @@ def rounded(rate: float) -> str:
 
 
 def draw(panels: Sequence[Panel], path: Path) -> None:
-    """Side by side, both axes in powers of ten."""
+    """Draw the panels side by side, with logarithmic axes."""
     figure = Figure(figsize=(11, 3.4), layout="constrained")
     for axes, panel in zip(figure.subplots(1, len(panels), sharex=True), panels, strict=True):
         _draw_panel(axes, panel)
-    figure.axes[0].set_ylabel("episodes a second")
+    figure.axes[0].set_ylabel("episodes per second")
     # Text as text, and nothing that changes from run to run.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "scale"}):
         figure.savefig(path, metadata={"Date": None})

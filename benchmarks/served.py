@@ -1,4 +1,4 @@
-"""A server in a process of its own, and clients that ask it as fast as it answers."""
+"""A server in a separate process, and clients that ask it as fast as it answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 
 
 class SleepingPolicy(PlaybackPolicy):
-    """Plays recorded actions, and takes as long for a batch of any size, as a large model on a GPU does."""
+    """Plays recorded actions, and takes the same time for a batch of any size, as a large model on a GPU does."""
 
     def __init__(self, chunk: int, side: int, think_s: float = 0.0) -> None:
         super().__init__(chunk, ("observation.image", "observation.state"))
@@ -71,7 +71,7 @@ class Server:
         self._process.wait()
 
     def batches(self) -> dict[int, int]:
-        """How often a batch had so many requests, since the server started."""
+        """Number of batches by their size, since the server started."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/config") as answer:
             return {int(size): count for size, count in json.load(answer)["batches"].items()}
 
@@ -91,7 +91,7 @@ def serving(**options: Any) -> Iterator[Server]:
 
 @dataclass(frozen=True)
 class Load:
-    """What a server did under load."""
+    """A server's performance under load."""
 
     requests_per_s: float
     latency_ms: float
@@ -100,7 +100,7 @@ class Load:
 
 
 def load(url: str, connections: int, seconds: float, side: int) -> tuple[float, float]:
-    """Requests a second, and the median time of an answer in ms. Runs in a process of its own."""
+    """Requests per second, and the median time of an answer in ms. Runs in a separate process."""
     return asyncio.run(_load(url, connections, seconds, side))
 
 

@@ -1,4 +1,4 @@
-"""Measures several policies in one evaluation against one evaluation for each, in one run.
+"""Compares one evaluation of several policies with one evaluation for each, in one run.
 
 python benchmarks/several.py --output=benchmarks/2026-11-several.md
 """
@@ -21,25 +21,25 @@ from report import Figure, Section
 
 import yardarm.policies.shipped as shipped
 from yardarm import load_policy
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.results import read_journal
 
 TASKS = ("reach-v3", "door-open-v3", "drawer-close-v3", "push-v3", "window-open-v3")
 POLICIES, TARGET = 3, 0.9
 METHOD = """
 Three checkpoints on five tasks of Meta-World. **Separately**: `yardarm eval --policy.path=A …` for each, one command
-after the other; the time is the sum. **Together**: `yardarm eval --policy.path=A,B,C …`. Both are whole commands as a
-user gives them, from their first import to their last page, with default options; the comparison at the end is part
-of the second alone. They are measured in turn, several times, since the speed of a shared machine drifts; the table
+after another; the time is the sum. **Together**: `yardarm eval --policy.path=A,B,C …`. Both are whole commands as a
+user gives them, from the first import to the last page, with default options; only the second includes the comparison
+at the end. They are measured in turn, several times, since the speed of a shared machine drifts; the table
 has the ratio of medians. Episodes are compared: every one goes the same way in both.
 
-The checkpoints are the policy that comes with the package (0.9 million parameters, 39 raw values, looks every 4
+The checkpoints are the policy that comes with the package (0.9 million parameters, 39 raw values, a look every 4
 steps), with a little noise in the weights of two of them.
 """
 
 
 def noisy_checkpoints(folder: Path) -> list[Path]:
-    """The shipped policy, and others near it."""
+    """The shipped policy, and slightly changed copies."""
     return _near(load_policy(Path(shipped.__file__).parent / "mt10_act", device="cpu"), folder)
 
 

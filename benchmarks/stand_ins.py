@@ -21,20 +21,20 @@ STATE_ONLY = ("observation.state",)
 
 
 def recorded_actions(episode: EpisodeSpec) -> np.ndarray:
-    """The actions of an episode. Small ones: the arm trembles on the spot, and no task is solved."""
+    """The actions of an episode, which are small: the arm trembles on the spot, and no task is solved."""
     generator = np.random.default_rng([episode.seed, *episode.task.name.encode()])
     return generator.uniform(-0.1, 0.1, (HORIZON, episode.task.env.action.size)).astype(np.float32)
 
 
 def spin(seconds: float) -> None:
-    """Use a core for so many CPU-seconds. Holds Python's lock, which is the worst that a policy can do."""
+    """Use a core for this many CPU-seconds, holding Python's lock, which is the worst that a policy can do."""
     until = time.thread_time() + seconds
     while time.thread_time() < until:
         pass
 
 
 class PlaybackPolicy:
-    """Thinks for a fixed CPU time, whatever the batch, and answers with the next recorded actions."""
+    """Uses a fixed CPU time, whatever the batch, and answers with the next recorded actions."""
 
     place: Literal["host"] = "host"
 
@@ -62,7 +62,7 @@ class PlaybackPolicy:
 
 
 def unequal_length(seed: int, limit: int) -> int:
-    """How long an episode lasts under a policy that solves half of them, after 10–40% of the steps allowed."""
+    """An episode's length under a policy that solves half of them, after 10–40% of the allowed steps."""
     generator = np.random.default_rng(seed)
     solved = generator.random() < 0.5
     return max(1, round(limit * generator.uniform(0.1, 0.4))) if solved else limit
@@ -70,7 +70,7 @@ def unequal_length(seed: int, limit: int) -> int:
 
 @dataclass
 class CostedConfig(MetaworldConfig):
-    """Meta-World, with simulators that note what they cost."""
+    """Meta-World, with simulators that measure their own cost."""
 
     simulator: ClassVar[str] = "costs:CostedSimulator"
 
@@ -94,7 +94,7 @@ class UnequalSimulator(CostedSimulator):
 
 @dataclass
 class InstantConfig(BenchmarkConfig):
-    """A benchmark whose only task takes no time at all: what remains is the engine."""
+    """A benchmark whose only task takes no time at all: only the engine's overhead remains."""
 
     name: ClassVar[str] = "instant"
     task: str = "instant"

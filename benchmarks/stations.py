@@ -1,4 +1,4 @@
-"""An event heap, and stations that things wait for: what the simulation is made of."""
+"""The parts of the simulation: an event heap, and stations that items wait for."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ Item = TypeVar("Item")
 
 
 class Timeline:
-    """What is to happen, in the order of time."""
+    """Future events, in order of time."""
 
     def __init__(self) -> None:
         self.now = 0.0
         self._events: list[tuple[float, int, Callable[[], None]]] = []
-        self._numbers = itertools.count()  # what happens at the same time happens in the order of its planning
+        self._numbers = itertools.count()  # events at the same time keep the order in which they were added
 
     def after(self, seconds: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._events, (self.now + seconds, next(self._numbers), action))
 
     def step(self) -> bool:
-        """Let the next thing happen; False if there is none."""
+        """Run the next event; False if there is none."""
         if not self._events:
             return False
         self.now, _, action = heapq.heappop(self._events)
@@ -32,10 +32,10 @@ class Timeline:
 
 
 class Station(Generic[Item]):
-    """Serves a batch at a time: whatever waits when it becomes free, up to so many.
+    """Serves one batch at a time: all items that wait when it becomes free, up to `most`.
 
-    The driver, a replica, a network link and the writer are all of this kind. The writer lets some time pass from the
-    beginning of one batch to that of the next.
+    The driver, a replica, a network link and the writer are stations. The writer waits at least `every_s` from the
+    start of one batch to the start of the next.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class Station(Generic[Item]):
         self._free = False
         self._timeline.after(seconds, lambda: self._finish(batch, seconds))
         if seconds < self._every_s:
-            self._timeline.after(self._every_s, self._go_on)
+            self._timeline.after(self._every_s, self._reopen)
 
     def _finish(self, batch: Sequence[Item], seconds: float) -> None:
         self.busy_s += seconds
         self._done(batch)
         if seconds >= self._every_s:
-            self._go_on()
+            self._reopen()
 
-    def _go_on(self) -> None:
+    def _reopen(self) -> None:
         self._free = True
         self._serve()

@@ -1,4 +1,4 @@
-"""Policies that read no images: the engine against bare loops over the simulators."""
+"""Compares the engine with bare loops over the simulators, for policies that read no images."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ MOST_TIMES = 1.3
 
 @dataclass(frozen=True)
 class StateSizes:
-    """How much is played to measure a policy that reads nothing but the state."""
+    """How much to play for a policy that reads only the state."""
 
     tasks: str
     n_episodes: int
-    """Of each task, in the engine."""
+    """Episodes per task, in the engine."""
     bare_episodes: int
-    """Of each task, in each of the bare loop's turns: before, between and after the engine's runs."""
+    """Episodes per task, in each turn of the bare loop: before, between and after the engine's runs."""
 
 
 def state_only(sizes: StateSizes) -> Section:
-    """A policy on the host that reads the state: messages cost, and nothing else does."""
+    """Measure a policy on the host that reads the state, so that only messages cost anything."""
     env = MetaworldConfig(task=sizes.tasks)
     processes = usable_cores() + 1
     seeds = range(FIRST_SEED, FIRST_SEED + sizes.bare_episodes)
@@ -69,14 +69,14 @@ def state_only(sizes: StateSizes) -> Section:
 
 @dataclass(frozen=True)
 class ExpertSizes:
-    """How much the experts play."""
+    """How much to play with experts."""
 
     tasks: str
     n_episodes: int
 
 
 def experts(sizes: ExpertSizes) -> Section:
-    """Scripted experts on many tasks: building and resetting simulators counts as much as stepping them."""
+    """Measure scripted experts on many tasks, where building and resetting simulators matters as much as stepping."""
     env = MetaworldConfig(task=sizes.tasks)
     tasks, cores, costs = env.tasks(), usable_cores(), ExpertCosts()
     seeds = range(FIRST_SEED, FIRST_SEED + sizes.n_episodes)

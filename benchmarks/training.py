@@ -1,4 +1,4 @@
-"""Measures the training loop against what it cannot do without: forward and backward of one batch in memory.
+"""Compares the training loop with its lower bound: forward and backward of one batch in memory.
 
 python benchmarks/training.py --output=benchmarks/2026-11-training.md
 """
@@ -34,15 +34,15 @@ TARGET = 0.9
 EPISODES, LENGTH, SIDE, ROUNDS = 20, 60, 96, 7
 METHOD = """
 Three trainings at the sizes of `recipes/`: an ACT on Meta-World's 39 raw values, an ACT on images of 96 pixels with a
-ResNet-18, and that one with image augmentation. The data is made up (20 episodes of 60 frames; images are AV1 video, as
+ResNet-18, and the same with image augmentation. The data is made up (20 episodes of 60 frames; images are AV1 video, as
 LeRobot's), the code is that of `yardarm train`: `Trainer.advance` loads a batch, prepares it (bytes to floats,
 normalisation), computes the loss and its gradient, clips, and updates weights and their moving average.
 
-**The bound** is forward and backward of the same network on one batch that was prepared before, and nothing else. Both
+**The bound** is only forward and backward of the same network on one batch that was prepared before. Both
 are measured in turn, in rounds of a few steps, since the speed of a shared machine drifts; the ratio is that of the
-medians. Torch has as many threads in both; images are decoded by worker processes, on the same cores.
+medians. Torch has the same number of threads in both; images are decoded by worker processes, on the same cores.
 
-Where the rest goes is measured in the loop: what it waits for data, and what preparing and updating take on their own.
+The loop itself measures where the rest of the time goes: waiting for data, preparing and updating.
 """
 
 
@@ -53,7 +53,7 @@ class Case:
     policy: dict[str, Any]
     batch_size: int
     steps: int
-    """Of a round."""
+    """Steps per round."""
     dataset: dict[str, Any]
 
 
@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, help="the result file")
     parser.add_argument("--only", choices=CASES, help="measure one case")
-    parser.add_argument("--threads", type=int, default=max(1, usable_cores() - 1), help="of torch")
+    parser.add_argument("--threads", type=int, default=max(1, usable_cores() - 1), help="number of torch threads")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     started = time.monotonic()
@@ -153,7 +153,7 @@ def open_trainer(case: Case, data: Path) -> tuple[Trainer, dict[str, torch.Tenso
     learner = make_learner(config, None)
     device = learner.policy.placement.device
     trainer = make_trainer(config, learner, open_accelerator(learner.policy.config, config.options, device))
-    prepared = Preparation(learner.policy, learner.material.names)(trainer._next_batch())
+    prepared = Preparation(learner.policy, learner.data.names)(trainer._next_batch())
     return trainer, prepared
 
 

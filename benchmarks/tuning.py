@@ -1,4 +1,4 @@
-"""Measures how near the number of workers that a run chooses for itself comes to the best one.
+"""Measures how close the number of workers that a run chooses comes to the best one.
 
 python benchmarks/tuning.py --output=benchmarks/2026-11-tuning.md
 python benchmarks/tuning.py --scale=small --only=waiting
@@ -28,21 +28,21 @@ from yardarm.tasks.metaworld import MetaworldConfig
 log = logging.getLogger("benchmark")
 
 METHOD = """
-Each kind of policy plays the same episodes with different numbers of workers pinned (`--eval.batch_size=N`), and tuned,
-in an order that is turned round each time. **The rule** is the number that a run begins with, and kept to before there
-was tuning: as many workers as cores, one more for a policy on the host without threads of its own, twice as many for
-one elsewhere. A run's **speed** is episodes a second in its second half, without the last N: what the number of workers
-makes of a run once it has been chosen. What tuning makes of the whole of such a short run is in the **wall times**,
-those of the whole call. Medians of three runs. Images are of 96×96, drawn in software. Policies are stand-ins that play
-recorded actions: they spin for their time where it is CPU time, and sleep elsewhere.
+Each kind of policy plays the same episodes with fixed numbers of workers (`--eval.batch_size=N`), and tuned, in an
+order that is reversed each time. **The rule** is the number that a run starts with, and was the number of the whole run
+before tuning existed: as many workers as cores, one more for a policy on the host without its own threads, twice as
+many for a remote one. A run's **speed** is episodes per second in its second half, without the last N: the effect of
+the number of workers once it is chosen. The effect of tuning on the whole of such a short run shows in the **wall
+times**, those of the whole call. Medians of three runs. Images are 96×96, drawn in software. Policies are stand-ins
+that play recorded actions: they spin if their time is CPU time, and sleep otherwise.
 
-**Distance from the best**: the speed of the tuned run, over that of the fastest pinned one. The target is 0.9. The
-fastest of several medians is a hard rival: noise alone puts it some percent above any single one.
+**Distance from the best**: the speed of the tuned run divided by that of the fastest fixed one. The target is 0.9. The
+fastest of several medians is hard to beat: noise alone puts it a few percent above any single one.
 """
 
 
 class Sleeper(PlaybackPolicy):
-    """Leaves the cores alone while it thinks, as a policy on a GPU does: as long for a batch as for one request."""
+    """Uses no core while it thinks, as a policy on a GPU, and takes as long for a batch as for one request."""
 
     def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
         time.sleep(self.think_s)
@@ -50,7 +50,7 @@ class Sleeper(PlaybackPolicy):
 
 
 class Elsewhere(Sleeper):
-    """Behind a socket, with as many connections as are asked for."""
+    """A policy behind a socket, with as many connections as needed."""
 
     lanes = 64
 
@@ -64,11 +64,11 @@ class Kind:
     env: MetaworldConfig
     n_episodes: int
     rule: int
-    """How many workers it got on two cores before."""
+    """The number of workers that it got on two cores before tuning existed."""
 
 
 class Clock(EvaluationListener):
-    """Notes when episodes finish."""
+    """Records when episodes finish."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -98,7 +98,7 @@ def trial(kind: Kind, workers: int) -> Trial:
         options: dict[str, Any] = {"n_episodes": kind.n_episodes, "batch_size": workers, "output_dir": folder}
         result = yardarm.evaluate(kind.policy(), kind.env, listener=clock, **options)
         wall_s = time.perf_counter() - started
-        used = RunFolder(result.path).read_manifest()["batch_size"]
+        used = RunFolder(result.path).read_manifest().newest.batch_size
     assert not result.counts.errors, "an episode ended in an error"
     steady = clock.times[len(clock.times) // 2 : -used]
     speed = (len(steady) - 1) / (steady[-1] - steady[0])
@@ -128,7 +128,7 @@ def compare(kind: Kind, numbers: Sequence[int], repeats: int) -> Section:
     )
     section.notes += [
         f"{len(kind.env.tasks()) * kind.n_episodes} episodes, {repeats} runs of each number.",
-        "Episodes a second: "
+        "Episodes per second: "
         + ", ".join(f"{number}: {speeds[number]:.2f}" for number in numbers)
         + f"; tuned: {speeds[0]:.2f}.",
         "Wall seconds: "

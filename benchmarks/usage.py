@@ -1,4 +1,4 @@
-"""What processes use of the machine: CPU time and memory."""
+"""Measures the CPU time and memory of processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GONE = (psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError)
 
 
 class Sampler:
-    """Calls a function now and then, in a thread; processes that end meanwhile are no error."""
+    """Calls a function now and then, in a thread; ignores processes that have ended."""
 
     def __init__(self, sample: Callable[[], None], every_s: float) -> None:
         self._sample = sample
@@ -39,7 +39,7 @@ class Sampler:
 
 
 class CpuAccount:
-    """CPU-seconds of this process, of its descendants, and of everything else on the machine meanwhile."""
+    """CPU-seconds of this process, of its descendants, and of everything else on the machine in the same time."""
 
     def __init__(self) -> None:
         self._descendants: dict[tuple[int, str], float] = {}
@@ -47,7 +47,7 @@ class CpuAccount:
 
     def __enter__(self) -> CpuAccount:
         with contextlib.suppress(*GONE):
-            self._sample()  # of those that run already, only what they use from now on counts
+            self._sample()  # for processes that already run, only their usage from now on counts
         self._before_s = sum(self._descendants.values())
         self._main_before = time.process_time()
         self._machine_before = _machine_cpu_s()
@@ -62,8 +62,8 @@ class CpuAccount:
         self.others_s = max(0.0, machine_s - self.main_s - self.descendants_s)
 
     def _sample(self) -> None:
-        # Reads a few small files: psutil would read those of every process of the machine, and what is being
-        # measured would wait for Python's lock meanwhile.
+        # Reads a few small files: psutil would read the files of every process on the machine, and hold Python's lock,
+        # for which the measured code would wait.
         pids = _child_pids(os.getpid())
         while pids:
             pid = pids.pop()
@@ -75,9 +75,9 @@ class CpuAccount:
 
 
 class PeakMemory:
-    """The peak of the memory of a process that evaluates and of all its descendants, in bytes.
+    """The peak memory of an evaluating process and all its descendants, in bytes.
 
-    PSS splits shared pages between those who share them, so it can be added up. RSS counts them in full.
+    PSS divides shared pages among the processes that share them, so it can be summed. RSS counts them in full.
     """
 
     def __init__(self, pid: int) -> None:
@@ -102,7 +102,7 @@ class PeakMemory:
 
 
 def pss(process: psutil.Process) -> int:
-    """Bytes of a process; none if it has gone."""
+    """The PSS of a process in bytes; 0 if it has ended."""
     try:
         with open(f"/proc/{process.pid}/smaps_rollup") as file:
             return next((int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:")), 0)

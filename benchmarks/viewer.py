@@ -36,14 +36,14 @@ from yardarm.tasks.metaworld import MetaworldConfig
 
 METHOD = """
 Runs are made up on disk (journals, manifests and, for the large run, the recorded actions of every episode); the viewer
-is `yardarm view` in a process of its own, and the browser is the system's Chromium without a window, on the same two
-cores. A time in the browser is from the click, the key or the address until what was asked for is on the page, the
-browser has laid it out and answers again; the second of two is taken, because the first pays for starting things.
+is `yardarm view` in a separate process, and the browser is the system's Chromium without a window, on the same two
+cores. A time in the browser lasts from the click, the key or the address until the result is on the page, and the
+browser has drawn it and responds again; the second of two is taken, because the first includes one-time costs.
 
-"Usable" is taken to mean: a page within 2 s, a click or a key within 0.5 s.
+"Usable" means: a page within 2 s, a click or a key within 0.5 s.
 """
 PAGE_S, CLICK_S = 2.0, 0.5
-# As long as a real one.
+# As long as a real configuration.
 CONFIG = {
     "seed": 1000,
     "policy": {"type": "expert"},
@@ -60,7 +60,7 @@ class Sizes:
 
 
 def list_of_runs(sizes: Sizes) -> Section:
-    """The list: opened, sorted, filtered, and told of a change."""
+    """Open, sort, filter and update the list of runs."""
     with _folder() as folder, _browser() as page:
         for number in range(sizes.runs):
             _make_run(folder / f"{number % 30:02d}" / f"run_{number:04d}", sizes, number, played=False)
@@ -90,17 +90,17 @@ def list_of_runs(sizes: Sizes) -> Section:
             _figure(f"{count}: the list, opened", opened, PAGE_S),
             _figure(f"{count}: sorted by another column", sorted_s, CLICK_S),
             _figure(f"{count}: filtered", filtered_s, CLICK_S),
-            _figure(f"{count}: an episode more in one of them is shown after", changed, PAGE_S),
+            _figure(f"{count}: a new episode in one of them is shown after", changed, PAGE_S),
         ],
         [
-            f"Each of {sizes.tasks * sizes.episodes} episodes. The server's first answer takes {cold:.2f} s, because "
-            f"it reads every journal, and the next {1000 * warm:.0f} ms; it holds {megabytes:.0f} MB.",
+            f"Each has {sizes.tasks * sizes.episodes} episodes. The server's first answer takes {cold:.2f} s, because "
+            f"it reads every journal, and the next {1000 * warm:.0f} ms; it uses {megabytes:.0f} MB.",
         ],
     )
 
 
 def large_run(sizes: Sizes) -> Section:
-    """One large run: its report, its page, and the way to an episode."""
+    """Open a large run's report, its page, and an episode."""
     total = sizes.tasks * sizes.episodes
     with _folder() as folder, _browser() as page:
         run = RunFolder(_make_run(folder / "large", sizes, 1, played=True))
@@ -134,7 +134,7 @@ def large_run(sizes: Sizes) -> Section:
             _figure(f"{count}: from a cell to the next by the arrow key", moved, CLICK_S),
             _figure(f"{count}: the table of episodes, sorted", sorted_s, CLICK_S),
             _figure(f"{count}: the run's page in the viewer, opened", page_s, PAGE_S),
-            _figure(f"{count}: an episode's page, until its plots are there", episode_s, PAGE_S),
+            _figure(f"{count}: an episode's page, until its plots are shown", episode_s, PAGE_S),
         ],
         [
             f"{sizes.tasks} tasks of {sizes.episodes} episodes; report.html has {size:.1f} MB; the server answers in "
@@ -148,7 +148,7 @@ def _figure(name: str, seconds: float, limit: float) -> Figure:
 
 
 def _change_is_seen(page: Page, run: Path, sizes: Sizes) -> float:
-    """Append a record to a run's journal, as an evaluation that goes on does, and wait until the list shows it."""
+    """Append a record to a run's journal, as a running evaluation does, and wait until the list shows it."""
     row = page.locator("tbody tr", has_text="run_0007")
     page.get_by_role("searchbox").fill("run_0007")
     record = json.loads((run / "episodes.jsonl").read_text().splitlines()[0])
@@ -166,7 +166,7 @@ def _change_is_seen(page: Page, run: Path, sizes: Sizes) -> float:
 
 
 def _make_run(folder: Path, sizes: Sizes, seed: int, played: bool) -> Path:
-    """A run on disk, as an evaluation would have left it."""
+    """Write a run to disk, as an evaluation would."""
     run, dice = RunFolder(folder), random.Random(seed)
     folder.mkdir(parents=True)
     names = [f"task-{number}-v3" for number in range(sizes.tasks)]
@@ -231,7 +231,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _settled(page: Page) -> None:
-    """Wait until the browser has drawn what it was told to."""
+    """Wait until the browser has drawn the page."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 

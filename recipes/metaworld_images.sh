@@ -1,16 +1,16 @@
 #!/bin/sh
-# One ACT for three tasks of Meta-World, from images of 96 pixels and the arm's own state. No GPU.
+# Train one ACT for three tasks of Meta-World, from images of 96 pixels and the arm's state. No GPU needed.
 #
-#     sh recipes/metaworld_images.sh [FOLDER]        # some two hours on two cores; stop it at any time; the same command goes on
+#     sh recipes/metaworld_images.sh [FOLDER]   # about two hours on two cores; stop it at any time; the same command resumes it
 set -eu
 out=${1:-outputs/recipes/metaworld_images}
 
-# 240 solved episodes of the scripted experts, drawn in every step: that is most of the first quarter of an hour.
+# 240 solved episodes of the scripted experts, rendered at every step, which takes most of the first quarter of an hour.
 yardarm record --policy.type=expert --env.type=metaworld --env.task=reach-v3,drawer-close-v3,handle-press-v3 \
   --n_episodes=80 --only_successes=true --seed=100000 --dataset.image_size=96 \
   --dataset.features=observation.image,observation.state --dataset.root="$out/data" --output_dir="$out/played"
 
-# A training that has begun goes on. The backbone begins from nothing: ImageNet's weights would have to be downloaded.
+# Resume a training that was started before. The backbone starts untrained: ImageNet's weights would be a download.
 if [ -e "$out/train/checkpoints/last" ]; then
   yardarm train --resume=true --config_path="$out/train"
 else

@@ -1,15 +1,15 @@
 #!/bin/sh
-# One ACT for the ten tasks of Meta-World's MT10, from the 39 raw values of their states. No GPU, nothing is rendered.
+# Train one ACT for the ten tasks of Meta-World's MT10, from the 39 raw values of their states. No GPU, no rendering.
 #
-#     sh recipes/metaworld_states.sh [FOLDER]        # less than an hour on two cores; stop it at any time; the same command goes on
+#     sh recipes/metaworld_states.sh [FOLDER]   # under an hour on two cores; stop it at any time; the same command resumes it
 set -eu
 out=${1:-outputs/recipes/metaworld_states}
 
-# A thousand solved episodes of the scripted experts. Their seeds are not those that are evaluated.
+# A thousand solved episodes of the scripted experts, with other seeds than the evaluation's.
 yardarm record --policy.type=expert --env.type=metaworld --env.task=mt10 --n_episodes=100 --only_successes=true \
   --seed=100000 --dataset.features=observation.environment_state --dataset.root="$out/data" --output_dir="$out/played"
 
-# A training that has begun goes on.
+# Resume a training that was started before.
 if [ -e "$out/train/checkpoints/last" ]; then
   yardarm train --resume=true --config_path="$out/train"
 else
@@ -22,6 +22,6 @@ else
     --steps=16000 --batch_size=128 --save_freq=4000 --threads=1
 fi
 
-# Fifty episodes of each task, beside the experts.
+# Fifty episodes of each task, compared with the experts.
 yardarm eval --policy.path="$out/train/checkpoints/last/pretrained_model" --against=expert \
   --env.type=metaworld --env.task=mt10 --eval.n_episodes=50 --output_dir="$out/eval"

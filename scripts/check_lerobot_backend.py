@@ -1,7 +1,7 @@
-"""Holds a checkpoint behind ``yardarm-serve --backend=lerobot`` against LeRobot's own loop, with LeRobot's Python.
+"""Compares a checkpoint behind ``yardarm-serve --backend=lerobot`` with LeRobot's own loop, using LeRobot's Python.
 
-Three episodes of made-up observations are played twice: as ``lerobot-eval`` does it, asking for an action after every
-step; and as the server does it, interleaved in random order, looking only when the policy reads.
+Three episodes of made-up observations are played twice: as ``lerobot-eval`` does, asking for an action after every
+step; and as the server does, interleaved in random order, looking only when the policy reads.
 
     PYTHONPATH=serve/src path/to/lerobots/python scripts/check_lerobot_backend.py CHECKPOINT …
 """
@@ -25,7 +25,7 @@ INSTRUCTION = "pick up the cup"
 
 
 def made_up_looks(backend: LeRobotBackend, seed: int) -> list[Look]:
-    """What an episode shows, at every step."""
+    """An episode's observations at every step."""
     generator = np.random.default_rng(seed)
     looks = []
     for step in range(STEPS + 100):
@@ -40,7 +40,7 @@ def made_up_looks(backend: LeRobotBackend, seed: int) -> list[Look]:
 
 
 def as_lerobot_does(backend: LeRobotBackend, looks: list[Look], seed: int) -> np.ndarray:
-    """`select_action` after every step."""
+    """Call `select_action` after every step."""
     loaded = backend._loaded
     loaded.policy.reset()
     torch.manual_seed(seed)
@@ -53,7 +53,7 @@ def as_lerobot_does(backend: LeRobotBackend, looks: list[Look], seed: int) -> np
 
 
 def as_the_server_does(backend: LeRobotBackend, looks: list[list[Look]]) -> list[np.ndarray]:
-    """The backend, asked for one episode or another."""
+    """Ask the backend for the episodes in random order."""
     choose = random.Random(0)
     specs = [Episode(INSTRUCTION, seed=seed) for seed in range(EPISODES)]
     states: list[Any] = [None] * EPISODES
@@ -72,7 +72,7 @@ def as_the_server_does(backend: LeRobotBackend, looks: list[list[Look]]) -> list
 
 
 def main() -> None:
-    """Check each checkpoint that is named."""
+    """Check each checkpoint on the command line."""
     torch.set_num_threads(1)
     for path in sys.argv[1:]:
         try:

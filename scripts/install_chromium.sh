@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs the browser that tests look at pages with: by itself when root on Debian, otherwise it says what to do and
-# goes on (without one, those tests are skipped).
+# Installs the browser for tests of web pages: automatically as root on Debian, otherwise it only prints what to do
+# (without a browser, those tests are skipped).
 set -eu
 
-hint="Tests of pages need a browser, and are skipped without. On Debian: sudo apt-get install chromium"
+hint="Tests of web pages need a browser, and are skipped without one. On Debian: sudo apt-get install chromium"
 
 if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then
     exit 0

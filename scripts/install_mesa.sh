@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs Mesa's software OpenGL, which renders without a display: by itself when root on Debian or Ubuntu,
-# otherwise it says what to do and goes on (policies that look at no image need no renderer).
+# Installs Mesa's software OpenGL, which renders without a display: automatically as root on Debian or Ubuntu,
+# otherwise it only prints what to do (policies that read no images need no renderer).
 set -eu
 PATH=$PATH:/usr/sbin:/sbin
 

@@ -14,13 +14,15 @@ from safetensors.torch import save_file
 
 from tests.golden.recipe import weight
 from tests.helpers import GOLDEN
-from yardarm.policies.act import ActConfig, ActPolicy
-from yardarm.policies.config import FeatureType, PolicyFeature
-from yardarm.policies.diffusion import DiffusionConfig, DiffusionPolicy
-from yardarm.policies.learned import LearnedPolicy
-from yardarm.policies.processing import make_postprocessor, make_preprocessor
+from yardarm.policies.act import ACT, ActConfig
+from yardarm.policies.diffusion import DIFFUSION, DiffusionConfig
+from yardarm.policies.learned.architecture import Architecture
+from yardarm.policies.learned.config import FeatureType, PolicyFeature
+from yardarm.policies.learned.policy import LearnedPolicy
 
 VARIANTS = GOLDEN / "lerobot_variants"
+# The ids of the recorded checkpoints, and of the shipped one, as version 0.1 named them.
+POLICY_IDS: dict[str, str] = json.loads((GOLDEN / "policy_ids.json").read_text())
 # What a network computes for itself.
 COMPUTED = ("vae_encoder_pos_enc", "pos_grid", "num_batches_tracked")
 
@@ -32,8 +34,8 @@ def write_checkpoint(source: Path, folder: Path) -> Path:
     shutil.copytree(source, folder)
     shapes = json.loads((source / "shapes.json").read_text())
     config = json.loads((source / "config.json").read_text())
-    kind = {"act": ActPolicy, "diffusion": DiffusionPolicy}[config["type"]]
-    own = kind.network_class(kind.config_class.from_json(config, {}, str(source))).state_dict()
+    kind = {"act": ACT, "diffusion": DIFFUSION}[config["type"]]
+    own = kind.network(kind.config.from_json(config, {}, str(source))).state_dict()
     weights = {
         key: own[key.removeprefix(kind.prefix)]
         if key.endswith(COMPUTED)
@@ -55,7 +57,7 @@ def small_act(image: int | None = 32, **options: Any) -> LearnedPolicy:
     """An ACT for Meta-World's shapes: it sees, or reads the state of the world."""
     sizes = {"dim_model": 32, "n_heads": 4, "dim_feedforward": 48, "n_encoder_layers": 1, "n_vae_encoder_layers": 1}
     config = ActConfig(**{**_features(image), "chunk_size": 10, "n_action_steps": 10, **sizes, **options})
-    return _random_policy(ActPolicy, config)
+    return random_policy(ACT, config)
 
 
 def small_diffusion(image: int | None = 32, **options: Any) -> LearnedPolicy:
@@ -63,7 +65,7 @@ def small_diffusion(image: int | None = 32, **options: Any) -> LearnedPolicy:
     sizes = {"down_dims": (16, 32), "n_groups": 4, "diffusion_step_embed_dim": 16, "num_train_timesteps": 4}
     lengths = {"horizon": 16, "n_action_steps": 8, "use_group_norm": True}
     config = DiffusionConfig(**{**_features(image), **lengths, **sizes, **options})
-    return _random_policy(DiffusionPolicy, config)
+    return random_policy(DIFFUSION, config)
 
 
 def _features(image: int | None) -> dict[str, Any]:
@@ -79,7 +81,8 @@ def _features(image: int | None) -> dict[str, Any]:
     }
 
 
-def _random_policy(kind: type[LearnedPolicy], config: Any) -> LearnedPolicy:
+def random_policy(kind: Architecture, config: Any) -> LearnedPolicy:
+    """A policy with random weights, and statistics that change little."""
     config.check()
     torch.manual_seed(0)
     features = {**config.input_features, **config.output_features}
@@ -89,12 +92,13 @@ def _random_policy(kind: type[LearnedPolicy], config: Any) -> LearnedPolicy:
         else _statistics(feature.shape[0])
         for name, feature in features.items()
     }
-    return kind(
-        config,
-        kind.network_class(config),
-        make_preprocessor(config, statistics),
-        make_postprocessor(config, statistics),
-    )
+    return kind.policy(kind, config, kind.network(config), kind.processing(config, statistics))
+
+
+def objective_of(policy: LearnedPolicy) -> Any:
+    """What the policy would learn by."""
+    assert policy.architecture.objective is not None
+    return policy.architecture.objective(policy.config, policy.network)
 
 
 def _statistics(size: int) -> dict[str, torch.Tensor]:

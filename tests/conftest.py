@@ -22,6 +22,9 @@ settings.load_profile("yardarm")
 # One thread, here and in the processes that tests start: threads that spin beside other tests only slow both down.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+# Tests start hundreds of processes: each would compile the whole package again, for half a second.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # As the command does it, and before numpy is imported: a simulator in this process computes as one in a worker.
 os.environ.update(shared_kernels())
 

@@ -17,7 +17,7 @@ import yardarm
 SOURCE = Path(yardarm.__file__).parent
 # The rooms, lowest first. A room looks only into rooms of earlier rows; docs/architecture.md shows the same.
 LAYERS = (
-    ("contents", "errors", "machine", "own_modules", "secrecy", "stats"),
+    ("contents", "errors", "late", "machine", "own_modules", "secrecy", "stats"),
     ("files", "hub", "registry"),
     ("config",),
     ("tasks", "datasets"),
@@ -94,19 +94,38 @@ def test_rooms_are_entered_by_their_doors(room: str) -> None:
     assert not private_modules_imported_by(room)
 
 
+def test_no_two_public_classes_share_a_name_where_they_meet() -> None:
+    """A name means one thing in a room, and in the rooms that it imports from."""
+    homes: dict[str, list[tuple[str, str]]] = {}
+    for path in SOURCE.rglob("*.py"):
+        room, *_ = path.relative_to(SOURCE).with_suffix("").parts
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append((room, str(path.relative_to(SOURCE))))
+    for name, places in homes.items():
+        rooms = [room for room, _ in places]
+        alone = len(set(rooms)) == len(rooms)
+        assert alone, f"{name} is in {places}"
+        assert not any(rooms_imported_by(room) & set(rooms) for room in rooms if len(rooms) > 1), f"{name}: {places}"
+
+
 def test_every_room_is_known() -> None:
     rooms = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
     assert rooms - {"__init__", "__main__", "__pycache__", "py"} <= set(ROOMS) | {"py.typed"}
 
 
-def modules_after(code: str) -> set[str]:
+def all_modules_after(code: str) -> set[str]:
     output = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys, json; print(json.dumps(list(sys.modules)))"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    return {name.split(".")[0] for name in json.loads(output.splitlines()[-1])}
+    return set(json.loads(output.splitlines()[-1]))
+
+
+def modules_after(code: str) -> set[str]:
+    return {name.split(".")[0] for name in all_modules_after(code)}
 
 
 def test_statistics_need_numpy_and_scipy_only() -> None:
@@ -119,8 +138,24 @@ def test_a_worker_needs_numpy_only() -> None:
     assert not loaded & {"torch", "draccus", "rich", "scipy", "yaml", "av", "packaging", "mujoco", "metaworld"}
 
 
+HEAVY = {"PIL", "av", "draccus", "huggingface_hub", "pyarrow", "ray", "rich", "torch", "wandb", "yaml"}
+
+
+def test_a_configuration_needs_nothing_that_plays_or_draws() -> None:
+    loaded = all_modules_after("import yardarm.evaluation")
+    assert not loaded & {*HEAVY, "asyncio"}
+    played = {f"yardarm.{room}" for room in ("comparison", "engine", "envs", "pages", "replay", "report")}
+    assert not loaded & {*played, "yardarm.cluster.runner", "yardarm.tracking.tracker"}
+
+
+def test_an_evaluation_imports_what_draws_it_when_it_is_drawn() -> None:
+    loaded = all_modules_after("from yardarm.evaluation import evaluate, evaluate_several, merge_runs")
+    assert not loaded & HEAVY
+    assert not loaded & {"yardarm.cluster.runner", "yardarm.pages", "yardarm.replay", "yardarm.report"}
+
+
 def test_adapters_are_imported_where_there_is_one_only() -> None:
-    loaded = modules_after("import yardarm.policies, yardarm.policies.pretrained, yardarm.policies.adapters")
+    loaded = modules_after("import yardarm.policies, yardarm.policies.learned.loading, yardarm.policies.adapters")
     assert not loaded & {"peft", "transformers", "accelerate"}
 
 

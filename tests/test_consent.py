@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import yardarm as yardarm_package
+from tests.checkpoints import small_act
 from tests.helpers import path_with, yardarm, yardarm_here
 from tests.viewer.served import ask, viewing
 from yardarm.envs.interpreters import check_interpreter
@@ -61,6 +62,7 @@ NAMED: dict[str, Mapping[str, Any]] = {
     "env.python of one of a list": {"env": [TOY, {**TOY, "task": "right", "python": "PYTHON"}], "policy": ZERO},
     "env.path": {"env": {"type": "hub", "path": "FOLDER"}, "policy": ZERO},
     "policy.type": {"env": TOY, "policy": {"type": "trap:Policy"}},
+    "policy.type of a checkpoint": {"env": TOY, "policy": {"path": "FOLDER", "type": "trap:ARCHITECTURE"}},
     "policy.python": {"env": TOY, "policy": {"path": "FOLDER", "python": "PYTHON"}},
     "policy of a list": {"env": TOY, "policy": ["zero", "trap:Policy"]},
     "policy.type of a list": {"env": TOY, "policy": [ZERO, {"type": "trap:Policy"}]},
@@ -162,6 +164,29 @@ def test_a_training_asks_before_it_evaluates_in_what_a_file_names(name: str, mar
     assert refused(yardarm_here("train", "--config_path=train.json"), marked)
 
 
+def test_a_training_asks_before_it_trains_what_a_file_names(marked: Path) -> None:
+    Path("train.json").write_text(json.dumps({"policy": {"type": "trap:ARCHITECTURE"}, "dataset": {"root": "data"}}))
+    assert refused(yardarm_here("train", "--config_path=train.json"), marked)
+
+
+@pytest.mark.parametrize("place", ["config.json", "policy_preprocessor.json"])
+def test_a_checkpoint_never_runs_code_that_it_names(place: str, marked: Path) -> None:
+    """Not even with consent, which is for what is typed: its type and its steps must be registered."""
+    small_act(image=None).save_pretrained("checkpoint")
+    file = Path("checkpoint", place)
+    data = json.loads(file.read_text())
+    if place == "config.json":
+        data["type"] = "trap:ARCHITECTURE"
+    else:
+        data["steps"][0] = {"class": "trap.Step", "config": {}}
+    file.write_text(json.dumps(data))
+    words = ["--policy.path=checkpoint", "--env.type=toy", "--trust_remote_code=true"]
+    answer = yardarm_here("eval", *words)
+    assert answer.returncode == 2
+    assert "trap" in answer.stderr
+    assert not marked.exists()
+
+
 def test_what_the_user_types_needs_no_consent(marked: Path) -> None:
     words = ["eval", "--env.type=gym", "--env.package_name=trap", "--env.task=None-v0", "--policy.type=zero"]
     answer = yardarm(*words)
@@ -246,7 +271,7 @@ def test_a_typed_module_is_found_in_the_current_folder_with_what_it_imports(
     assert not (folder / MARK).exists()
     again = yardarm("eval", "--config_path=run/config.yaml", "--trust_remote_code=true")
     assert again.returncode == 2
-    assert "The current folder is searched for what you type only" in again.stderr
+    assert "The current folder is only searched for modules that you type" in again.stderr
 
 
 def test_an_installed_module_comes_before_one_of_the_current_folder(marked: Path) -> None:
@@ -266,18 +291,17 @@ DOORS = {
     "cli/commands/dataset.py": "a table of commands",
     "cli/displays/live_view.py": "this interpreter",
     "cli/main.py": "a table of commands",
-    "config/__init__.py": "a table of names",
-    "datasets/__init__.py": "a table of names",
     "envs/channel.py": "messages of our own workers, through a socket that has no name",
     "envs/interpreters.py": "env.python, which `admit` lets in",
     "envs/launcher.py": "modules of simulators, which tasks name",
     "envs/launching.py": "env.python, which `admit` lets in",
     "envs/rendering.py": "a table of MuJoCo's modules",
     "envs/setting_up.py": "venv and pip, for `yardarm setup`",
-    "policies/backbone.py": "weights only",
+    "late.py": "tables of names",
+    "policies/networks/backbone.py": "weights only",
     "policies/remote/server_process.py": "policy.python, which `admit` lets in",
     "registry.py": "registered names, and policy.type, which `admit` lets in",
-    "results/manifest.py": "git",
+    "results/provenance.py": "git",
     "results/stored.py": "yaml's safe loader",
     "simulators/folder.py": "env.path, which `select_tasks` lets in",
     "simulators/gym.py": "env.package_name and env.task, which `admit` lets in",

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from tests.datasets.made import WITH_ALL, make_dataset
 from tests.datasets.v21 import make_v21
+from tests.golden.runs_0_1 import RUNS
 from tests.mutations import damaged, files_below
 from tests.pages.runs import SLOWLY, toy_run
 from tests.pages.trainings import usual_points, with_evaluation, write_training
@@ -25,11 +26,12 @@ from yardarm.datasets import read_metadata
 from yardarm.datasets.browsing import read_frames, read_info
 from yardarm.datasets.editing import describe_dataset
 from yardarm.errors import YardarmError
+from yardarm.files import write_json
 from yardarm.pages import comparison_data, write_report
 from yardarm.pages.dataset_data import dataset_data, dataset_episode_data, dataset_facts
 from yardarm.policies import PolicySpec
 from yardarm.report import markdown, print_comparison, write_model_card
-from yardarm.results import RunFolder, read_result
+from yardarm.results import RunFolder, TrainingFolder, read_result
 from yardarm.viewer.run_line import run_line
 from yardarm.viewer.training_catalogue import TrainingCatalogue
 from yardarm.viewer.viewed_folder import ViewedFolder
@@ -49,6 +51,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lerobot = folder / "lerobot"
     lerobot.mkdir()
     shutil.copy(folder / "mover" / "eval_info.json", lerobot)
+    shutil.copytree(RUNS / "two_sessions", folder / "of_0_1")
     return folder
 
 
@@ -135,7 +138,7 @@ def peak_memory() -> int:
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-@pytest.mark.parametrize("name", ["mover", "duel", "lerobot"])
+@pytest.mark.parametrize("name", ["mover", "duel", "lerobot", "of_0_1"])
 def test_a_damaged_run_is_told_in_a_line(name: str, rounds: int, runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / name, tmp_path / name)
     shutil.copytree(runs / "mover", tmp_path / "other")
@@ -143,10 +146,13 @@ def test_a_damaged_run_is_told_in_a_line(name: str, rounds: int, runs: Path, tmp
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_a_damaged_training_is_told_in_a_line(rounds: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("of_0_1", [True, False])
+def test_a_damaged_training_is_told_in_a_line(of_0_1: bool, rounds: int, tmp_path: Path) -> None:
     folder = tmp_path / "training"
     points = with_evaluation(folder, 100, {"reach-v3": "sf"})
-    write_training(folder, [*usual_points(300), *points])
+    training = TrainingFolder(write_training(folder, [*usual_points(300), *points]))
+    if not of_0_1:
+        write_json(training.manifest, training.read_manifest().to_json())
     check_all(folder, (".json", ".jsonl"), read_training, rounds)
 
 

@@ -119,3 +119,72 @@ def test_the_guides_mapping_is_understood() -> None:
     assert set(mapping.inputs) == {"observation.image", "observation.state"}
     actions = ActionMapping.parse(policy.options["actions"])
     assert actions.apply(np.zeros((2, 7), np.float32))[0].tolist() == [0, 0, 0, 1]
+
+
+ARCHITECTURE = Path(__file__).parents[1] / "docs" / "adding-an-architecture.md"
+TYPED = "--policy.type=tiny_policy:TINY"
+
+
+@pytest.fixture(scope="module")
+def toy_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A few recorded episodes of two tasks, which differ in their instructions."""
+    root = tmp_path_factory.mktemp("toy") / "data"
+    words = ["--policy.type=toy-mover", "--env.type=toy", "--env.task=left,right", "--n_episodes=2"]
+    answer = yardarm("record", *words, f"--dataset.root={root}")
+    assert answer.returncode == 0, answer.stderr
+    return root
+
+
+def weights_of(training: str) -> bytes:
+    return Path(training, "checkpoints/last/pretrained_model/model.safetensors").read_bytes()
+
+
+def test_the_guides_architecture_is_trained_resumed_and_evaluated_as_a_typed_module(toy_data: Path) -> None:
+    Path("tiny_policy.py").write_text(files_of(ARCHITECTURE)["tiny_policy.py"])
+    words = [
+        "train",
+        f"--dataset.root={toy_data}",
+        "--policy.device=cpu",
+        "--threads=1",
+        "--batch_size=4",
+        "--save_freq=2",
+    ]
+    whole = yardarm(*words, TYPED, "--policy.width=16", "--steps=4", "--output_dir=whole")
+    assert whole.returncode == 0, whole.stderr
+    assert "nothing tells the policy which one it does" not in whole.stderr + whole.stdout
+    first = Path("whole/checkpoints/000002/pretrained_model/train_config.json")
+    refused = yardarm("train", "--resume=true", f"--config_path={first}")
+    assert refused.returncode == 2
+    assert "this would run the policy 'tiny_policy:TINY', which a file names as policy.type" in refused.stderr
+    expected = weights_of("whole")
+    resumed = yardarm("train", "--resume=true", f"--config_path={first}", TYPED)
+    assert resumed.returncode == 0, resumed.stderr
+    assert weights_of("whole") == expected, "as if it had never stopped"
+    policy = "--policy.path=whole/checkpoints/last/pretrained_model"
+    world = ["--env.type=toy", "--env.task=left,right", "--eval.n_episodes=2"]
+    unknown = yardarm("eval", policy, *world)
+    assert unknown.returncode == 2
+    assert "of type 'tiny', which is not installed here" in unknown.stderr
+    answer = yardarm("eval", policy, TYPED, *world, "--output_dir=run")
+    assert answer.returncode == 0, answer.stderr
+    assert yardarm("eval", policy, TYPED, *world, "--eval.batch_size=1", "--output_dir=alone").returncode == 0
+    assert courses(Path("run")) == courses(Path("alone"))
+
+
+def test_the_guides_architecture_is_known_by_its_name_once_it_is_installed(
+    toy_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = tmp_path / "source", tmp_path / "site"
+    source.mkdir()
+    for name, text in files_of(ARCHITECTURE).items():
+        (source / name).write_text(text)
+    quietly = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "pip", "install", *quietly, "--target", target, source], check=True)
+    monkeypatch.setenv("PYTHONPATH", path_with(target))
+    assert "act, diffusion, tiny" in yardarm("info").stdout
+    words = ["--policy.type=tiny", "--policy.device=cpu", "--steps=2", "--threads=1", "--env.type=toy", "--eval_freq=2"]
+    trained = yardarm("train", *words, f"--dataset.root={toy_data}", "--eval.n_episodes=1", "--output_dir=trained")
+    assert trained.returncode == 0, trained.stderr
+    policy = "--policy.path=trained/checkpoints/last/pretrained_model"
+    answer = yardarm("eval", policy, "--env.type=toy", "--env.task=left", "--eval.n_episodes=1")
+    assert answer.returncode == 0, answer.stderr

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from yardarm.late import late_names
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "compare", "evaluate", "evaluate_several", "load_policy", "make_env"]
 
 if TYPE_CHECKING:
     from yardarm.api import compare, evaluate, evaluate_several, make_env
-    from yardarm.policies.pretrained import load_policy
+    from yardarm.policies.learning import load_policy
 
-
-def __getattr__(name: str) -> Any:
-    # Workers import this package too, so everything they do not need is imported on first use.
-    if name in ("compare", "evaluate", "evaluate_several", "make_env"):
-        from yardarm import api
-
-        return getattr(api, name)
-    if name == "load_policy":
-        from yardarm.policies.pretrained import load_policy
-
-        return load_policy
-    raise AttributeError(f"module 'yardarm' has no attribute '{name}'")
+# Workers import this package, too, and need none of these.
+__getattr__ = late_names(
+    __name__,
+    {
+        **dict.fromkeys(("compare", "evaluate", "evaluate_several", "make_env"), "api"),
+        "load_policy": "policies.learning",
+    },
+)

@@ -138,14 +138,9 @@ def _policy_maker(
 
 
 def _evaluate_and_record(config: EvalConfig, listener: EvaluationListener | None) -> RunResult:
-    from yardarm.recording import record_evaluation, recording_of  # needs pyarrow, which is slow to import
+    from yardarm.recording import evaluate_and_record  # needs pyarrow, which is slow to import
 
-    recipe = recording_of(config)
-    result = run_evaluation(config, listener)
-    recording = record_evaluation(config, recipe, result)
-    skipped = recording.skipped if recording else 0
-    warnings = (f"{skipped} episodes could not be recorded",) if skipped else ()
-    return dataclasses.replace(result, warnings=(*result.warnings, *warnings))
+    return evaluate_and_record(config, listener)
 
 
 def compare(

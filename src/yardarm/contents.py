@@ -1,4 +1,4 @@
-"""Reads JSON that may be damaged, or anybody's, and checks once that it holds what the rest of the program counts on.
+"""Reads JSON that may be damaged or untrusted, and checks once that it holds what the rest of the program relies on.
 
     TASK = record({"name": text, "max_steps": whole})
     MANIFEST = record({"tasks": list_of(TASK)}, optional={"wall_s": number})
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,11 @@ __all__ = [
     "anything",
     "count",
     "flag",
+    "inside",
     "list_of",
     "map_of",
     "number",
+    "one_of",
     "optional",
     "parse_json",
     "positive",
@@ -34,23 +36,23 @@ __all__ = [
 ]
 
 Check = Callable[[Any, str], None]
-"""Raises `ValueError` if a value, which stands at this place, is not what it should be."""
+"""Raises `ValueError` if the value found at this place is not what it should be."""
 
 MOST_DEPTH = 100
-# What 64 bits hold has 20 at most: larger ones turn up where something is wrong, and cannot be counted with.
+# A 64-bit integer has at most 20 digits. Longer ones mean that the file is wrong, and nothing can compute with them.
 MOST_DIGITS = 20
 LONGEST_SHOWN = 40
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds; `ValueError` if it is damaged."""
+    """Read a JSON file; `ValueError` if it is damaged."""
     return parse_json(path.read_bytes())
 
 
 def parse_json(data: bytes) -> Any:
-    """What JSON says; `ValueError` also for what cannot be counted with, followed or written again.
+    """Parse JSON; `ValueError` also for valid JSON that the program could not use or write again.
 
-    That is: integers beyond 64 bits, hundreds of nested lists, and halves of characters.
+    That is: integers beyond 64 bits, hundreds of nested lists, and lone surrogates (half a character).
     """
     try:
         content = json.loads(data, parse_int=_integer)
@@ -80,11 +82,11 @@ def _check_depth(content: Any) -> None:
 
 
 def anything(value: Any, place: str) -> None:
-    """Whatever it is."""
+    """Any value."""
 
 
 def text(value: Any, place: str) -> None:
-    """A text."""
+    """A string."""
     _demand(isinstance(value, str), value, place, "text")
 
 
@@ -99,30 +101,39 @@ def whole(value: Any, place: str) -> None:
 
 
 def count(value: Any, place: str) -> None:
-    """A whole number from 0 on."""
+    """A whole number of at least 0."""
     whole(value, place)
     _demand(value >= 0, value, place, "0 or more")
 
 
 def positive(value: Any, place: str) -> None:
-    """A whole number from 1 on."""
+    """A whole number of at least 1."""
     whole(value, place)
     _demand(value > 0, value, place, "1 or more")
 
 
 def quantity(value: Any, place: str) -> None:
-    """A number; infinities, and what is no number, are allowed: a reward may be such."""
+    """A number, including infinity and NaN: a reward can be either."""
     _demand(isinstance(value, int | float) and not isinstance(value, bool), value, place, "a number")
 
 
 def number(value: Any, place: str) -> None:
-    """A number that can be counted with."""
+    """A finite number."""
     quantity(value, place)
     _demand(math.isfinite(value), value, place, "a finite number")
 
 
+def one_of(choices: Sequence[str]) -> Check:
+    """One of these words."""
+
+    def checked(value: Any, place: str) -> None:
+        _demand(value in choices, value, place, f"one of {', '.join(choices)}")
+
+    return checked
+
+
 def optional(check: Check) -> Check:
-    """The same, or nothing."""
+    """The same check, but null is allowed."""
 
     def checked(value: Any, place: str) -> None:
         if value is not None:
@@ -132,7 +143,7 @@ def optional(check: Check) -> Check:
 
 
 def list_of(check: Check) -> Check:
-    """A list of these."""
+    """A list whose items pass the check."""
 
     def checked(value: Any, place: str) -> None:
         _demand(isinstance(value, list), value, place, "a list")
@@ -143,33 +154,34 @@ def list_of(check: Check) -> Check:
 
 
 def map_of(check: Check) -> Check:
-    """These by names of any kind."""
+    """A map with any keys, whose values pass the check."""
 
     def checked(value: Any, place: str) -> None:
         _demand(isinstance(value, dict), value, place, "a map")
         for name, item in value.items():
-            check(item, _inner(place, name))
+            check(item, inside(place, name))
 
     return checked
 
 
 def record(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
-    """A map with known names, some of which may be missing; others, which a newer version may have added, pass."""
+    """A map with required and optional keys; other keys are ignored, since a newer version may have added them."""
 
     def checked(value: Any, place: str) -> None:
         _demand(isinstance(value, dict), value, place, "a map")
         for name, check in required.items():
             if name not in value:
-                raise ValueError(f"{_inner(place, name)} is missing")
-            check(value[name], _inner(place, name))
+                raise ValueError(f"{inside(place, name)} is missing")
+            check(value[name], inside(place, name))
         for name, check in (optional or {}).items():
             if name in value:
-                check(value[name], _inner(place, name))
+                check(value[name], inside(place, name))
 
     return checked
 
 
-def _inner(place: str, name: str) -> str:
+def inside(place: str, name: str) -> str:
+    """The place of a named value inside a map."""
     return f"{place}.{name}" if place else name
 
 

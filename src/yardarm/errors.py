@@ -1,14 +1,14 @@
 """Every exception that Yardarm raises on purpose.
 
     YardarmError
-    ├── UsageError          the user can mend it: a flag, a name, a file (exit code 2)
-    │   ├── SetupError      the machine can be mended: a package, a library, a version (exit code 2)
+    ├── UsageError          the user can fix it: a flag, a name, a file (exit code 2)
+    │   ├── SetupError      the machine lacks a package, a library or the right version (exit code 2)
     │   ├── ConsentNeeded   a file names code that would run: the user must agree (exit code 2)
     │   └── DatasetFault    a dataset's file is missing, cut short or damaged (exit code 2)
     ├── EnvironmentFault    a simulator or its worker broke
     ├── PolicyFault         a policy raised, or answered with something that cannot be played
     ├── StorageFault        results were deleted, moved or replaced while they were being written
-    └── ConnectionFault     the way to a policy elsewhere broke: its episode is run again
+    └── ConnectionFault     the connection to a remote policy broke: its episode runs again
 
 A message says what failed, the value, and what to do about it.
 """
@@ -39,24 +39,24 @@ __all__ = [
     "trace_of",
 ]
 
-# Frames of these call the user's code, and tell a user nothing.
+# Stack frames in these files only lead to the user's code, so they are not shown.
 OUR_FRAMES = (f"{Path(__file__).parent}{os.sep}", threading.__file__)
 
 
 class YardarmError(Exception):
-    """Base of all of Yardarm's own exceptions."""
+    """Base class of all exceptions that Yardarm raises."""
 
 
 class UsageError(YardarmError):
-    """Something the user asked for cannot be done as asked."""
+    """What the user asked for cannot be done."""
 
 
 class SetupError(UsageError):
-    """Something is missing on this machine, or its version does not fit."""
+    """Something is missing on this machine, or has the wrong version."""
 
 
 class ConsentNeeded(UsageError):
-    """Code that the user has not typed would run; `code` says which."""
+    """A file, not the user, names code that would run; `code` says which."""
 
     def __init__(self, code: str) -> None:
         super().__init__(f"this would run {code} on this machine; if you trust it, add --trust_remote_code=true")
@@ -72,13 +72,13 @@ class EnvironmentFault(YardarmError):
 
 
 class PolicyFault(YardarmError):
-    """A policy failed, or returned what cannot be played; `trace` shows where in its code, if that is known."""
+    """A policy failed, or returned actions that cannot be played; `trace` shows where in its code, if known."""
 
     def __init__(self, message: str, trace: str = "") -> None:
         super().__init__(message)
         self.trace = trace
         if trace:
-            self.add_note(trace)  # so that Python shows it below the message
+            self.add_note(trace)  # Python prints it below the message
 
 
 class StorageFault(YardarmError):
@@ -86,7 +86,7 @@ class StorageFault(YardarmError):
 
 
 class ConnectionFault(YardarmError):
-    """The connection of an episode to its policy was lost; the policy itself may be well."""
+    """An episode lost the connection to its policy; the policy itself may be fine."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -96,12 +96,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """An exception's kind and message, on one line however long the message is."""
+    """An exception's type and message, on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def trace_of(error: BaseException) -> str:
-    """An exception's traceback, from the first frame on that is not Yardarm's own."""
+    """An exception's traceback, without Yardarm's own frames at the top."""
     shown = traceback.TracebackException.from_exception(error)
     part: traceback.TracebackException | None = shown
     while part is not None:  # an exception, what caused it, what caused that, …
@@ -111,12 +111,12 @@ def trace_of(error: BaseException) -> str:
 
 
 def stack_of(thread: int | None) -> str:
-    """Where a thread is right now, from the first frame on that is not Yardarm's own."""
+    """A thread's current stack, without Yardarm's own frames at the top."""
     frame = sys._current_frames().get(thread) if thread is not None else None
     return "".join(_without_our_frames(traceback.extract_stack(frame)).format()) if frame is not None else ""
 
 
 def _without_our_frames(stack: traceback.StackSummary) -> traceback.StackSummary:
-    """Drop the frames that lead to the user's code; keep all if there is no such code."""
+    """Drop the frames that lead to the user's code; keep all frames if they are all Yardarm's."""
     first = next((place for place, frame in enumerate(stack) if not frame.filename.startswith(OUR_FRAMES)), 0)
     return traceback.StackSummary.from_list(stack[first:])

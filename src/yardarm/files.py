@@ -1,4 +1,4 @@
-"""How files are written, so that a crash leaves none half done."""
+"""Writes files so that a crash never leaves one half written."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from yardarm.errors import UsageError
 
 __all__ = [
     "TEMPORARY",
-    "beside",
     "lock_folder",
     "sweep",
     "sync",
     "sync_all",
+    "temporary_path",
     "write_all",
     "write_atomically",
     "write_json",
@@ -32,21 +32,21 @@ __all__ = [
 ]
 
 TEMPORARY = ".tmp"
-# What `beside` gives, and who writes it.
+# A name made by `temporary_path`, and the id of the process that made it.
 IN_FLIGHT = re.compile(r"\..+\.(\d+)-[0-9a-f]+" + re.escape(TEMPORARY))
-# On a file system that machines share, a number may be that of a process elsewhere: one that lives writes now and then.
+# On a shared file system, the process may be alive on another machine, but then it would have written within the hour.
 ABANDONED_AFTER_S = 3600.0
 Write = Callable[[IO[bytes]], object]
 
 
 def write_atomically(path: Path, write: Write) -> None:
-    """Write beside the file, flush to the disk, then put it in place."""
+    """Write to a temporary file next to it, flush to disk, then rename."""
     _put_in_place(path, write)
     sync(path.parent)
 
 
 def write_all(files: Sequence[tuple[Path, Write]], threads: Executor) -> None:
-    """Write several files so; they wait for the disk together, and their folders are flushed once."""
+    """Write several files atomically; they wait for the disk together, and each folder is flushed once."""
     for written in [threads.submit(_put_in_place, path, write) for path, write in files]:
         written.result()
     for folder in {path.parent for path, _ in files}:
@@ -55,7 +55,7 @@ def write_all(files: Sequence[tuple[Path, Write]], threads: Executor) -> None:
 
 def _put_in_place(path: Path, write: Write) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = beside(path)
+    temporary = temporary_path(path)
     try:
         with temporary.open("wb") as file:
             write(file)
@@ -68,23 +68,23 @@ def _put_in_place(path: Path, write: Write) -> None:
 
 
 def write_output(path: Path, content: bytes, instead: str) -> None:
-    """Write a file where the user wants it; if that cannot be, say what to do instead."""
+    """Write a file where the user wants it; if that fails, say what to do instead."""
     try:
         write_atomically(path, lambda file: file.write(content))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}; {instead}") from error
 
 
-def beside(path: Path) -> Path:
-    """A name for what is being written, its own: an evaluation and a viewer may write the same file.
+def temporary_path(path: Path) -> Path:
+    """A name to write to before the rename, unique to this thread: an evaluation and a viewer may write the same file.
 
-    It ends in nothing that anybody looks for: whoever reads all files of a kind must not find half of one.
+    The ending is one that no reader searches for, so that no reader of all "*.json" finds half a file.
     """
     return path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident():x}{TEMPORARY}")
 
 
 def sweep(folder: Path) -> None:
-    """Remove what writers that were killed have left below a folder; what anybody may still be writing stays."""
+    """Remove temporary files of killed writers below a folder; keep those that may still be in use."""
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
             if (match := IN_FLIGHT.fullmatch(name)) and not _is_alive(int(match[1])):
@@ -96,13 +96,13 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):  # somebody else's, or no process's number at all
+    except (PermissionError, OverflowError):  # another user's process, or not a process id at all
         return True
     return True
 
 
 def _remove_if_old(path: Path) -> None:
-    with contextlib.suppress(OSError):  # somebody else has swept it, or may not be swept
+    with contextlib.suppress(OSError):  # already removed by another process, or not ours to remove
         if time.time() - path.stat().st_mtime < ABANDONED_AFTER_S:
             return
         if path.is_dir() and not path.is_symlink():
@@ -112,7 +112,7 @@ def _remove_if_old(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have the disk know a file's content, or the names in a folder: a power cut can lose a file that was just made."""
+    """Flush a file's content, or a folder's entries, to disk: a power cut can lose a file that was just created."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -121,9 +121,9 @@ def sync(path: Path) -> None:
 
 
 def sync_all(folder: Path) -> bool:
-    """Have the disk know all that was written to a folder's file system, by anybody; false where that cannot be done.
+    """Flush everything written to a folder's file system; false where the system cannot do that.
 
-    One call for many files costs much less than one for each; it waits for others' data, too.
+    One call for many files costs much less than one for each, but it also waits for other programs' data.
     """
     syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
     if syncfs is None:
@@ -139,13 +139,13 @@ def sync_all(folder: Path) -> bool:
 
 
 def lock_folder(folder: Path) -> int:
-    """Take a folder for as long as the descriptor is open, at most as long as the process lives."""
+    """Lock a folder until the returned descriptor is closed, or the process ends."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        raise UsageError(f"{folder} is being written by another process; wait for it") from None
+        raise UsageError(f"{folder} is being written by another process; wait until it has finished") from None
     return descriptor
 
 

@@ -1,4 +1,4 @@
-"""Folders of files: downloaded from the Hugging Face Hub unless they are in its cache, and what identifies them."""
+"""Downloads folders from the Hugging Face Hub, or takes them from its cache; and hashes their content."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class HubFiles:
-    """What is wanted of a repository."""
+    """Which files of a repository to download."""
 
     repo_id: str
     revision: str | None
     kind: str
     """What it should be, for messages: a checkpoint, an environment, a dataset."""
     must_have: str
-    """The file without which it is none."""
+    """The file that every repository of this kind has."""
     allow: tuple[str, ...]
     ignore: tuple[str, ...] = ()
     repo_type: str = "model"
     cache: Path | None = None
-    """Where it is kept, if not in the Hub's usual cache."""
+    """Where to store it, if not in the Hub's usual cache."""
 
 
 def download(files: HubFiles) -> Path:
-    """A folder with what the Hub has, or what is in its cache if the Hub cannot be asked; its name is the commit."""
+    """Download files, or find them in the cache if the Hub is unreachable; the folder is named after the commit."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, HTTPError, LocalEntryNotFoundError
     from huggingface_hub.utils import tqdm
 
-    class BarOnTerminals(tqdm):  # the client's own bar of files is drawn into log files too
+    class BarOnTerminals(tqdm):  # the client's own progress bar would also be drawn into log files
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **{"disable": None, **options})
 
@@ -56,7 +56,7 @@ def download(files: HubFiles) -> Path:
             tqdm_class=BarOnTerminals,
         )
     except HFValidationError as error:
-        missing = "there is no such folder, and it is no Hub id (owner/name) either"
+        missing = "there is no such folder, and it is not a Hub id (owner/name) either"
         raise UsageError(f"'{files.repo_id}': {missing}") from error
     except LocalEntryNotFoundError as error:
         raise _explained(refusal or error.__cause__ or error, files) from error
@@ -66,10 +66,10 @@ def download(files: HubFiles) -> Path:
 
 
 def _refusal(files: HubFiles) -> BaseException | None:
-    """Why the Hub does not answer for this repository, or None.
+    """The error with which the Hub refuses this repository, or None.
 
-    Asked first and once, with a time limit: `snapshot_download` would wait for a silent server without end, and ask an
-    unreachable one for a given commit again and again for half a minute.
+    This asks once, with a time limit, before the download: `snapshot_download` would wait forever for a silent server,
+    and retry an unreachable one for half a minute when given a commit.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.constants import HF_HUB_ETAG_TIMEOUT
@@ -79,7 +79,7 @@ def _refusal(files: HubFiles) -> BaseException | None:
         info = HfApi().repo_info(
             files.repo_id, repo_type=files.repo_type, revision=files.revision, timeout=HF_HUB_ETAG_TIMEOUT
         )
-    except RevisionNotFoundError:  # the cache may have what was deleted since
+    except RevisionNotFoundError:  # the cache may have a revision that has since been deleted
         raise
     except (HTTPError, OSError) as error:
         return error
@@ -87,7 +87,7 @@ def _refusal(files: HubFiles) -> BaseException | None:
     if files.must_have not in there:
         listed = ", ".join(there[:12]) + (", …" if len(there) > 12 else "")
         raise UsageError(
-            f"{files.repo_id} on the Hub has no {files.must_have}, so it is no {files.kind}; "
+            f"{files.repo_id} on the Hub has no {files.must_have}, so no {files.kind} can be loaded from it; "
             f"it has {listed or 'no files'}"
         )
     return None
@@ -118,14 +118,14 @@ def _explained(error: BaseException, files: HubFiles) -> UsageError:
         case RevisionNotFoundError():
             return UsageError(f"{repo_id} on the Hub has no revision '{revision or 'main'}'")
         case OfflineModeIsEnabled():
-            return UsageError(f"{absent}, and HF_HUB_OFFLINE forbids to download it")
+            return UsageError(f"{absent}, and HF_HUB_OFFLINE forbids downloads")
         case HTTPError() if not isinstance(error, HfHubHTTPError):  # no answer at all
             return UsageError(f"{absent}, and the Hub ({ENDPOINT}) cannot be reached: {one_line(error)}")
     return UsageError(f"{repo_id}{at} cannot be downloaded from the Hub: {one_line(error)}")
 
 
 def hash_of_files(folder: Path, pattern: str) -> str:
-    """A short name for what a folder's files say: other code, or another scene, is another environment."""
+    """A short hash of a folder's files: changed code, or a changed scene, makes another environment."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob(pattern) if path.is_file() and not _is_byproduct(path)):
         digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())

@@ -1,4 +1,4 @@
-"""What this machine has, what is installed on it, and how much of it this process may use."""
+"""This machine: its hardware, its packages, and how much of it this process may use."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ PACKAGES = (
     "rich",
     "wandb",
 )
-"""What a manifest always tells the version of."""
+"""Packages whose versions every manifest lists."""
 
 
 def usable_cores() -> int:
-    """Cores that this process may really use: its affinity, and its container's CPU quota."""
+    """How many cores this process may use, given its affinity and its container's CPU quota."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
@@ -81,19 +81,19 @@ def cpu_model() -> str:
 
 
 def shared_kernels() -> dict[str, str]:
-    """Settings by which numpy computes alike on all x86 processors of the last decade.
+    """Environment variables that make numpy compute the same on all x86 processors of the last decade.
 
-    OpenBLAS has other kernels for each processor, and they round differently: in LIBERO that shows after a second of
-    contact. Those for AVX2 run on nearly all of them. It is read when numpy is imported.
+    OpenBLAS picks kernels by processor, and they round differently: in LIBERO that shows after a second of contact.
+    The AVX2 kernels run on nearly all processors. numpy reads the variable when it is imported.
     """
     has_avx2 = platform.machine() == "x86_64" and " avx2 " in _read(CPUINFO)
     return {**({"OPENBLAS_CORETYPE": "Haswell"} if has_avx2 else {}), **working_instructions()}
 
 
 def working_instructions() -> dict[str, str]:
-    """Settings by which torch avoids instructions that this machine claims to have, and fails at.
+    """Environment variables that keep torch from using instructions that this machine claims to have but does not.
 
-    Some virtual machines announce AMX and hide its description (CPUID leaf 29). oneDNN then computes bfloat16 with
+    Some virtual machines announce AMX but hide its description (CPUID leaf 29). oneDNN then computes bfloat16 with
     tiles that it could not configure, and the process dies of an illegal instruction.
     """
     content = _read(CPUINFO)
@@ -103,20 +103,20 @@ def working_instructions() -> dict[str, str]:
 
 
 def total_memory_gb() -> float:
-    """Physical memory."""
+    """Physical memory in GB."""
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class CpuTime:
-    """Seconds that threads have had a core, and seconds that they waited for one."""
+    """Seconds that threads ran on a core, and seconds that they waited for one."""
 
     used_s: float
     queued_s: float
 
 
 def cpu_time(process: int | str = "self", threads: Iterable[int] | None = None) -> CpuTime | None:
-    """What a process's threads, or some of them, have used so far; None if the kernel does not say, or it has gone."""
+    """CPU time of a process's threads, or of some of them; None if the kernel does not tell, or the process ended."""
     folder = Path(f"/proc/{process}/task")
     try:
         names = os.listdir(folder) if threads is None else [str(thread) for thread in threads]
@@ -127,9 +127,9 @@ def cpu_time(process: int | str = "self", threads: Iterable[int] | None = None) 
 
 
 def busy_core_seconds() -> float | None:
-    """Core-seconds that the machine has spent on anything, or that a host took from it, since it was started.
+    """Core-seconds that the machine has been busy since it booted, including those that its host took from it.
 
-    None if nobody says, or if this process may use some of the cores only: it would be of all of them.
+    None if the kernel does not tell, or if this process may use only some cores: the number counts all of them.
     """
     words = _read(Path("/proc/stat")).partition("\n")[0].split()
     if len(words) < 9 or usable_cores() != os.cpu_count():
@@ -139,13 +139,13 @@ def busy_core_seconds() -> float | None:
 
 
 def memory_of(pid: int) -> int:
-    """Bytes of a process, of which it has its share only where it shares them; 0 if nobody says."""
+    """Bytes that a process uses, with its share of shared memory; 0 if the kernel does not tell."""
     lines = _read(Path(f"/proc/{pid}/smaps_rollup")).splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
 
 
 def available_memory() -> int | None:
-    """Bytes that are free, or would be if they were needed, within the container's limit; None if nobody says."""
+    """Bytes of memory that can be allocated within the container's limit; None if the kernel does not tell."""
     lines = _read(Path("/proc/meminfo")).splitlines()
     free = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
     limit, used = (_read(CGROUP / name).strip() for name in ("memory.max", "memory.current"))
@@ -155,14 +155,14 @@ def available_memory() -> int | None:
 
 
 def versions(modules: Iterable[str] = ()) -> dict[str, str | None]:
-    """Installed versions, without importing anything; None for what is missing. Packages of `modules` are added."""
+    """Installed versions, without importing anything; None if missing. Includes the packages of `modules`."""
     found: dict[str, str | None] = {"yardarm": yardarm.__version__, "python": platform.python_version()}
     known = {package: _version(package) for package in PACKAGES}
     return found | known | _versions_of_modules({module.partition(".")[0] for module in modules} - {"", "yardarm"})
 
 
 def _versions_of_modules(modules: set[str]) -> dict[str, str | None]:
-    """The packages that modules belong to: mostly they have the same name, and looking further takes half a second."""
+    """Versions of the packages that modules belong to. Most have the module's name; searching takes half a second."""
     named = {module: _version(module) for module in sorted(modules)}
     unnamed = [module for module, found in named.items() if found is None]
     owners = packages_distributions() if unnamed else {}
@@ -178,7 +178,7 @@ def _version(package: str) -> str | None:
 
 
 def _cgroup_quota(root: Path, membership: Path) -> float | None:
-    """The smallest CPU quota of this process's control groups (version 2, or version 1), in cores."""
+    """The smallest CPU quota, in cores, of this process's control groups (version 1 or 2)."""
     quotas = [_read_quota_v1(root / "cpu")]
     for line in _read(membership).splitlines():
         hierarchy, _, path = line.split(":", 2)

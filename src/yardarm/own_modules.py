@@ -1,8 +1,8 @@
-"""Modules of the user's own, found in the folder where a command is given.
+"""Finds the user's own modules in the current folder.
 
-That folder is not on the search path: it may be a download, and a file in it that has the name of a package which some
-library tries to import must not run. It is searched for the modules that the user typed on the command line, and for
-what those import, after all that is installed.
+That folder is not on the search path: it may be a download, and a file in it must not run just because it has the
+name of a package that some library tries to import. It is searched only for modules that the user typed on the command
+line and for the modules that those import, and only after all installed packages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class OwnModuleFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Where an allowed module is; what lies inside of a package, the package itself knows."""
+        """Find an allowed top-level module; a package finds its submodules itself."""
         if path is not None or not (fullname in self.allowed or self._is_wanted_by_own()):
             return None
         spec = PathFinder.find_spec(fullname, [self.folder])
@@ -38,7 +38,7 @@ class OwnModuleFinder(MetaPathFinder):
         return spec
 
     def _is_wanted_by_own(self) -> bool:
-        """Whether the statement that imports is in a module that was found here."""
+        """Whether the import statement is in a module that was found here."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and _top(frame.f_globals.get("__name__")) in ("importlib", "_frozen_importlib"):
             frame = frame.f_back
@@ -46,18 +46,18 @@ class OwnModuleFinder(MetaPathFinder):
 
 
 def allow_own_module(name: str) -> None:
-    """Let a module that the user named be found in the current folder, too."""
+    """Allow a module that the user named to be found in the current folder."""
     _finder(str(Path.cwd())).allowed.add(_top(name))
 
 
 def allowed_modules() -> dict[str, Any] | None:
-    """What `take_over_modules` needs to know in another process."""
+    """What another process passes to `take_over_modules`."""
     finder = _installed()
     return None if finder is None else {"folder": finder.folder, "names": sorted(finder.allowed)}
 
 
 def take_over_modules(allowed: Mapping[str, Any] | None) -> None:
-    """Allow what another process has allowed."""
+    """Allow the modules that another process allows."""
     if allowed is not None:
         _finder(allowed["folder"]).allowed.update(allowed["names"])
 
@@ -66,7 +66,7 @@ def _finder(folder: str) -> OwnModuleFinder:
     finder = _installed()
     if finder is None:
         finder = OwnModuleFinder(folder)
-        sys.meta_path.append(finder)  # the last: what is installed comes first
+        sys.meta_path.append(finder)  # at the end: installed packages come first
     finder.folder = folder
     return finder
 

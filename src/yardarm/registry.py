@@ -21,23 +21,24 @@ def import_object(path: str) -> Any:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"cannot import '{path}': {error}; is it installed? The current folder is searched for what you type only"
+            f"cannot import '{path}': {error}; is it installed? The current folder is only searched for modules "
+            "that you type"
         ) from error
-    except Exception as error:  # whatever a user's module may do wrong while it is imported
+    except Exception as error:  # a user's module can fail in any way while it is imported
         raise UsageError(f"cannot import '{path}': {one_line(error)}") from error
     try:
         return getattr(module, attribute)
     except AttributeError:
         raise UsageError(
             f"module '{module_name}' has no '{attribute}'{nearest(attribute, vars(module))} "
-            f"it was read from {getattr(module, '__file__', '?')}"
+            f"it was imported from {getattr(module, '__file__', '?')}"
         ) from None
 
 
 class Registry:
     """Maps names to ``"module:Class"`` paths that are imported on first use.
 
-    Other packages join through an entry-point group, such as ``yardarm.benchmarks``.
+    Other packages add names through an entry-point group, such as ``yardarm.benchmarks``.
     """
 
     def __init__(self, kind: str, entry_point_group: str, built_in: Mapping[str, str]) -> None:
@@ -47,13 +48,13 @@ class Registry:
         self._plugins: dict[str, EntryPoint] | None = None
 
     def register(self, name: str, path: str) -> None:
-        """Add a name by hand; a name that is taken is refused."""
+        """Add a name; refuse one that is taken."""
         if name in self._paths:
-            raise UsageError(f"{self.kind} '{name}' is registered already, as {self._paths[name]}")
+            raise UsageError(f"{self.kind} '{name}' is already registered, as {self._paths[name]}")
         self._paths[name] = path
 
     def names(self) -> list[str]:
-        """All known names, built in and plugged in, in alphabetical order."""
+        """All names, built-in and from plugins, in alphabetical order."""
         return sorted({*self._paths, *self._entry_points()})
 
     def path(self, name: str) -> str:
@@ -68,7 +69,7 @@ class Registry:
         )
 
     def load(self, name: str) -> Any:
-        """Import what a name stands for."""
+        """Import the object that a name stands for."""
         return import_object(self.path(name))
 
     def _entry_points(self) -> dict[str, EntryPoint]:

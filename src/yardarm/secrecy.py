@@ -1,4 +1,4 @@
-"""Options that look like secrets: they are used, and never written down. A run's folder is shown to others."""
+"""Recognises options that look like secrets. They are used but never written to disk: run folders get shared."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 __all__ = ["is_secret", "redacted", "without_secrets"]
 
-# Secret wherever such a word stands in a name.
+# Words that make a name secret wherever they stand in it.
 SECRET = {
     *("password", "passwd", "passphrase", "pwd", "secret", "secrets", "credential", "credentials"),
     *("auth", "authorization", "apikey", "bearer", "cookie", "headers"),
 }
-# Secret at the end of a name, unless the word before it says what else it is: `success_key`, `pad_token`.
+# Words that make a name secret at its end, unless a harmless word comes before: `success_key`, `pad_token`.
 SECRET_AT_THE_END = {"key", "token"}
 HARMLESS = {
     *("action", "camera", "image", "info", "obs", "observation", "reward", "sort", "state", "success", "task", "video"),
@@ -31,7 +31,7 @@ def is_secret(name: str) -> bool:
 
 
 def without_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as they may be written down, those inside of options, too."""
+    """Options without secrets at any depth, safe to write to disk."""
     return {
         name: without_secrets(value) if isinstance(value, Mapping) else value
         for name, value in options.items()
@@ -40,7 +40,7 @@ def without_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def redacted(words: Sequence[str]) -> list[str]:
-    """A command as it may be written down: ``--policy.api_key=…``, or ``…`` for the word after the flag."""
+    """A command that is safe to write to disk: ``--policy.api_key=…``, or ``…`` for the word after the flag."""
     shown: list[str] = []
     hides_next = False
     for word in words:

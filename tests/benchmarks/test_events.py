@@ -14,15 +14,15 @@ from toy_world import ToyConfig
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
-from events import DriverCosts, Evaluation, GroupCosts, KeeperCosts, Network, Replicas, Setting, World, jobs_of
+from events import DriverCosts, Evaluation, GroupCosts, Network, Replicas, Setting, World, WriterCosts, jobs_of
 from stations import Station, Timeline
 
 TASKS = ToyConfig(task="left,right,far").tasks()
 WORLD = World(reset_s=0.1, chunk_s=0.2, look_s=0.3, chunks=4, build_s=1.0, spread=0.0)
 
 
-def writing(group_s: float, episode_s: float) -> KeeperCosts:
-    return KeeperCosts(GroupCosts(group_s, episode_s), GroupCosts(0, 0), every_s=0.0)
+def writing(group_s: float, episode_s: float) -> WriterCosts:
+    return WriterCosts(GroupCosts(group_s, episode_s), GroupCosts(0, 0), every_s=0.0)
 
 
 FREE = Setting(7, WORLD, DriverCosts(0, 0, 0), writing(0, 0))
@@ -53,8 +53,8 @@ def test_looks_that_are_too_large_for_the_network_decide_the_rate() -> None:
 
 
 def test_a_whole_run_builds_plays_and_keeps_every_episode() -> None:
-    outcome = Evaluation(replace(FREE, workers=3, keeper=writing(0.5, 0.25)), jobs_of(TASKS, 5)).run()
-    assert outcome.kept[-1].episodes == 15
+    outcome = Evaluation(replace(FREE, workers=3, writer=writing(0.5, 0.25)), jobs_of(TASKS, 5)).run()
+    assert outcome.written[-1].episodes == 15
     assert outcome.looks == 15 * WORLD.chunks
     # Each of three workers has a task: it is built, played five times, and the last three are kept as one group or two.
     played_s = WORLD.build_s + 5 * WORLD.episode_s
@@ -67,17 +67,17 @@ def test_a_whole_run_builds_plays_and_keeps_every_episode() -> None:
     replicas=st.integers(0, 4),
     rows=st.integers(1, 8),
     driver=st.floats(0, 0.1),
-    keeper=st.floats(0, 0.5),
+    writer=st.floats(0, 0.5),
     spread=st.floats(0, 0.3),
 )
 def test_nothing_is_faster_than_its_slowest_part(
-    workers: int, replicas: int, rows: int, driver: float, keeper: float, spread: float
+    workers: int, replicas: int, rows: int, driver: float, writer: float, spread: float
 ) -> None:
     setting = Setting(
         workers,
         replace(WORLD, spread=spread),
         DriverCosts(0.01, driver, driver),
-        writing(0.1, keeper),
+        writing(0.1, writer),
         Replicas(replicas, 0.1, 0.05, rows),
         Network(0.001, 1e7),
     )

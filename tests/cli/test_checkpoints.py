@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from tests.checkpoints import small_act
 from tests.helpers import yardarm, yardarm_here
 from tests.training.made import META_WORLD_STATES, demonstrations
-from yardarm.policies.config import FeatureType, PolicyFeature
+from yardarm.policies.learned.config import FeatureType, PolicyFeature
 
 REACH = ("--env.type=metaworld", "--env.task=reach-v3")
 ONE = "--eval.n_episodes=1"

@@ -46,8 +46,9 @@ def test_eval_leaves_the_files_of_a_run(tmp_path: Path) -> None:
     }
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["status"] == "finished"
-    assert manifest["versions"]["metaworld"] == "3.1.1"
-    assert manifest["command"][1:] == [*REACH, "--eval.n_episodes=3", "--output_dir=run"]
+    (session,) = manifest["sessions"]
+    assert session["versions"]["metaworld"] == "3.1.1"
+    assert session["command"][1:] == [*REACH, "--eval.n_episodes=3", "--output_dir=run"]
     lines = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
     assert sorted((line["index"], line["seed"]) for line in lines) == [(0, 1000), (1, 1001), (2, 1002)]
     played = np.load(run / "actions" / "metaworld" / "reach-v3" / "00000.npz")
@@ -85,7 +86,7 @@ def test_lerobots_flags_are_accepted_with_warnings_where_they_mislead() -> None:
         "--job_name=try",
     )
     assert answer.returncode == 0, answer.stderr
-    assert "--env.multitask_eval=false changes nothing" in answer.stderr
+    assert "--env.multitask_eval=false has no effect" in answer.stderr
     assert "prefix" in answer.stderr
     assert "LeRobot ignores it" in answer.stderr
     assert "render_mode" not in answer.stderr

@@ -152,19 +152,22 @@ def test_an_evaluation_against_a_run_ends_with_the_comparison() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--eval.stop=decided"], "needs to know between what: add --against=RUN_OR_POLICY"),
-        (["--eval.stop=decidd"], "--eval.stop 'decidd' is unknown; did you mean 'decided'? one of decided, precision"),
+        (["--eval.stop=decided"], "needs an opponent: add --against=RUN_OR_POLICY"),
+        (
+            ["--eval.stop=decidd"],
+            "--eval.stop 'decidd' is unknown; did you mean 'decided'? use one of decided, precision",
+        ),
         (["--eval.stop=precision", "--against=zero"], "--eval.stop=precision is for one policy alone"),
         (["--eval.stop=precision", "--eval.half_width=5"], "--eval.half_width must lie between 0 and 0.5, got 5"),
         (["--eval.stop=precision", "--eval.interval=wilson"], "are for a fixed number"),
         (["--against=zeero"], "nor the name of a policy; did you mean 'zero'?"),
-        (["--training_seed=1"], "--training_seed=1 is one of a method's: name it with --method"),
+        (["--training_seed=1"], "--training_seed=1 belongs to a method: name it with --method"),
         (
             ["--eval.interval=anytime", "--eval.over_tasks=clustered"],
             "is for --eval.over_tasks=pooled, not for clustered",
         ),
         (["--eval.half_width=0.1"], "--eval.half_width=0.1 is for --eval.stop=precision"),
-        (["--eval.interval=wald"], "--eval.interval 'wald' is unknown; one of wilson, clopper_pearson, anytime"),
+        (["--eval.interval=wald"], "--eval.interval 'wald' is unknown; use one of wilson, clopper_pearson, anytime"),
         (["--eval.confidence=95"], "--eval.confidence must lie between 0.5 and 1, got 95"),
     ],
 )

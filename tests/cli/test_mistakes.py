@@ -22,7 +22,7 @@ def with_flag(flag: str) -> list[str]:
     ("words", "message"),
     [
         (["evil"], "unknown command 'evil'; did you mean 'eval'?"),
-        (["eval"], "--env.type is missing; one of aloha, gym, hub, libero, metaworld, pusht, toy"),
+        (["eval"], "--env.type is missing; give one of aloha, gym, hub, libero, metaworld, pusht, toy"),
         (["eval", "--env.type=metaworld"], "--policy.type is missing"),
         (["eval", "reach-v3"], "yardarm eval takes flags only, not 'reach-v3'"),
         (["eval", "-x"], "'-x' is not a flag"),
@@ -38,7 +38,7 @@ def with_flag(flag: str) -> list[str]:
             "--policy.type=expert and --policy.path=lerobot/act exclude each other",
         ),
         ([*EVAL[:1], *EVAL[2:], "--policy.path="], "--policy.path is empty"),
-        ([*EVAL[:1], *EVAL[2:], "--policy.path=a/b/c"], "there is no such folder, and it is no Hub id"),
+        ([*EVAL[:1], *EVAL[2:], "--policy.path=a/b/c"], "there is no such folder, and it is not a Hub id"),
         (with_flag("--policy.type=pretrained"), "--policy.path=CHECKPOINT or --policy.type is missing"),
         (with_flag("--rename_map=nonsense"), "--rename_map=nonsense must map the environment's names to the policy's"),
         (with_flag("--policy.type=act"), "--policy.type=act needs trained weights: give --policy.path="),
@@ -93,12 +93,12 @@ def test_a_mistake_is_all_that_the_program_talks_of(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1, 2]", "must hold a mapping"),
+        ("[1, 2]", "must contain a mapping"),
         ("eval: {n_episodes: [", "cannot be read"),
         ("eval: 3", "'eval' must be a section of its own"),
         ("tracking: {enable: true}", "unknown option '--tracking'"),
         ("eval: {1: 2}", "unknown option '--eval.1'"),
-        ("seed: many", "--seed=many does not fit"),
+        ("seed: many", "--seed=many is not valid"),
     ],
 )
 def test_a_bad_config_file_gets_one_clear_line(content: str, message: str, tmp_path: Path) -> None:

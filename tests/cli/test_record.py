@@ -42,17 +42,17 @@ def test_help_explains_the_flags() -> None:
         (with_flags(RECORD, "--workers=65"), "--workers must lie between 0 (fit to this machine) and 64"),
         (with_flags(RECORD, "--dataset=data"), "'dataset' must be a section of its own: --dataset.root=…"),
         (with_flags(RECORD, "--dataset.rot=data"), "unknown option '--dataset.rot'; did you mean 'root'?"),
-        (with_flags(RECORD, "--dataset.repo_id=name"), "'name' is no name of a dataset: it must be owner/name"),
+        (with_flags(RECORD, "--dataset.repo_id=name"), "'name' is not the name of a dataset: it must be owner/name"),
         (with_flags(RECORD, "--dataset.push_to_hub=true"), "add --dataset.repo_id=owner/name"),
         (with_flags(RECORD, "--dataset.private=true"), "add --dataset.push_to_hub=true"),
         (with_flags(RECORD, "--output_dir=data"), "--dataset.root and --output_dir are both data"),
         (with_flags(RECORD, "--dataset.image_size=8"), "--dataset.image_size must be HEIGHTxWIDTH or one number"),
         (with_flags(RECORD, "--dataset.image_size=96x"), "like 96 or 96x128; got '96x'"),
         (with_flags(RECORD, "--dataset.vcodec=h265"), "unknown video codec 'h265'"),
-        (with_flags(RECORD, "--dataset.vcodec=h264", "--dataset.image_size=33"), "h264 takes even sides only"),
+        (with_flags(RECORD, "--dataset.vcodec=h264", "--dataset.image_size=33"), "h264 needs even sides"),
         (
             with_flags(RECORD, "--dataset.crf=99"),
-            "crf (0: best, largest) must lie between 0 and 63 for libsvtav1, got 99",
+            "crf (0: best, largest) must be between 0 and 63 for libsvtav1, got 99",
         ),
         (
             with_flags(RECORD, "--dataset.features=observation.stat"),
@@ -74,7 +74,7 @@ def test_help_explains_the_flags() -> None:
         ),
         (
             ["eval", *TOY[1:3], "--eval.recording=true", "--eval.recording_repo_id=b"],
-            "'b' is no name of a dataset",
+            "'b' is not the name of a dataset",
         ),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_dataset_is_looked_for_where_lerobot_does(tmp_path: Path, monkeypatch:
     assert RecordDatasetOptions(repo_id="owner/name").target.root == tmp_path / "lerobot" / "owner" / "name"
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_stops_cleanly_and_says_how_to_continue(tmp_path: Path) -> None:
     words = [*TOY, "--n_episodes=3", "--env.step_s=0.02", "--workers=1"]
     process = start_yardarm(*words)
     info = tmp_path / "data" / "meta" / "info.json"

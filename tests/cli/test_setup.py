@@ -74,7 +74,7 @@ def test_a_world_that_is_not_set_up_says_how_to(nowhere: dict[str, str]) -> None
 def test_a_world_that_was_set_up_is_used_by_itself(ready: dict[str, str]) -> None:
     answer = yardarm(*EVAL, **ready)
     assert answer.returncode == 0, answer.stderr
-    others = json.loads(Path("run/manifest.json").read_text())["other_interpreters"]
+    others = json.loads(Path("run/manifest.json").read_text())["sessions"][-1]["other_interpreters"]
     assert list(others) == [str(python(ready))]
     assert others[str(python(ready))]["torch"] is None
     # Another machine has another place for it, or the packages themselves.
@@ -123,7 +123,7 @@ def test_an_environment_is_used_only_if_it_is_complete_current_and_ones_own(
     assert WorldVenv.of(NewerTiny).fault() == "set up for another version of Yardarm"
     aside = own.receipt.with_suffix(".aside")
     own.receipt.rename(aside)
-    assert own.fault() == "set up halfway"
+    assert own.fault() == "set up incompletely"
     aside.rename(own.receipt)
     monkeypatch.setattr(os, "geteuid", lambda: own.folder.stat().st_uid + 1)
     assert own.fault() == f"{own.folder} belongs to another user"
@@ -161,7 +161,7 @@ def test_what_a_killed_setup_left_is_not_used_and_made_again(
     assert "is being written by another process" in busy.stderr
     for child in children:
         child.kill()
-    assert "tiny       not ready (set up halfway)" in yardarm("setup", **nowhere).stdout
+    assert "tiny       not ready (set up incompletely)" in yardarm("setup", **nowhere).stdout
     assert yardarm(*EVAL, **nowhere).returncode == 2
     assert yardarm("setup", "tiny", **nowhere).returncode == 0
     assert yardarm(*EVAL, **nowhere).returncode == 0

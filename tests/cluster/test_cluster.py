@@ -19,11 +19,14 @@ from tests.checkpoints import small_act
 from tests.cluster.clusters import QUIETLY, SLOW_STEPS, AfterSome, evaluate_on, ray_cluster
 from tests.helpers import assert_all_gone, courses, descendants, journal_lines, start_yardarm, wait_until
 from tests.helpers import yardarm as yardarm_command
-from yardarm.cluster import ClusterPool, RayOptions, Setup, open_cluster, pool
+from yardarm.cluster import RayOptions, delegation, open_cluster, pool
+from yardarm.cluster.pool import ClusterPool
+from yardarm.cluster.setup import Setup
 from yardarm.envs import MemoryLayout
 from yardarm.envs.messages import Run
 from yardarm.errors import SetupError
 from yardarm.policies import PolicySpec
+from yardarm.results import RunFolder
 from yardarm.tasks import EpisodeSpec
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -35,7 +38,7 @@ def cluster() -> Iterator[Any]:
 
 
 def nodes_in(folder: Path) -> list[dict[str, Any]]:
-    return json.loads((folder / "manifest.json").read_text())["runner"]["nodes"]
+    return json.loads((folder / "manifest.json").read_text())["sessions"][-1]["runner"]["nodes"]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +162,7 @@ def test_a_network_answers_on_nodes_as_at_home(cluster: Any, tmp_path: Path) -> 
     at_home = yardarm.evaluate(str(tmp_path / "act"), env, n_episodes=3, output_dir=tmp_path / "local")
     on_ray = evaluate_on(cluster, str(tmp_path / "act"), env, tmp_path / "ray", n_episodes=3)
     assert courses(on_ray) == courses(at_home)
-    stored = [json.loads((tmp_path / name / "manifest.json").read_text())["inference"] for name in ("local", "ray")]
+    stored = [RunFolder(tmp_path / name).read_manifest().newest.batching for name in ("local", "ray")]
     assert stored[0] == stored[1]
 
 
@@ -205,7 +208,7 @@ def actors_on(cluster: Any) -> list[str]:
 def test_a_policy_that_never_answers_is_not_waited_for(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "QUESTION_LIMIT_S", 0.0)
+    monkeypatch.setattr(delegation, "TRIAL_LIMIT_S", 0.0)
     with open_cluster(RayOptions(address=cluster.address)):  # somebody's own, which goes on
         with pytest.raises(SetupError, match="`ray status` shows"):
             evaluate_on(
@@ -244,8 +247,8 @@ def test_a_worker_whose_node_went_with_its_last_report_is_not_waited_for(cluster
         with contextlib.closing(own):
             own.open(0)
             worker = own.hire(task, MemoryLayout({}))
-            (agent,) = own._agents.values()
-            own._lose(agent, RuntimeError("the node has gone"))
+            (agent,) = own._agents
+            own._agents.lose(agent, RuntimeError("the node has gone"))
             for left in (worker, own.hire(task, MemoryLayout({}))):
                 left.order(Run(EpisodeSpec(task, 0, 1000), PolicySpec("toy_world:SlowlyPolicy")))
             heard = own.wait()

@@ -59,7 +59,7 @@ def test_an_address_of_something_else_is_told_at_once() -> None:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         answer = yardarm_here(*TOY, "--runner=ray", f"--ray.address={address}")
     assert answer.returncode == 2
-    assert "is no Ray cluster's" in answer.stderr
+    assert "is not a Ray cluster: something else listens there" in answer.stderr
 
 
 def test_what_cannot_be_replayed_is_not_filmed_on_nodes() -> None:

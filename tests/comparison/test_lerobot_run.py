@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden.runs_0_1 import RUNS
 from tests.helpers import GOLDEN
 from yardarm.api import evaluate
 from yardarm.comparison import EpisodeName, LerobotAssumptions, compare, read_runs
@@ -107,7 +108,8 @@ def test_a_copy_of_a_run_that_stopped_early_or_is_unfinished_says_so(tmp_path: P
     path.write_text(json.dumps({**content, "overall": overall}))
     with pytest.raises(UsageError, match=r"is not finished \(2 of 9 episodes\)"):
         read_runs([path, other])
-    path.write_text(json.dumps({**content, "overall": {**overall, "stopping": {"rule": "decided", "decision": "a"}}}))
+    stopping = json.loads((RUNS / "decided" / "eval_info.json").read_text())["overall"]["stopping"]
+    path.write_text(json.dumps({**content, "overall": {**overall, "stopping": stopping}}))
     assert "was stopped early" in read_runs([path, other])[0].notes[0]
 
 

@@ -69,10 +69,10 @@ def test_of_a_run_that_stopped_early_only_what_was_judged_counts(tmp_path: Path)
     folder = RunFolder(path)
     records = [dataclasses.replace(record, place=5 - record.key.index) for record in read_journal(folder.journal)]
     folder.journal.write_text("".join(json.dumps(record.to_json()) + "\n" for record in records))
-    stopping = {"rule": "decided", "confidence": 0.95, "players": 2, "maximum": 6, "released": 4, "decision": "a"}
-    stopping |= {"dropped": {}, "a": "a", "b": "b", "pairs": 4, "both": 0, "only_a": 4, "only_b": 0}
+    stopping = {"rule": "decided", "n_episodes": 6, "confidence": 0.95, "players": 2, "maximum": 6, "released": 4}
+    stopping |= {"decision": "a", "dropped": {}, "a": "a", "b": "b", "pairs": 4, "both": 0, "only_a": 4, "only_b": 0}
     stopping |= {"difference": 1.0, "difference_interval": [0.1, 1.0]}
-    write_json(folder.manifest, {**folder.read_manifest(), "stopping": stopping})
+    write_json(folder.manifest, {**folder.read_manifest().to_json(), "stopping": stopping})
     (run, _) = read_runs([path, written(tmp_path / "b", B)])
     assert sorted(name.index for name in run.outcomes) == [2, 3, 4, 5]
     assert "was stopped early" in run.notes[0]

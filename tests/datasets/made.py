@@ -8,26 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from yardarm.datasets import DatasetInfo, DatasetWriter, Feature, VideoEncoding
+from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter, VideoEncoding
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "dataset_v3"
 FPS = 10
-STATE = Feature("float32", (4,), ["x", "y", "z", "gripper"])
-VIDEO = Feature("video", (32, 48, 3), ["height", "width", "channels"])
-PICTURE = Feature("image", (16, 24, 3), ["height", "width", "channels"])
-PLAIN = {"observation.state": STATE, "action": Feature("float32", (2,)), "next.success": Feature("bool", (1,))}
+STATE = DatasetFeature("float32", (4,), ["x", "y", "z", "gripper"])
+VIDEO = DatasetFeature("video", (32, 48, 3), ["height", "width", "channels"])
+PICTURE = DatasetFeature("image", (16, 24, 3), ["height", "width", "channels"])
+PLAIN = {
+    "observation.state": STATE,
+    "action": DatasetFeature("float32", (2,)),
+    "next.success": DatasetFeature("bool", (1,)),
+}
 WITH_VIDEO = {**PLAIN, "observation.images.top": VIDEO}
 WITH_ALL = {
     **WITH_VIDEO,
     "observation.images.wrist": PICTURE,
-    "matrix": Feature("float64", (2, 3)),
-    "note": Feature("string", (1,)),
+    "matrix": DatasetFeature("float64", (2, 3)),
+    "note": DatasetFeature("string", (1,)),
 }
 # Quick to encode, and near enough to tell any frame from any other.
 FAST = VideoEncoding("h264", crf=20)
 
 
-def value_of(name: str, feature: Feature, episode: int, frame: int) -> Any:
+def value_of(name: str, feature: DatasetFeature, episode: int, frame: int) -> Any:
     """A value that tells where it is from."""
     if feature.dtype == "string":
         return f"{name} {episode}/{frame}"
@@ -37,7 +41,7 @@ def value_of(name: str, feature: Feature, episode: int, frame: int) -> Any:
     return (generator.normal(size=feature.shape) * 10).astype(feature.dtype)
 
 
-def picture(feature: Feature, episode: int, frame: int) -> np.ndarray:
+def picture(feature: DatasetFeature, episode: int, frame: int) -> np.ndarray:
     """A grey that rises with the frame, with a bright square whose place tells the episode."""
     height, width = feature.size
     pixels = np.full((height, width, 3), 20 + 8 * (frame % 20), np.uint8)
@@ -46,13 +50,15 @@ def picture(feature: Feature, episode: int, frame: int) -> np.ndarray:
     return pixels
 
 
-def frame_of(features: Mapping[str, Feature], episode: int, frame: int, task: str | None = None) -> dict[str, Any]:
+def frame_of(
+    features: Mapping[str, DatasetFeature], episode: int, frame: int, task: str | None = None
+) -> dict[str, Any]:
     """A whole frame."""
     values = {name: value_of(name, feature, episode, frame) for name, feature in features.items()}
     return {**values, "task": task or f"task {episode % 2}"}
 
 
-def write_episodes(writer: DatasetWriter, features: Mapping[str, Feature], lengths: Sequence[int]) -> None:
+def write_episodes(writer: DatasetWriter, features: Mapping[str, DatasetFeature], lengths: Sequence[int]) -> None:
     """Append episodes of these lengths."""
     for length in lengths:
         episode = writer.num_episodes
@@ -64,7 +70,7 @@ def write_episodes(writer: DatasetWriter, features: Mapping[str, Feature], lengt
 def make_dataset(
     root: Path,
     lengths: Sequence[int] = (5, 3, 7),
-    features: Mapping[str, Feature] = WITH_VIDEO,
+    features: Mapping[str, DatasetFeature] = WITH_VIDEO,
     encoding: VideoEncoding = FAST,
     **settings: Any,
 ) -> Path:

@@ -158,7 +158,7 @@ def test_a_bad_info_file_is_named(tmp_path: Path, content: str, complaint: str) 
             r"features\.action\.shape\[0\] must be a whole",
         ),
         ({"features": {"action": {"dtype": "float32", "shape": [10**9]}}}, "has more than 1000000 numbers"),
-        ({"video_path": None}, r"video_path is missing, although 'observation\.images\.top' lies in videos"),
+        ({"video_path": None}, r"video_path is missing, although 'observation\.images\.top' is stored in videos"),
     ],
 )
 def test_a_wrong_value_in_info_is_told_by_its_name(tmp_path: Path, change: dict, complaint: str) -> None:
@@ -180,5 +180,5 @@ def test_episodes_that_nobody_could_count_are_not_counted(tmp_path: Path) -> Non
 def test_what_is_no_dataset_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no dataset"):
         LeRobotDataset(root=tmp_path / "nowhere")
-    with pytest.raises(UsageError, match=r"is no LeRobot dataset: it has no meta/info\.json"):
+    with pytest.raises(UsageError, match=r"is not a LeRobot dataset: it has no meta/info\.json"):
         LeRobotDataset(root=tmp_path)

@@ -14,10 +14,10 @@ from tests.datasets.frames_of import assert_same_episodes, episodes_of, snapshot
 from tests.datasets.made import GOLDEN, PLAIN, WITH_ALL, WITH_VIDEO, frame_of, make_dataset
 from yardarm.datasets import (
     INDEX_FEATURES,
+    DatasetFeature,
     DatasetInfo,
     DatasetMetadata,
     DatasetWriter,
-    Feature,
     read_metadata,
     rollouts_file,
 )
@@ -143,17 +143,23 @@ def test_merged_tasks_are_united_by_their_words(source: Path, episodes: list[Any
 @pytest.mark.parametrize(
     ("features", "settings", "expected"),
     [
-        (PLAIN, {}, "has the feature 'observation.images.top', and b has not"),
-        ({**WITH_VIDEO, "actions": PLAIN["action"]}, {}, "b has the feature 'actions', and .*; did you mean 'action'"),
+        (PLAIN, {}, "has the feature 'observation.images.top', but b does not"),
         (
-            {**WITH_VIDEO, "action": Feature("float64", (2,))},
+            {**WITH_VIDEO, "actions": PLAIN["action"]},
             {},
-            "'action' has the dtype float32 in .*, and float64 in b",
+            "b has the feature 'actions', but .* does not; did you mean 'action'",
         ),
-        ({**WITH_VIDEO, "action": Feature("float32", (3,))}, {}, r"the shape \(2,\) in .*, and \(3,\) in b"),
+        (
+            {**WITH_VIDEO, "action": DatasetFeature("float64", (2,))},
+            {},
+            "'action' has the dtype float32 in .*, but float64 in b",
+        ),
+        ({**WITH_VIDEO, "action": DatasetFeature("float32", (3,))}, {}, r"the shape \(2,\) in .*, but \(3,\) in b"),
     ],
 )
-def test_what_does_not_fit_is_named(features: dict[str, Feature], settings: dict[str, Any], expected: str) -> None:
+def test_what_does_not_fit_is_named(
+    features: dict[str, DatasetFeature], settings: dict[str, Any], expected: str
+) -> None:
     make_dataset(Path("a"), (2,))
     make_dataset(Path("b"), (2,), features, **settings)
     with pytest.raises(UsageError, match=expected):
@@ -167,7 +173,7 @@ def test_different_rates_and_robots_are_named() -> None:
         with DatasetWriter.create(name, DatasetInfo(fps, PLAIN, robot)) as writer:
             writer.add_frame(frame_of(PLAIN, 0, 0))
             writer.save_episode()
-    with pytest.raises(UsageError, match="a has 10 frames a second, and fast has 20"):
+    with pytest.raises(UsageError, match="a has 10 frames per second, but fast has 20"):
         merge_datasets([Path("a"), Path("fast")], Path("both"))
     with pytest.raises(UsageError, match=r"different robots \(toy, arm\)"):
         merge_datasets([Path("a"), Path("other")], Path("both"))
@@ -176,13 +182,13 @@ def test_different_rates_and_robots_are_named() -> None:
 
 def test_a_feature_is_added_from_rows_or_from_one_value(source: Path, episodes: list[Any]) -> None:
     rows = np.random.default_rng(0).normal(size=(sum(LENGTHS), 3))
-    meta = add_feature(source, "force", Feature("float32", (3,)), rows, Path("rows"))
+    meta = add_feature(source, "force", DatasetFeature("float32", (3,)), rows, Path("rows"))
     added = episodes_of(Path("rows"))
     found = np.concatenate([episode.pop("force") for episode in added])
     np.testing.assert_array_equal(found, rows.astype(np.float32))
     assert_same_episodes(added, episodes)
     np.testing.assert_allclose(meta.stats["force"]["q90"], np.quantile(rows, 0.9, axis=0))
-    add_feature(Path("rows"), "done", Feature("bool", (1,)), True, Path("constant"))
+    add_feature(Path("rows"), "done", DatasetFeature("bool", (1,)), True, Path("constant"))
     assert all(episode["done"].all() for episode in episodes_of(Path("constant")))
 
 

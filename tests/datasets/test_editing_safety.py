@@ -17,7 +17,7 @@ from tests.helpers import path_with
 from yardarm.datasets import DatasetWriter, read_metadata
 from yardarm.datasets.editing import add_feature, delete_episodes, describe_dataset, rename_task, transaction
 from yardarm.datasets.editing.assembly import DataFiles
-from yardarm.datasets.features import Feature
+from yardarm.datasets.features import DatasetFeature
 from yardarm.errors import UsageError, YardarmError
 
 ROOT = Path(__file__).parents[2]
@@ -143,7 +143,10 @@ def test_a_place_that_is_taken_is_refused() -> None:
     make_dataset(Path("own"), (2, 2), PLAIN)
     Path("taken").mkdir()
     Path("taken/file").touch()
-    for output, expected in ((Path("taken"), "is there already"), (Path("own/inside"), "lies inside of the dataset")):
+    for output, expected in (
+        (Path("taken"), "already exists and is not empty"),
+        (Path("own/inside"), "is inside the dataset"),
+    ):
         with pytest.raises(UsageError, match=expected):
             delete_episodes(Path("own"), [0], output)
     Path("empty").mkdir()
@@ -154,7 +157,7 @@ def test_a_dataset_behind_a_link_is_edited_where_it_is() -> None:
     Path("disk").mkdir()
     make_dataset(Path("disk/own"), (2, 3), PLAIN)
     Path("link").symlink_to("disk/own")
-    add_feature(Path("link"), "reward", Feature("float32", (1,)), 0.5, None)
+    add_feature(Path("link"), "reward", DatasetFeature("float32", (1,)), 0.5, None)
     assert Path("link").is_symlink()
     assert "reward" in read_metadata(Path("disk/own")).features
 

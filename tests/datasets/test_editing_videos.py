@@ -100,7 +100,7 @@ def test_what_a_codec_cannot_take_is_refused_before_anything_is_written() -> Non
     with pytest.raises(UsageError, match="plain has no videos to encode"):
         reencode_videos(Path("plain"), FAST, Path("anew"))
     make_dataset(Path("odd"), (2,), {**WITH_VIDEO, TOP: _odd()}, VideoEncoding("libsvtav1"))
-    with pytest.raises(UsageError, match=r"is 33x48; h264 takes even sides only"):
+    with pytest.raises(UsageError, match=r"is 33x48; h264 needs even sides"):
         reencode_videos(Path("odd"), FAST, Path("anew"))
 
 

@@ -9,7 +9,14 @@ import pytest
 import torch
 
 from tests.datasets.made import FPS, PLAIN, WITH_VIDEO, make_dataset
-from yardarm.datasets import DatasetInfo, DatasetLoader, DatasetWriter, Feature, LeRobotDataset, MultiLeRobotDataset
+from yardarm.datasets import (
+    DatasetFeature,
+    DatasetInfo,
+    DatasetLoader,
+    DatasetWriter,
+    LeRobotDataset,
+    MultiLeRobotDataset,
+)
 from yardarm.errors import UsageError
 
 
@@ -18,7 +25,7 @@ def test_several_datasets_are_one(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     make_dataset(tmp_path / "b", [5], WITH_VIDEO)
     with caplog.at_level(logging.WARNING):
         joined = MultiLeRobotDataset(["a", "b"], tmp_path, delta_timestamps={"action": [0.0, 0.1]})
-    assert "b: observation.images.top left out" in caplog.text
+    assert "b: ignoring observation.images.top, which" in caplog.text
     assert (len(joined), joined.num_episodes, joined.episode_bounds.tolist()) == (12, 3, [0, 4, 7, 12])
     own = [LeRobotDataset(root=tmp_path / name, delta_timestamps={"action": [0.0, 0.1]}) for name in "ab"]
     for row in range(12):
@@ -74,15 +81,15 @@ def test_episodes_are_chosen_by_dataset(tmp_path: Path) -> None:
     make_dataset(tmp_path / "a", [4, 3], PLAIN)
     make_dataset(tmp_path / "b", [5], PLAIN)
     assert len(MultiLeRobotDataset(["a", "b"], tmp_path, episodes={"a": [1]})) == 8
-    with pytest.raises(UsageError, match="chosen of 'c'"):
+    with pytest.raises(UsageError, match="selected from 'c'"):
         MultiLeRobotDataset(["a", "b"], tmp_path, episodes={"c": [1]})
 
 
 def test_what_cannot_stand_in_one_batch_is_named(tmp_path: Path) -> None:
     make_dataset(tmp_path / "a", [2], PLAIN)
-    make_dataset(tmp_path / "b", [2], {**PLAIN, "action": Feature("float32", (3,))})
+    make_dataset(tmp_path / "b", [2], {**PLAIN, "action": DatasetFeature("float32", (3,))})
     with pytest.raises(UsageError, match=r"'action' is float32 \(2,\) in a, but float32 \(3,\) in b"):
         MultiLeRobotDataset(["a", "b"], tmp_path)
     DatasetWriter.create(tmp_path / "c", DatasetInfo(FPS * 2, PLAIN)).finalize()
-    with pytest.raises(UsageError, match="c has 20 frames a second, a has 10"):
+    with pytest.raises(UsageError, match="c has 20 frames per second, but a has 10"):
         MultiLeRobotDataset(["a", "c"], tmp_path)

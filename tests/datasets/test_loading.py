@@ -94,8 +94,8 @@ def test_a_batch_that_is_not_full_can_be_left_out(plain: LeRobotDataset) -> None
         ({"shuffle": "frame"}, "did you mean 'frames'"),
         ({"shuffle": True}, "one of frames, episodes, none"),
         ({"num_workers": -1}, "num_workers must be at least 0"),
-        ({"batch_size": 26, "drop_last": True}, "no batch can be made of 25 frames"),
-        ({"drop_n_last_frames": 9}, "no batch can be made"),
+        ({"batch_size": 26, "drop_last": True}, "25 frames are too few for a batch"),
+        ({"drop_n_last_frames": 9}, "25 frames are too few for a batch"),
     ],
 )
 def test_bad_options_are_named(plain: LeRobotDataset, options: dict[str, Any], complaint: str) -> None:
@@ -104,7 +104,7 @@ def test_bad_options_are_named(plain: LeRobotDataset, options: dict[str, Any], c
 
 
 def test_a_place_beyond_the_end_is_refused(plain: LeRobotDataset) -> None:
-    with pytest.raises(UsageError, match="batch 9 of an epoch, which has 7 now"):
+    with pytest.raises(UsageError, match="batch 9 of an epoch, but an epoch now has 7"):
         DatasetLoader(plain, 4).load_state_dict({**DatasetLoader(plain, 4).state_dict(), "batch": 9})
 
 
@@ -117,9 +117,9 @@ def test_the_generator_of_the_training_is_left_alone(plain: LeRobotDataset) -> N
 
 
 def test_a_place_of_another_batch_size_is_refused(plain: LeRobotDataset) -> None:
-    with pytest.raises(UsageError, match="saved with batch_size=4, which is 5 now"):
+    with pytest.raises(UsageError, match="saved with batch_size=4, but now it is 5"):
         DatasetLoader(plain, 5).load_state_dict(DatasetLoader(plain, 4).state_dict())
-    with pytest.raises(UsageError, match="saved with seed=0, which is 5 now"):
+    with pytest.raises(UsageError, match="saved with seed=0, but now it is 5"):
         DatasetLoader(plain, 4, seed=5).load_state_dict(DatasetLoader(plain, 4).state_dict())
 
 

@@ -116,7 +116,7 @@ def test_what_was_downloaded_is_there_without_the_hub(told: dict[str, Any]) -> N
     ("which", "complaint"),
     [
         ("nothing", "no such dataset on the Hub; if it is private, log in"),
-        ("readme", "lab/readme on the Hub has no meta/info.json, so it is no dataset"),
+        ("readme", "lab/readme on the Hub has no meta/info.json, so no dataset can be loaded from it"),
         ("revision", "lab/toy on the Hub has no revision 'v9'"),
         ("beyond", "episodes 7: the dataset has 3 episodes, 0 to 2"),
     ],
@@ -138,7 +138,7 @@ def test_lerobots_home_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert find_dataset(str(made)) == made
     with pytest.raises(UsageError, match="which dataset"):
         find_dataset("")
-    with pytest.raises(UsageError, match="no Hub id"):
+    with pytest.raises(UsageError, match="it is not a Hub id"):
         find_dataset("a/b/c")
-    with pytest.raises(UsageError, match="leave one of them out"):
+    with pytest.raises(UsageError, match="omit one of them"):
         find_dataset("lab/toy", made, revision="main")

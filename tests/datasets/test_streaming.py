@@ -107,7 +107,7 @@ def test_lerobots_dataset_is_streamed() -> None:
         ({"shard": (2, 2)}, "shard must be"),
         ({"episodes": [0, 0]}, "must not be repeated, got 0"),
         ({"video_backend": "pyva"}, "did you mean 'pyav'"),
-        ({"image_transforms": "blur"}, "must be a function of a picture"),
+        ({"image_transforms": "blur"}, "must be a function that takes a picture"),
     ],
 )
 def test_bad_options_are_named(options: dict[str, Any], complaint: str) -> None:

@@ -292,19 +292,19 @@ def test_a_choice_of_nothing_is_refused(config: ImageTransformsConfig, message: 
         (
             "ColorJitter",
             {"saturation": [0.5]},
-            "saturation must be a number of at least 0, or [low, high] of such, got [0.5]",
+            "saturation must be a number of at least 0, or [low, high] of two such numbers, got [0.5]",
         ),
-        ("ColorJitter", {"saturation": "more"}, "of at least 0, or [low, high] of such, got 'more'"),
+        ("ColorJitter", {"saturation": "more"}, "of at least 0, or [low, high] of two such numbers, got 'more'"),
         ("ColorJitter", {"hue": 0.7}, "hue must be a number from 0 to 0.5, got 0.7"),
         (
             "ColorJitter",
             {"hue": [-0.6, 0]},
-            "hue must be a number from -0.5 to 0.5, or [low, high] of such, got [-0.6, 0]",
+            "hue must be a number from -0.5 to 0.5, or [low, high] of two such numbers, got [-0.6, 0]",
         ),
         (
             "SharpnessJitter",
             {"sharpness": True},
-            "sharpness must be a number of at least 0, or [low, high] of such, got True",
+            "sharpness must be a number of at least 0, or [low, high] of two such numbers, got True",
         ),
         ("RandomAffine", {"degrees": -3}, "RandomAffine's degrees must be a number of at least 0, got -3"),
         (
@@ -316,33 +316,33 @@ def test_a_choice_of_nothing_is_refused(config: ImageTransformsConfig, message: 
         (
             "RandomAffine",
             {"degrees": 3, "scale": [0, 1]},
-            "scale must be a number above 0, or [low, high] of such, got [0, 1]",
+            "scale must be a number above 0, or [low, high] of two such numbers, got [0, 1]",
         ),
         ("RandomAffine", {"degrees": 3, "shear": [0, 1, 3, 2]}, "with the lower end first, got [3, 2]"),
         ("GaussianBlur", {"kernel_size": 4}, "GaussianBlur's kernel_size must be odd, so that it has a middle, got 4"),
         (
             "GaussianBlur",
             {"kernel_size": 3, "sigma": 0},
-            "sigma must be a number above 0, or [low, high] of such, got 0",
+            "sigma must be a number above 0, or [low, high] of two such numbers, got 0",
         ),
         ("GaussianNoise", {"std": -1}, "GaussianNoise's std must be a number of at least 0, got -1"),
         ("GammaCorrection", {"gamma": 0}, "GammaCorrection's gamma must be a number above 0, got 0"),
-        ("MotionBlur", {"kernel_size": 4}, "must be odd, or [low, high] with an odd one between, got 4"),
+        ("MotionBlur", {"kernel_size": 4}, "must be odd, or a [low, high] that contains an odd one, got 4"),
         (
             "JPEGCompression",
             {"quality": [0, 50]},
-            "must be a whole number from 1 to 100, or [low, high] of such, got [0, 50]",
+            "must be a whole number from 1 to 100, or [low, high] of two such numbers, got [0, 50]",
         ),
         (
             "JPEGCompression",
             {"quality": 50.5},
-            "must be a whole number from 1 to 100, or [low, high] of such, got 50.5",
+            "must be a whole number from 1 to 100, or [low, high] of two such numbers, got 50.5",
         ),
         ("CoarseDropout", {"max_width_frac": 0}, "max_width_frac must be a number above 0 and up to 1, got 0"),
         (
             "PlanckianJitter",
             {"temperature": 100},
-            "must be a whole number from 3000 to 15000, or [low, high] of such, got 100",
+            "must be a whole number from 3000 to 15000, or [low, high] of two such numbers, got 100",
         ),
     ],
 )

@@ -97,9 +97,9 @@ def test_old_datasets_are_edited_into_new_ones() -> None:
 
 def test_a_recording_goes_on_only_in_the_new_version() -> None:
     make_v21(Path("old"), (2,), PLAIN)
-    with pytest.raises(UsageError, match="`yardarm dataset convert` it first"):
+    with pytest.raises(UsageError, match="convert it first with `yardarm dataset convert`"):
         DatasetWriter.resume("old")
-    with pytest.raises(UsageError, match=r"new is of version v3\.0 already"):
+    with pytest.raises(UsageError, match=r"new already has version v3\.0"):
         convert_dataset(make_dataset(Path("new"), (2,), PLAIN), Path("newer"))
 
 

@@ -27,11 +27,11 @@ from tests.datasets.made import (
     value_of,
     write_episodes,
 )
-from yardarm.datasets import DatasetInfo, DatasetWriter, Feature, LeRobotDataset, VideoEncoding, read_metadata
+from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter, LeRobotDataset, VideoEncoding, read_metadata
 from yardarm.errors import UsageError
 
 
-def check(root: Path, features: dict[str, Feature], lengths: list[int]) -> None:
+def check(root: Path, features: dict[str, DatasetFeature], lengths: list[int]) -> None:
     """Every value of every frame is the one that was written."""
     dataset = LeRobotDataset(root=root, return_uint8=True)
     assert [episode.length for episode in dataset.meta.episodes] == lengths
@@ -49,7 +49,7 @@ def check(root: Path, features: dict[str, Feature], lengths: list[int]) -> None:
     assert row == len(dataset)
 
 
-def check_value(found: Any, feature: Feature, written: Any) -> None:
+def check_value(found: Any, feature: DatasetFeature, written: Any) -> None:
     if feature.dtype == "string":
         assert found == written
     elif feature.dtype == "image":
@@ -67,7 +67,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_the_default_codec_is_read_back(tmp_path: Path) -> None:
-    features = {"observation.images.top": Feature("video", (64, 64, 3))}
+    features = {"observation.images.top": DatasetFeature("video", (64, 64, 3))}
     make_dataset(tmp_path / "made", [4, 5], features, VideoEncoding())
     check(tmp_path / "made", features, [4, 5])
     info = json.loads((tmp_path / "made/meta/info.json").read_text())
@@ -93,7 +93,7 @@ def test_a_dataset_is_continued(tmp_path: Path) -> None:
 
 
 def test_another_codec_begins_another_file(tmp_path: Path) -> None:
-    features = {"observation.images.top": Feature("video", (64, 64, 3))}
+    features = {"observation.images.top": DatasetFeature("video", (64, 64, 3))}
     make_dataset(tmp_path / "made", [5], features)
     with DatasetWriter.resume(tmp_path / "made", VideoEncoding("hevc")) as writer:
         write_episodes(writer, features, [3])
@@ -102,7 +102,7 @@ def test_another_codec_begins_another_file(tmp_path: Path) -> None:
 
 
 def test_files_roll_at_their_limits(tmp_path: Path) -> None:
-    features = {**WITH_VIDEO, "observation.state": Feature("float64", (2000,))}
+    features = {**WITH_VIDEO, "observation.state": DatasetFeature("float64", (2000,))}
     make_dataset(
         tmp_path / "made", [20] * 5, features, data_files_size_in_mb=0.8, video_files_size_in_mb=0.003, chunks_size=2
     )
@@ -122,7 +122,7 @@ def test_each_episode_is_a_row_group(tmp_path: Path) -> None:
 
 
 def test_many_episodes_have_several_files_of_rows(tmp_path: Path) -> None:
-    make_dataset(tmp_path / "made", [1] * 130, {"action": Feature("float32", (1,))})
+    make_dataset(tmp_path / "made", [1] * 130, {"action": DatasetFeature("float32", (1,))})
     assert len(list((tmp_path / "made/meta/episodes").rglob("*.parquet"))) == 3
     assert read_metadata(tmp_path / "made").total_frames == 130
 
@@ -179,7 +179,10 @@ def test_bad_names_are_refused_before_anything_is_written(tmp_path: Path, name: 
 
 
 def test_a_camera_may_use_its_memory_again(tmp_path: Path) -> None:
-    features = {"observation.images.top": Feature("video", (64, 64, 3)), "wrist": Feature("image", (16, 16, 3))}
+    features = {
+        "observation.images.top": DatasetFeature("video", (64, 64, 3)),
+        "wrist": DatasetFeature("image", (16, 16, 3)),
+    }
     buffers = {name: np.empty(feature.shape, np.uint8) for name, feature in features.items()}
     with DatasetWriter.create(tmp_path / "made", DatasetInfo(FPS, features), FAST) as writer:
         for frame in range(20):
@@ -192,7 +195,7 @@ def test_a_camera_may_use_its_memory_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("codec", ["libsvtav1", "h264", "hevc"])
 def test_episodes_of_one_frame_are_joined(tmp_path: Path, codec: str) -> None:
-    features = {"observation.images.top": Feature("video", (64, 64, 3))}
+    features = {"observation.images.top": DatasetFeature("video", (64, 64, 3))}
     make_dataset(tmp_path / "made", [1, 1, 5, 1, 3], features, VideoEncoding(codec, crf=20))
     check(tmp_path / "made", features, [1, 1, 5, 1, 3])
 
@@ -211,7 +214,7 @@ def test_a_closed_writer_saves_nothing(tmp_path: Path) -> None:
 
 def test_a_video_file_with_more_in_it_is_left_alone(tmp_path: Path) -> None:
     """As after an edit by others that cut episodes by their timestamps only."""
-    features = {"observation.images.top": Feature("video", (64, 64, 3))}
+    features = {"observation.images.top": DatasetFeature("video", (64, 64, 3))}
     root = make_dataset(tmp_path / "made", [5, 5], features)
     path = root / "meta/episodes/chunk-000/file-000.parquet"
     table = pq.read_table(path)
@@ -243,10 +246,11 @@ def test_a_row_that_names_another_file_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("codec", "side", "complaint"), [("h264", 33, "even sides only"), ("hevc", 32, "64 pixels a side")]
+    ("codec", "side", "complaint"),
+    [("h264", 33, "h264 needs even sides"), ("hevc", 32, "hevc needs sides of at least 64")],
 )
 def test_sizes_that_a_codec_cannot_take_are_refused(tmp_path: Path, codec: str, side: int, complaint: str) -> None:
-    info = DatasetInfo(FPS, {"observation.images.top": Feature("video", (side, side, 3))})
+    info = DatasetInfo(FPS, {"observation.images.top": DatasetFeature("video", (side, side, 3))})
     with pytest.raises(UsageError, match=complaint):
         DatasetWriter.create(tmp_path / "made", info, VideoEncoding(codec))
     assert not (tmp_path / "made").exists()
@@ -255,17 +259,17 @@ def test_sizes_that_a_codec_cannot_take_are_refused(tmp_path: Path, codec: str, 
 @pytest.mark.parametrize(
     ("feature", "complaint"),
     [
-        (Feature("float33", (1,)), "dtype 'float33'"),
-        (Feature("float32", ()), "a plain number has"),
-        (Feature("float32", (0,)), "a plain number has"),
-        (Feature("video", (3, 4)), "must be"),
-        (Feature("image", (2, 4, 5)), "must be"),
-        (Feature("string", (2,)), "must be"),
-        (Feature("float32", (1,) * 6), "at most 5"),
-        (Feature("video", (8, 8, 3), info={"is_depth_map": True}), "depth map"),
+        (DatasetFeature("float33", (1,)), "dtype 'float33'"),
+        (DatasetFeature("float32", ()), "a single number has the shape"),
+        (DatasetFeature("float32", (0,)), "a single number has the shape"),
+        (DatasetFeature("video", (3, 4)), "must be"),
+        (DatasetFeature("image", (2, 4, 5)), "must be"),
+        (DatasetFeature("string", (2,)), "must be"),
+        (DatasetFeature("float32", (1,) * 6), "at most 5"),
+        (DatasetFeature("video", (8, 8, 3), info={"is_depth_map": True}), "depth map"),
     ],
 )
-def test_bad_features_are_refused(tmp_path: Path, feature: Feature, complaint: str) -> None:
+def test_bad_features_are_refused(tmp_path: Path, feature: DatasetFeature, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         DatasetWriter.create(tmp_path / "made", DatasetInfo(FPS, {"feature": feature}))
 
@@ -284,7 +288,7 @@ def test_bad_features_are_refused(tmp_path: Path, feature: Feature, complaint: s
     ],
 )
 def test_a_bad_frame_is_refused_and_leaves_the_episode(tmp_path: Path, change: dict[str, Any], complaint: str) -> None:
-    features = {**WITH_VIDEO, "count": Feature("int8", (1,))}
+    features = {**WITH_VIDEO, "count": DatasetFeature("int8", (1,))}
     with DatasetWriter.create(tmp_path / "made", DatasetInfo(FPS, features), FAST) as writer:
         writer.add_frame(frame_of(features, 0, 0))
         with pytest.raises(UsageError, match=complaint):
@@ -300,7 +304,7 @@ def test_a_bad_frame_is_refused_and_leaves_the_episode(tmp_path: Path, change: d
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     make_dataset(tmp_path / "made", [2], PLAIN)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         make_dataset(tmp_path / "made", [2], PLAIN)
 
 
@@ -338,7 +342,7 @@ DTYPES = (
 )
 FEATURES = st.dictionaries(
     NAMES,
-    st.builds(Feature, st.sampled_from(DTYPES), arrays.array_shapes(min_dims=1, max_dims=5, max_side=3)),
+    st.builds(DatasetFeature, st.sampled_from(DTYPES), arrays.array_shapes(min_dims=1, max_dims=5, max_side=3)),
     min_size=1,
     max_size=4,
 )
@@ -347,7 +351,10 @@ FEATURES = st.dictionaries(
 @settings(max_examples=25, deadline=None)
 @given(features=FEATURES, lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3), data=st.data())
 def test_any_numbers_come_back_exactly(
-    tmp_path_factory: pytest.TempPathFactory, features: dict[str, Feature], lengths: list[int], data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory,
+    features: dict[str, DatasetFeature],
+    lengths: list[int],
+    data: st.DataObject,
 ) -> None:
     root = tmp_path_factory.mktemp("law") / "made"
     written = [

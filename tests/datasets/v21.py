@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from tests.datasets.made import FAST, FPS, WITH_VIDEO, frame_of
-from yardarm.datasets import INDEX_FEATURES, Feature, VideoEncoding
+from yardarm.datasets import INDEX_FEATURES, DatasetFeature, VideoEncoding
 from yardarm.datasets.arrow import frames_table
 from yardarm.datasets.pictures import encode_picture
 from yardarm.datasets.statistics import PixelCounts, number_stats
@@ -26,7 +26,7 @@ KINDS = ("min", "max", "mean", "std", "count")
 def make_v21(
     root: Path,
     lengths: Sequence[int] = (5, 3, 7),
-    features: Mapping[str, Feature] = WITH_VIDEO,
+    features: Mapping[str, DatasetFeature] = WITH_VIDEO,
     version: str = "v2.1",
     chunks_size: int = 1000,
     encoding: VideoEncoding = FAST,
@@ -81,7 +81,7 @@ def index_columns(episode: int, start: int, tasks: Sequence[int]) -> dict[str, n
 
 def write_episode(
     root: Path,
-    features: Mapping[str, Feature],
+    features: Mapping[str, DatasetFeature],
     frames: Sequence[Mapping[str, Any]],
     columns: dict[str, Any],
     place: Mapping[str, int],

@@ -165,7 +165,7 @@ class Elsewhere(Slow):
 
 
 def tuned(policy: MoverPolicy, monkeypatch: pytest.MonkeyPatch, folder: Path, **options: Any) -> tuple[Any, list[str]]:
-    """Run with little time_limit; what the manifest says of it, and what was told."""
+    """Run with little time_limit; what its record says of it, and what was told."""
     told: list[str] = []
 
     class Ear(EvaluationListener):
@@ -176,39 +176,43 @@ def tuned(policy: MoverPolicy, monkeypatch: pytest.MonkeyPatch, folder: Path, **
         monkeypatch.setattr(tuning, name, value)
     config = ToyConfig(task="far", max_steps=30)
     run: RunResult = evaluate(policy, config, n_episodes=40, output_dir=folder, listener=Ear(), **options)
-    return json.loads((run.path / "manifest.json").read_text()), told
+    return session_of(run.path), told
+
+
+def session_of(folder: Path) -> Any:
+    return json.loads((folder / "manifest.json").read_text())["sessions"][-1]
 
 
 def test_a_slow_policy_gets_more_workers_than_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifest, told = tuned(Slow(), monkeypatch, tmp_path)
-    assert manifest["tuning"]["began_with"] == usable_cores() + 1
-    assert manifest["batch_size"] > usable_cores() + 1
-    first = manifest["tuning"]["choices"][0]
+    session, told = tuned(Slow(), monkeypatch, tmp_path)
+    assert session["tuning"]["began_with"] == usable_cores() + 1
+    assert session["batch_size"] > usable_cores() + 1
+    first = session["tuning"]["choices"][0]
     assert told[0] == f"{first['workers']} workers instead of {usable_cores() + 1}: {first['reason']}"
     thinking = first["measured"]["costs"]["thinking"]
     assert 0.04 < thinking["fixed_s"] + thinking["each_s"] < 0.2
 
 
 def test_a_policy_elsewhere_gets_as_many_as_it_can_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifest, _ = tuned(Elsewhere(), monkeypatch, tmp_path)
-    assert 2 * usable_cores() < manifest["batch_size"] <= Elsewhere.lanes
+    session, _ = tuned(Elsewhere(), monkeypatch, tmp_path)
+    assert 2 * usable_cores() < session["batch_size"] <= Elsewhere.lanes
 
 
 def test_who_says_a_number_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifest, told = tuned(Slow(chunk=30), monkeypatch, tmp_path, batch_size=3)
-    assert manifest["tuning"] == {"pinned": True, "began_with": 3, "choices": []}
-    assert manifest["batch_size"] == 3
+    session, told = tuned(Slow(chunk=30), monkeypatch, tmp_path, batch_size=3)
+    assert session["tuning"] == {"pinned": True, "began_with": 3, "choices": []}
+    assert session["batch_size"] == 3
     assert not told
 
 
 def test_one_simulator_in_this_process_is_not_tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifest, told = tuned(MoverPolicy(chunk=30), monkeypatch, tmp_path, use_async_envs=False)
-    assert manifest["tuning"] == {"pinned": False, "began_with": 1, "choices": []}
+    session, told = tuned(MoverPolicy(chunk=30), monkeypatch, tmp_path, use_async_envs=False)
+    assert session["tuning"] == {"pinned": False, "began_with": 1, "choices": []}
     assert not told
 
 
 def test_two_policies_are_told_of_each_choice_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifest, told = tuned(Slow(), monkeypatch, tmp_path, against=Slow(chunk=4))
-    opponent = json.loads((RunFolder(tmp_path).opponent.path / "manifest.json").read_text())
-    assert manifest["tuning"] == opponent["tuning"]
-    assert len(manifest["tuning"]["choices"]) == len(told) > 0
+    session, told = tuned(Slow(), monkeypatch, tmp_path, against=Slow(chunk=4))
+    opponent = session_of(RunFolder(tmp_path).opponent.path)
+    assert session["tuning"] == opponent["tuning"]
+    assert len(session["tuning"]["choices"]) == len(told) > 0

@@ -48,8 +48,8 @@ def test_episodes_are_the_same_in_another_interpreter(second: str, tmp_path: Pat
     run = yardarm.evaluate("toy-mover", ToyConfig(python=second), n_episodes=3, output_dir=tmp_path / "second")
     own = yardarm.evaluate("toy-mover", ToyConfig(), n_episodes=3, output_dir=tmp_path / "own")
     assert courses(run) == courses(own)
-    manifest = json.loads((tmp_path / "second" / "manifest.json").read_text())
-    assert manifest["other_interpreters"][second]["torch"] is None
+    (session,) = json.loads((tmp_path / "second" / "manifest.json").read_text())["sessions"]
+    assert session["other_interpreters"][second]["torch"] is None
 
 
 def test_two_interpreters_in_one_evaluation(second: str, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_what_is_missing_there_is_named(second: str, tmp_path: Path) -> None:
 def test_what_is_no_interpreter_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--env.python=.*/nowhere cannot be run: No such file"):
         yardarm.evaluate("random", ToyConfig(python=str(tmp_path / "nowhere")), n_episodes=1)
-    with pytest.raises(UsageError, match=r"--env.python=/bin/true is no Python interpreter"):
+    with pytest.raises(UsageError, match=r"--env.python=/bin/true is not a Python interpreter"):
         yardarm.evaluate("random", ToyConfig(python="/bin/true"), n_episodes=1)
     with pytest.raises(UsageError, match=r"--env.python is for workers"):
         yardarm.evaluate("random", ToyConfig(python=sys.executable), n_episodes=1, use_async_envs=False)

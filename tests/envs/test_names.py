@@ -34,7 +34,7 @@ def test_what_is_no_mapping_is_a_picture_or_a_state() -> None:
 
 
 def test_two_entries_of_one_name_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"two entries that policies call 'observation.state'"):
+    with pytest.raises(UsageError, match=r"would both be named 'observation.state'"):
         policy_names({"agent_pos": 1, "state": 2})
 
 

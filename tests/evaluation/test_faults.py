@@ -44,10 +44,10 @@ def test_a_failed_worker_is_replaced_and_its_episode_run_again(fault: str, polic
 @pytest.mark.parametrize(
     ("fault", "trace"),
     [
-        ("kill", "ended unexpectedly: SIGKILL (somebody has killed it, or memory was short)"),
+        ("kill", "ended unexpectedly: SIGKILL (it was killed, perhaps because memory ran out)"),
         ("exit", "ended unexpectedly: exit code 7"),
         ("raise", "the toy is broken"),
-        ("stray", "something in it, a native library perhaps, wrote into its connection"),
+        ("stray", "something in it, perhaps a native library, wrote into its connection"),
     ],
 )
 def test_an_episode_that_keeps_failing_is_an_error_with_its_reason(fault: str, trace: str, tmp_path: Path) -> None:

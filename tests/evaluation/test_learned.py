@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from tests.checkpoints import small_act, small_diffusion
 from tests.helpers import assert_all_gone, courses, descendants, journal_lines, start_yardarm, wait_until, yardarm
 from yardarm import load_policy
 from yardarm.api import evaluate
-from yardarm.engine.exactness import fix_batching
+from yardarm.engine.exactness import FixedBatching, fix_batching
 from yardarm.errors import PolicyFault, UsageError
-from yardarm.policies import BatchedPolicy, Batching, Observations, ObservationSpec, as_policy
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies import BatchedPolicy, Batching, LoadedPolicy, Observations, ObservationSpec, PolicySpec, as_policy
+from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.tasks.metaworld import MetaworldConfig
 
 SMALL = {"observation_height": 32, "observation_width": 32, "episode_length": 15}
@@ -66,11 +67,11 @@ def test_the_manifest_says_what_computed_and_how(tmp_path: Path) -> None:
     policy.save_pretrained(tmp_path / "checkpoint")
     loaded = load_policy(tmp_path / "checkpoint")
     evaluate(loaded, MetaworldConfig(task="reach-v3", **SMALL), n_episodes=1, output_dir=tmp_path / "run")
-    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
-    reason = manifest["inference"].pop("reason")
-    assert manifest["inference"] == {"exact": True, "rows": 1, "threads": loaded.batching.threads, "device": "cpu"}
+    (session,) = json.loads((tmp_path / "run" / "manifest.json").read_text())["sessions"]
+    reason = session["batching"].pop("reason")
+    assert session["batching"] == {"exact": True, "rows": 1, "threads": loaded.batching.threads, "device": "cpu"}
     assert "GFLOP a row" in reason
-    assert manifest["policy"] == {
+    assert session["policy"] == {
         "id": policy.id,
         "type": "act",
         "path": str(tmp_path / "checkpoint"),
@@ -83,16 +84,17 @@ def test_the_manifest_says_what_computed_and_how(tmp_path: Path) -> None:
 
 def test_who_continues_a_run_keeps_its_batching() -> None:
     policy = small_act(image=None)
-    stored = {"exact": True, "rows": 4, "threads": 3, "device": "cpu"}
-    assert fix_batching(policy, exact=True, stored=stored) == stored
+    loaded = LoadedPolicy.prepared(policy, PolicySpec("pretrained"), ())
+    stored = FixedBatching(exact=True, rows=4, threads=3, device="cpu")
+    assert fix_batching(loaded, exact=True, stored=stored) == stored
     assert policy.batching == Batching(4, 3)
-    with pytest.raises(UsageError, match=r"begun with --eval.exact=true, and cannot go on otherwise"):
-        fix_batching(policy, exact=False, stored=stored)
-    floating = fix_batching(policy, exact=False, stored=None)
+    with pytest.raises(UsageError, match=r"started with --eval.exact=true, and cannot be resumed otherwise"):
+        fix_batching(loaded, exact=False, stored=stored)
+    floating = fix_batching(loaded, exact=False, stored=None)
     assert floating is not None
-    assert floating["rows"] is None
-    with pytest.raises(UsageError, match=r"begun with --policy.device=cuda, and cannot go on with cpu"):
-        fix_batching(policy, exact=True, stored={**stored, "device": "cuda"})
+    assert floating.rows is None
+    with pytest.raises(UsageError, match=r"started with --policy.device=cuda, and cannot be resumed with cpu"):
+        fix_batching(loaded, exact=True, stored=replace(stored, device="cuda"))
 
 
 class Network(torch.nn.Module):

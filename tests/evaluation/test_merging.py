@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import courses, yardarm, yardarm_here
+from yardarm import pages
 from yardarm.comparison import compare, read_runs
 from yardarm.errors import UsageError
 from yardarm.evaluation import merge_runs
@@ -118,7 +119,7 @@ def test_the_manifest_says_what_was_merged(shards: Path) -> None:
     assert [part["shard"] for part in parts] == ["1/3", "2/3", "3/3"]
     assert sum(part["episodes"] for part in parts) == 10
     assert manifest["wall_s"] == pytest.approx(sum(part["wall_s"] for part in parts))
-    assert len(manifest["sessions"]) == 2, "the third is at the top"
+    assert len(manifest["sessions"]) == 3
     assert "shard" not in manifest
     merge_runs([shards])
     again = json.loads((shards / "manifest.json").read_text())
@@ -182,7 +183,7 @@ def test_duplicates_that_went_differently_are_told_of(shards: Path, whole: Path,
             lambda content: content["plan"].update(tasks=["far/far"]),
             "tasks were left/left, right/right, are now far/far",
         ),
-        (lambda content: content["versions"].update(gymnasium="0.1"), "gymnasium was"),
+        (lambda content: content["sessions"][-1]["versions"].update(gymnasium="0.1"), "gymnasium was"),
         (lambda content: content.update(method="act"), "method was None, is now act"),
     ],
 )
@@ -198,26 +199,26 @@ def test_what_is_of_another_evaluation_is_refused(
     assert not (shards / "manifest.json").exists()
 
 
-def inference(**changed: object) -> Callable[[dict[str, Any]], object]:
-    return lambda content: content.update(
-        inference={"exact": True, "device": "cpu", "rows": 4, "threads": 1, **changed}
+def batching(**changed: object) -> Callable[[dict[str, Any]], object]:
+    return lambda content: content["sessions"][-1].update(
+        batching={"exact": True, "device": "cpu", "rows": 4, "threads": 1, **changed}
     )
 
 
 @pytest.mark.parametrize(
     ("changed", "message"), [({"exact": False}, "exact was True, is now False"), ({"device": "cuda"}, "device was cpu")]
 )
-def test_inference_of_another_kind_is_refused(changed: dict[str, object], message: str, shards: Path) -> None:
-    change(shards / "shard_1_of_3", inference())
-    change(shards / "shard_2_of_3", inference(**changed))
+def test_batching_of_another_kind_is_refused(changed: dict[str, object], message: str, shards: Path) -> None:
+    change(shards / "shard_1_of_3", batching())
+    change(shards / "shard_2_of_3", batching(**changed))
     with pytest.raises(UsageError, match=message):
         merge_runs([shards])
 
 
 def test_what_may_change_the_last_bits_is_told_of(shards: Path) -> None:
-    change(shards / "shard_1_of_3", inference())
-    change(shards / "shard_2_of_3", inference(rows=8))
-    change(shards / "shard_3_of_3", lambda content: content["machine"].update(cpu="another"))
+    change(shards / "shard_1_of_3", batching())
+    change(shards / "shard_2_of_3", batching(rows=8))
+    change(shards / "shard_3_of_3", lambda content: content["sessions"][-1]["machine"].update(cpu="another"))
     answer = yardarm_here("merge", shards)
     assert answer.returncode == 0
     assert "made with different rows in a batch (4, 8): last bits may differ" in answer.stderr
@@ -226,7 +227,9 @@ def test_what_may_change_the_last_bits_is_told_of(shards: Path) -> None:
 
 
 def test_packages_that_the_tasks_do_not_use_may_differ(shards: Path) -> None:
-    change(shards / "shard_2_of_3", lambda content: content["versions"].update(pymunk="0.1", rich="1.0"))
+    change(
+        shards / "shard_2_of_3", lambda content: content["sessions"][-1]["versions"].update(pymunk="0.1", rich="1.0")
+    )
     assert yardarm_here("merge", shards).returncode == 0
 
 
@@ -287,8 +290,11 @@ def interrupted_at(writes: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
         return wrapped
 
-    for name in ("write_config_file", "write_json", "write_report", "_copy"):
-        monkeypatch.setattr(merging, name, counting(getattr(merging, name)))
+    for module, name in (
+        *((merging, name) for name in ("write_config_file", "write_json", "_copy")),
+        (pages, "write_report"),
+    ):
+        monkeypatch.setattr(module, name, counting(getattr(module, name)))
     monkeypatch.setattr(Journal, "extend", counting(Journal.extend))
 
 

@@ -17,7 +17,7 @@ from tests.helpers import yardarm as yardarm_command
 from yardarm.comparison import compare, read_runs
 from yardarm.errors import UsageError
 from yardarm.report import markdown
-from yardarm.results import RunFolder, read_result
+from yardarm.results import RunFolder, RunManifest, read_result
 
 TOY = ["eval", "--env.type=toy", "--policy.type=toy-mover", "--eval.batch_size=2"]
 MIXED = "Mixed versions (gymnasium 0.1 and"
@@ -33,10 +33,15 @@ def change(folder: Path, content: Callable[[dict[str, Any]], object]) -> None:
 
 def earlier(**versions: str) -> Callable[[dict[str, Any]], object]:
     """As if another version had played what is there."""
-    return lambda content: content["versions"].update(versions)
+    return lambda content: newest(content)["versions"].update(versions)
 
 
-def manifest_of(folder: Path) -> Mapping[str, Any]:
+def newest(content: dict[str, Any]) -> dict[str, Any]:
+    """The newest session of a manifest."""
+    return content["sessions"][-1]
+
+
+def manifest_of(folder: Path) -> RunManifest:
     return RunFolder(folder).read_manifest()
 
 
@@ -85,15 +90,15 @@ def test_a_run_of_other_versions_is_refused_with_what_differs(
 
 
 def test_versions_that_change_no_episode_may_differ(begun: Path) -> None:
-    patched = ".".join([*manifest_of(begun)["versions"]["python"].split(".")[:2], "99"])
+    patched = ".".join([*str(manifest_of(begun).newest.versions["python"]).split(".")[:2], "99"])
     change(
         begun, earlier(rich="1.0", wandb="0.1", av="1.0", pymunk="1.0", metaworld="1.0", torch="1.0", python=patched)
     )
-    change(begun, lambda content: content.update(uses_torch=True))
+    change(begun, lambda content: newest(content).update(uses_torch=True))
     # In a process of its own: tests before may have imported torch here.
     resumed = yardarm_command(*TOY, "--eval.n_episodes=2", f"--output_dir={begun}")
     assert resumed.returncode == 0, resumed.stderr
-    assert manifest_of(begun)["mixed_versions"] == {}
+    assert manifest_of(begun).mixed_versions == {}
 
 
 def test_torch_counts_for_a_policy_that_computes_with_it(tmp_path: Path) -> None:
@@ -111,9 +116,9 @@ def test_torch_counts_for_a_policy_that_computes_with_it(tmp_path: Path) -> None
 
 
 def test_workers_of_another_interpreter_count_with_their_own_versions(begun: Path) -> None:
-    change(begun, lambda content: content.update(worlds={"toy": ["/old/python"]}))
-    installed = {**manifest_of(begun)["versions"], "numpy": "1.26.0", "mujoco": "2.9"}
-    change(begun, lambda content: content.update(other_interpreters={"/old/python": installed}))
+    change(begun, lambda content: newest(content).update(worlds={"toy": ["/old/python"]}))
+    installed = {**manifest_of(begun).newest.versions, "numpy": "1.26.0", "mujoco": "2.9"}
+    change(begun, lambda content: newest(content).update(other_interpreters={"/old/python": installed}))
     change(begun, earlier(mujoco="1.0"))  # here it was never imported
     refused = go_on(begun)
     assert refused.returncode == 2
@@ -132,7 +137,7 @@ def test_a_session_that_finished_no_episode_is_no_reason_to_refuse(begun: Path) 
     change(begun, earlier(gymnasium="0.1"))
     (begun / "episodes.jsonl").write_text("")
     assert go_on(begun).returncode == 0
-    assert manifest_of(begun)["mixed_versions"] == {}
+    assert manifest_of(begun).mixed_versions == {}
 
 
 @pytest.fixture
@@ -147,8 +152,9 @@ def mixed(begun: Path) -> Path:
 
 
 def test_a_mix_that_is_allowed_marks_the_run_for_good(mixed: Path) -> None:
-    current = manifest_of(mixed)["versions"]["gymnasium"]
-    assert manifest_of(mixed)["mixed_versions"] == {"gymnasium": ["0.1", current]}
+    current = manifest_of(mixed).newest.versions["gymnasium"]
+    told = json.loads((mixed / "manifest.json").read_text())["mixed_versions"]
+    assert told == manifest_of(mixed).mixed_versions == {"gymnasium": ["0.1", current]}
     assert json.loads((mixed / "eval_info.json").read_text())["overall"]["mixed_versions"]["gymnasium"][0] == "0.1"
     assert MIXED in (mixed / "report.html").read_text()
     assert f"**Mixed versions** (gymnasium 0.1 and {current})" in markdown([read_result(RunFolder(mixed))], None)
@@ -162,7 +168,7 @@ def test_a_mix_that_is_allowed_marks_the_run_for_good(mixed: Path) -> None:
 
 def test_consent_is_for_one_session_and_not_written_down(mixed: Path) -> None:
     assert "allow_mixed_versions" not in (mixed / "config.yaml").read_text()
-    change(mixed, lambda content: [own["versions"].update(gymnasium="0.2") for own in (content, *content["sessions"])])
+    change(mixed, lambda content: [own["versions"].update(gymnasium="0.2") for own in content["sessions"]])
     refused = yardarm_here("eval", f"--config_path={mixed / 'config.yaml'}", "--eval.n_episodes=4")
     assert refused.returncode == 2
     assert "gymnasium was 0.2, is now" in refused.stderr
@@ -238,7 +244,7 @@ def test_shards_are_refused_and_allowed_when_they_go_on_and_when_they_are_merged
     together = yardarm_here("merge", tmp_path / "run", ALLOW)
     assert together.returncode == 0, together.stderr
     assert "Mixed versions (gymnasium" in together.stdout
-    assert manifest_of(tmp_path / "run")["mixed_versions"]["gymnasium"]
+    assert manifest_of(tmp_path / "run").mixed_versions["gymnasium"]
     assert "Mixed versions (gymnasium" in (tmp_path / "run" / "report.html").read_text()
     assert yardarm_here("merge", tmp_path / "run").returncode == 0, "what is mixed already needs no leave"
     more = yardarm_here(*words[:-1], "--eval.n_episodes=3")
@@ -268,7 +274,7 @@ def test_a_manifest_of_a_later_format_is_refused_by_all_who_read_one(begun: Path
     ):
         refused = yardarm_here(*words)
         assert refused.returncode == 2, words
-        assert "manifest.json has format 99, and this Yardarm reads up to 1: update Yardarm" in refused.stderr
+        assert "manifest.json has format 99, and this Yardarm reads up to 2: update Yardarm" in refused.stderr
         assert refused.stderr.count("\n") == 1
 
 
@@ -280,15 +286,16 @@ def test_variables_that_differ_between_sessions_are_warned_of_and_kept(
     assert resumed.returncode == 0
     warning = "made with different values of MKL_CBWR (COMPATIBLE, not set): last bits may differ"
     assert f"warning: {warning}" in resumed.stderr
-    assert warning in manifest_of(begun)["warnings"]
+    assert warning in manifest_of(begun).warnings
     monkeypatch.delenv("MKL_CBWR")
     assert go_on(begun).returncode == 0
-    content = manifest_of(begun)
-    assert warning in content["warnings"], "it stays"
-    assert content["environment_variables"]["MKL_CBWR"] == "COMPATIBLE", "nothing was played without it"
-    assert "MKL_CBWR" not in content["sessions"][0]["environment_variables"]
+    manifest = manifest_of(begun)
+    first, second = (session.environment_variables or {} for session in manifest.sessions)
+    assert warning in manifest.warnings, "it stays"
+    assert second["MKL_CBWR"] == "COMPATIBLE", "nothing was played without it"
+    assert "MKL_CBWR" not in first
 
 
 def test_another_processor_is_warned_of(begun: Path) -> None:
-    change(begun, lambda content: content["machine"].update(cpu="another"))
+    change(begun, lambda content: newest(content)["machine"].update(cpu="another"))
     assert "made with different processors (" in go_on(begun).stderr

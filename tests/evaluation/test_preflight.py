@@ -8,7 +8,7 @@ from tests.checkpoints import small_act
 from yardarm import load_policy
 from yardarm.api import evaluate
 from yardarm.errors import UsageError
-from yardarm.policies.config import FeatureType, PolicyFeature
+from yardarm.policies.learned.config import FeatureType, PolicyFeature
 from yardarm.tasks.metaworld import MetaworldConfig
 
 SMALL = MetaworldConfig(task="reach-v3", observation_height=32, observation_width=32)

@@ -290,7 +290,7 @@ def test_a_shard_that_nobody_played_is_missed(tmp_path: Path) -> None:
     one = "parts/shard_1_of_2/policies/MoverPolicy/config.yaml"
     alone = yardarm_here("eval", f"--config_path={one}", "--trust_remote_code=true")
     assert alone.returncode == 2
-    assert "go on with all of them, by --config_path=" in alone.stderr
+    assert "resume all of them with --config_path=" in alone.stderr
 
 
 def test_merged_policies_keep_the_names_of_the_list_that_they_join(tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_runs_of_one_and_of_several_are_not_merged(tmp_path: Path) -> None:
     one = ["eval", "--policy.type=zero", "--env.type=toy", "--env.task=left", "--eval.n_episodes=2"]
     assert yardarm_here(*one, "--output_dir=one").returncode == 0
     for words, message in (
-        (["one", "list", "--output_dir=both"], "merge each kind by itself"),
+        (["one", "list", "--output_dir=both"], "merge each kind separately"),
         (["one", "--output_dir=list"], "holds an evaluation of several policies"),
         (["list", "--output_dir=one"], "holds the run of one policy"),
     ):

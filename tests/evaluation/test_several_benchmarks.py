@@ -73,7 +73,7 @@ def test_a_configuration_goes_there_and_back() -> None:
 
 def test_the_same_task_with_other_options_is_refused() -> None:
     envs = [MetaworldConfig(task="reach-v3"), MetaworldConfig(task="reach-v3", episode_length=5)]
-    with pytest.raises(UsageError, match="'reach-v3' of metaworld is selected twice, with other options"):
+    with pytest.raises(UsageError, match="'reach-v3' of metaworld is selected twice, with different options"):
         evaluate("random", envs, n_episodes=1)
 
 
@@ -94,7 +94,7 @@ def test_tasks_stand_in_the_order_of_their_first_selection() -> None:
     ("env", "message"),
     [
         ([], "env is an empty list"),
-        ([3], "each benchmark of the list must be a section with its type, not '3'"),
+        ([3], "each benchmark in the list must be a section with a type, got '3'"),
         ([{"task": "left"}], "--env.type is missing"),
         ("toy", "'env' must be a section of its own"),
     ],

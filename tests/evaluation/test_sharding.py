@@ -114,7 +114,7 @@ def second(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_shard_is_a_finished_run_of_its_own_episodes(second: Path) -> None:
     stored = read_result(RunFolder(second))
-    assert stored.manifest["shard"] == "2/3"
+    assert stored.manifest.shard == "2/3"
     assert stored.status == "finished"
     assert stored.result.planned == journal_lines(second) == len(stored.result.episodes) < 10
     assert run_line("run", RunFolder(second))["status"] == "finished"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from yardarm.engine.queue import Job, PlannedOrderQueue
 from yardarm.errors import UsageError
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.stopping.order import planned_order
-from yardarm.evaluation.stopping.rules import Declaration, make_referee
+from yardarm.evaluation.stopping.rules import make_referee
 from yardarm.policies import ActionChunk, ObservationSpec, Request
 from yardarm.report.stopping import stopping_lines
-from yardarm.results import RunResult, read_journal
+from yardarm.results import PairedEvidence, RateEvidence, RunResult, StoppingDeclaration, read_journal
 from yardarm.tasks import EpisodeSpec
 
 
@@ -55,8 +56,14 @@ WORSE, BETTER = Sometimes(0.3), Sometimes(0.9)
 
 def numbers(run: RunResult) -> Any:
     """All that must not depend on how a run went."""
-    stopping = {name: value for name, value in (run.stopping or {}).items() if name != "played"}
-    return stopping, courses(run)
+    assert run.stopping is not None
+    return replace(run.stopping, played=None), courses(run)
+
+
+def pairs_of(run: RunResult) -> PairedEvidence:
+    assert run.stopping is not None
+    assert isinstance(run.stopping.evidence, PairedEvidence)
+    return run.stopping.evidence
 
 
 def duel(folder: Path, **options: Any) -> RunResult:
@@ -67,12 +74,12 @@ def duel(folder: Path, **options: Any) -> RunResult:
 def test_two_policies_are_told_apart_and_the_rest_is_saved(tmp_path: Path) -> None:
     run = duel(tmp_path / "run", batch_size=3)
     assert run.stopping is not None
-    assert run.stopping["decision"] == "a"
-    assert run.stopping["only_a"] > run.stopping["only_b"]
-    assert run.stopping["released"] < run.stopping["maximum"] == 60
-    assert len(run.episodes) == run.stopping["released"], "what finished ahead of its turn does not count"
+    assert run.stopping.decision == "a"
+    assert pairs_of(run).only_a > pairs_of(run).only_b
+    assert run.stopping.released < run.stopping.maximum == 60
+    assert len(run.episodes) == run.stopping.released, "what finished ahead of its turn does not count"
     other = json.loads((tmp_path / "run" / "against" / "eval_info.json").read_text())
-    assert other["overall"]["n_episodes"] == run.stopping["released"]
+    assert other["overall"]["n_episodes"] == run.stopping.released
     info = json.loads((tmp_path / "run" / "eval_info.json").read_text())["overall"]
     assert info["stopping"]["decision"] == "a"
     assert info["success_interval"]["method"] == "anytime"
@@ -90,8 +97,9 @@ def test_a_stored_run_is_as_good_as_its_policy(tmp_path: Path) -> None:
     live, against_run = duel(tmp_path / "live"), duel(tmp_path / "run", against=stored)
     assert live.stopping is not None
     assert against_run.stopping is not None
-    for name in ("decision", "released", "only_a", "only_b", "difference_interval", "dropped"):
-        assert live.stopping[name] == against_run.stopping[name]
+    assert pairs_of(live) == pairs_of(against_run)
+    for name in ("decision", "released", "dropped"):
+        assert getattr(live.stopping, name) == getattr(against_run.stopping, name)
     assert not (tmp_path / "run" / "against").exists()
 
 
@@ -99,7 +107,7 @@ def test_what_is_said_to_be_saved_was_not_played(tmp_path: Path) -> None:
     run = duel(tmp_path / "run", batch_size=4)
     assert run.stopping is not None
     played = journal_lines(tmp_path / "run") + journal_lines(tmp_path / "run" / "against")
-    assert run.stopping["played"] == played
+    assert run.stopping.played == played
     assert any(f"saved {120 - played} of 120 episodes" in line for line in stopping_lines(run.stopping))
 
 
@@ -110,7 +118,7 @@ def test_a_stored_run_that_changed_is_another_opponent(tmp_path: Path) -> None:
     record = json.loads(lines[0])
     record["status"] = "failure" if record["status"] == "success" else "success"
     (tmp_path / "stored" / "episodes.jsonl").write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
-    with pytest.raises(UsageError, match="was begun against a run that has other outcomes now"):
+    with pytest.raises(UsageError, match="was started against a run that has other outcomes now"):
         duel(tmp_path / "run", against=stored, n_episodes=8)
 
 
@@ -121,14 +129,14 @@ def test_mistakes_about_the_opponent_say_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has none of these tasks: it has toy/far"):
         duel(tmp_path / "run", against=far, stop="")
     stored = evaluate(WORSE, TOY, n_episodes=1, output_dir=tmp_path / "stored")
-    with pytest.raises(UsageError, match="is given twice; give different runs"):
+    with pytest.raises(UsageError, match="a run cannot be compared with itself"):
         evaluate(WORSE, TOY, n_episodes=1, output_dir=stored.path, against=stored.path / "eval_info.json")
 
 
 def test_equal_policies_spend_the_budget(tmp_path: Path) -> None:
     run = duel(tmp_path / "run", against=Sometimes(0.9), n_episodes=10)
     assert run.stopping is not None
-    assert (run.stopping["decision"], run.stopping["released"]) == ("budget", 20)
+    assert (run.stopping.decision, run.stopping.released) == ("budget", 20)
 
 
 def test_precision_stops_when_the_rate_is_known_well_enough(tmp_path: Path) -> None:
@@ -137,10 +145,11 @@ def test_precision_stops_when_the_rate_is_known_well_enough(tmp_path: Path) -> N
     assert numbers(runs[0]) == numbers(runs[1])
     state = runs[0].stopping
     assert state is not None
-    assert state["decision"] == "precise"
-    low, high = state["interval"]
+    assert state.decision == "precise"
+    assert isinstance(state.evidence, RateEvidence)
+    low, high = state.evidence.interval
     assert (high - low) / 2 <= 0.2
-    assert 0 < state["released"] < 120
+    assert 0 < state.released < 120
 
 
 @given(outcomes=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40), random=st.randoms())
@@ -152,16 +161,16 @@ def test_the_order_of_hearing_changes_nothing(outcomes: list[tuple[bool, bool]],
     for shuffled in (False, True):
         if shuffled:
             random.shuffle(news)
-        referee = make_referee(Declaration("decided", len(outcomes), 0.7, against="other"), order)
+        referee = make_referee(StoppingDeclaration("decided", len(outcomes), 0.7, against="other"), order)
         for side, place in news:
             referee.hear(side, order[place], EpisodeOutcome(outcomes[place][side]))
-        states.append(referee.state())
+        states.append((referee.released, referee.decision, referee.dropped, referee.evidence()))
     assert states[0] == states[1]
 
 
 def test_nothing_is_judged_before_its_turn() -> None:
     order = planned_order(Plan("policy", ToyConfig(task="left").tasks(), 30, 1000))
-    referee = make_referee(Declaration("decided", 30, 0.95, against="other"), order)
+    referee = make_referee(StoppingDeclaration("decided", 30, 0.95, against="other"), order)
     for episode in order[1:]:
         referee.hear(0, episode, EpisodeOutcome(True))
         referee.hear(1, episode, EpisodeOutcome(False))
@@ -170,17 +179,17 @@ def test_nothing_is_judged_before_its_turn() -> None:
     referee.hear(0, order[0], EpisodeOutcome(None))
     referee.hear(1, order[0], EpisodeOutcome(True))
     assert referee.decision == "a"
-    assert referee.state()["dropped"] == {"because of errors": 1}
+    assert referee.dropped == {"because of errors": 1}
 
 
 def test_pairs_that_begin_differently_are_dropped() -> None:
     order = planned_order(Plan("policy", ToyConfig(task="left").tasks(), 2, 1000))
-    referee = make_referee(Declaration("decided", 2, 0.95, against="other"), order)
+    referee = make_referee(StoppingDeclaration("decided", 2, 0.95, against="other"), order)
     for episode in order:
         referee.hear(0, episode, EpisodeOutcome(True, "one", lambda: np.zeros(3)))
         referee.hear(1, episode, EpisodeOutcome(False, "other", lambda: np.full(3, 0.01)))
-    assert referee.state()["dropped"] == {"because they begin in different states": 2}
-    assert referee.state()["pairs"] == 0
+    assert referee.dropped == {"because they begin in different states": 2}
+    assert referee.evidence().to_json()["pairs"] == 0
 
 
 def test_the_order_is_shuffled_over_tasks_and_the_same_for_a_seed() -> None:
@@ -199,21 +208,21 @@ def test_an_error_keeps_its_place_and_its_pair_is_dropped(tmp_path: Path) -> Non
     options: dict[str, Any] = {"n_episodes": 6, "stop": "decided", "against": WORSE, "max_retries": 1}
     run = evaluate(BETTER, config, output_dir=tmp_path / "run", **options)
     assert run.stopping is not None
-    assert run.stopping["dropped"] == {"because of errors": 1}
-    assert run.stopping["pairs"] == run.stopping["released"] - 1
+    assert run.stopping.dropped == {"because of errors": 1}
+    assert pairs_of(run).pairs == run.stopping.released - 1
     again = evaluate(BETTER, config, output_dir=tmp_path / "run", **options)
     assert numbers(again) == numbers(run), "a dropped pair stays dropped"
 
 
 def test_the_maximum_cannot_be_raised_afterwards(tmp_path: Path) -> None:
     duel(tmp_path / "run", n_episodes=5)
-    with pytest.raises(UsageError, match="fixed at the start, because a maximum or a rule that changes"):
+    with pytest.raises(UsageError, match="fixed at the start, because changing the maximum or the rule"):
         duel(tmp_path / "run", n_episodes=50)
-    with pytest.raises(UsageError, match="cannot go on with no early stopping"):
+    with pytest.raises(UsageError, match="cannot be resumed with no early stopping"):
         duel(tmp_path / "run", n_episodes=5, stop="")
     evaluate(BETTER, TOY, n_episodes=2, output_dir=tmp_path / "plain")
     with pytest.raises(
-        UsageError, match=r"was begun with no early stopping, and cannot go on with --eval\.stop=precision"
+        UsageError, match=r"was started with no early stopping, and cannot be resumed with --eval\.stop=precision"
     ):
         evaluate(BETTER, TOY, n_episodes=2, stop="precision", output_dir=tmp_path / "plain")
 

@@ -45,7 +45,7 @@ def test_a_deleted_journal_is_noticed_and_saved_under_another_name(tmp_path: Pat
     assert code == 1
     assert said.count("\n") == 1
     assert f"{folder / 'episodes.jsonl'} was deleted while it was being written" in said
-    assert f"are saved in {recovered}: rename that to episodes.jsonl" in said
+    assert f"are saved in {recovered}: rename it to episodes.jsonl" in said
     assert saved(said) == len(list(read_journal(recovered))) >= 5
     assert json.loads((folder / "manifest.json").read_text())["status"] == "interrupted"
     recovered.rename(folder / "episodes.jsonl")

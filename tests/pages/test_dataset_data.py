@@ -12,7 +12,7 @@ import pytest
 from tests.datasets.made import GOLDEN, make_dataset
 from tests.datasets.v21 import make_v21
 from tests.pages.shown_dataset import LENGTHS, shown_dataset
-from yardarm.datasets import Feature, read_metadata
+from yardarm.datasets import DatasetFeature, read_metadata
 from yardarm.datasets.names import dimension_names
 from yardarm.pages.dataset_data import dataset_data, dataset_episode_data
 
@@ -99,7 +99,7 @@ def test_words_are_told_where_they_change(root: Path) -> None:
 
 
 def test_long_episodes_are_thinned_out(tmp_path: Path) -> None:
-    features = {"action": Feature("float32", (1,))}
+    features = {"action": DatasetFeature("float32", (1,))}
     data = episode(make_dataset(tmp_path / "long", [9000], features), 0)
     (action,) = data["numbers"]
     assert action["every"] == 3
@@ -156,17 +156,17 @@ def test_a_video_that_is_too_short_is_said(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("feature", "names"),
     [
-        (Feature("float32", (2,), ["a", "b"]), ["a", "b"]),
-        (Feature("float32", (2,), {"motors": ["a", "b"]}), ["a", "b"]),
-        (Feature("float32", (2,), {"b": 1, "a": 0}), ["a", "b"]),
+        (DatasetFeature("float32", (2,), ["a", "b"]), ["a", "b"]),
+        (DatasetFeature("float32", (2,), {"motors": ["a", "b"]}), ["a", "b"]),
+        (DatasetFeature("float32", (2,), {"b": 1, "a": 0}), ["a", "b"]),
         (
-            Feature("float32", (4,), {"left": ["x", "y"], "right": ["x", "y"]}),
+            DatasetFeature("float32", (4,), {"left": ["x", "y"], "right": ["x", "y"]}),
             ["left x", "left y", "right x", "right y"],
         ),
-        (Feature("float32", (2,), ["only one"]), ["[0]", "[1]"]),
-        (Feature("float32", (2,), None), ["[0]", "[1]"]),
-        (Feature("bool", (1,), None), [""]),
+        (DatasetFeature("float32", (2,), ["only one"]), ["[0]", "[1]"]),
+        (DatasetFeature("float32", (2,), None), ["[0]", "[1]"]),
+        (DatasetFeature("bool", (1,), None), [""]),
     ],
 )
-def test_numbers_have_the_names_that_lerobot_gives_them(feature: Feature, names: list[str]) -> None:
+def test_numbers_have_the_names_that_lerobot_gives_them(feature: DatasetFeature, names: list[str]) -> None:
     assert dimension_names(feature) == names

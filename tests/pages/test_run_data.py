@@ -95,7 +95,7 @@ def test_a_report_that_fails_takes_nothing_with_it(
     def fail(folder: RunFolder) -> None:
         raise RuntimeError("nobody thought of this")
 
-    monkeypatch.setattr("yardarm.evaluation.contestant.write_report", fail)
+    monkeypatch.setattr("yardarm.pages.write_report", fail)
     result = toy_run(tmp_path / "run", n_episodes=1)
     assert result.counts.episodes == 2
     assert (tmp_path / "run" / "eval_info.json").exists()

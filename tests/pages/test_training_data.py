@@ -9,9 +9,17 @@ from typing import Any
 
 import pytest
 
-from tests.pages.trainings import MANIFEST, checkpoint_point, evaluation_point, train_point, usual_points
+from tests.pages.trainings import (
+    MANIFEST,
+    checkpoint_point,
+    evaluation_point,
+    train_point,
+    usual_points,
+    write_training,
+)
 from yardarm.errors import UsageError
 from yardarm.pages import StoredTraining, training_data, training_line
+from yardarm.results import TrainingFolder, TrainingManifest
 
 NAN = float("nan")
 
@@ -20,7 +28,7 @@ def training(
     points: Sequence[Mapping[str, Any]], status: str = "finished", name: str = "act", **manifest: Any
 ) -> StoredTraining:
     content = {**MANIFEST, "step": 0, "steps": 1000, **manifest}
-    return StoredTraining(name, Path("/outputs/act"), status, content, points)
+    return StoredTraining(name, Path("/outputs/act"), status, TrainingManifest.from_json(content), points)
 
 
 def shown(points: Sequence[Mapping[str, Any]], status: str = "finished", **more: Any) -> dict[str, Any]:
@@ -152,8 +160,17 @@ def test_commands_go_on_with_it_and_evaluate_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("points", "manifest"), [([], {"policy": None}), ([], {"steps": "many"}), ([{"kind": "train", "step": 1}], {})]
+    ("change", "complaint"),
+    [({"policy": None}, "policy is missing"), ({"steps": "many"}, "steps must be a whole number, got 'many'")],
 )
-def test_what_cannot_be_understood_is_named(points: list[dict[str, Any]], manifest: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=r"/outputs/act cannot be shown .* damaged, or from another version"):
-        training_data(training(points, **manifest))
+def test_a_wrong_value_in_a_manifest_is_told_by_its_name(
+    change: dict[str, Any], complaint: str, tmp_path: Path
+) -> None:
+    folder = write_training(tmp_path / "act", usual_points(300), **change)
+    with pytest.raises(UsageError, match=rf"training\.json is damaged: {complaint}"):
+        TrainingFolder(folder).read_manifest()
+
+
+def test_points_that_cannot_be_understood_are_named() -> None:
+    with pytest.raises(UsageError, match=r"/outputs/act cannot be shown .* damaged, or of another version"):
+        training_data(training([{"kind": "train", "step": 1}]))

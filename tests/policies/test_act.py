@@ -52,7 +52,7 @@ def test_the_training_path_has_a_gradient_everywhere() -> None:
         ({"n_obs_steps": 2}, "n_obs_steps must be 1 for ACT, not 2"),
         (
             {"temporal_ensemble_coeff": 0.1},
-            "temporal_ensemble_coeff predicts every step anew: set n_action_steps=1, too",
+            "temporal_ensemble_coeff predicts at every step: set n_action_steps=1, too",
         ),
         ({"vision_backbone": "resnet102"}, "vision_backbone 'resnet102' is unknown; did you mean 'resnet152'"),
         ({"feedforward_activation": "glu"}, "feedforward_activation 'glu' is unknown"),

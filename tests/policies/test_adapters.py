@@ -16,15 +16,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.checkpoints import small_act, small_diffusion
+from tests.checkpoints import objective_of, small_act, small_diffusion
 from yardarm import load_policy
 from yardarm.errors import SetupError, UsageError
 from yardarm.policies import PeftOptions
 from yardarm.policies.adapters import add_adapter, merge_adapter, reading
 from yardarm.policies.checkpoint import CheckpointFolder, push_checkpoint
-from yardarm.policies.learned import LearnedPolicy
-from yardarm.policies.peft_options import METHODS
-from yardarm.policies.tuning import made_up
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.learned.tuning import made_up
+from yardarm.policies.options import METHODS
 
 LEROBOT_PYTHON = os.environ.get("LEROBOT_PYTHON")
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -50,7 +50,7 @@ def adapted(base: Path, **options: Any) -> LearnedPolicy:
 
 def train(policy: LearnedPolicy, steps: range = range(3)) -> None:
     """Learn from made-up data, the same at the same step."""
-    objective = policy.objective_class(policy.config, policy.network).train()
+    objective = objective_of(policy).train()
     optimizer = torch.optim.SGD([value for value in objective.parameters() if value.requires_grad], lr=0.02)
     is_act = policy.config.type == "act"
     window = () if is_act else (policy.config.n_obs_steps,)
@@ -146,8 +146,8 @@ def test_a_training_goes_on_bit_for_bit(
     resumed = load_policy(tmp_path, merge_adapter=False)
     for policy in (half, resumed):
         train(policy, range(2, 4))
-        assert policy.weights().keys() == whole.weights().keys()
-        assert all(torch.equal(value, whole.weights()[name]) for name, value in policy.weights().items())
+        assert policy.stored_tensors().keys() == whole.stored_tensors().keys()
+        assert all(torch.equal(value, whole.stored_tensors()[name]) for name, value in policy.stored_tensors().items())
         assert policy.id == whole.id
 
 
@@ -304,7 +304,7 @@ def test_who_pushes_an_adapter_of_a_folder_is_told_that_others_need_the_folder(
     monkeypatch.setattr("huggingface_hub.HfApi.create_repo", away)
     with pytest.raises(UsageError, match="cannot be pushed"):
         push_checkpoint(adapted(bases["act"]), "owner/adapter", private=None, message="")
-    assert f"needs its base policy, too, which is the folder {bases['act']} here" in caplog.text
+    assert f"to load owner/adapter, one needs its base policy, too: here it is the folder {bases['act']}" in caplog.text
 
 
 def test_loading_leaves_torchs_random_numbers_alone(bases: dict[str, Path], tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no base": (lambda f: edit_json(f / CONFIG, base_model_name_or_path=None), "names no base policy"),
     "a base that is away": (
         lambda f: edit_json(f / CONFIG, base_model_name_or_path="/nowhere/base"),
-        "its base policy /nowhere/base is not there; put it there, or mend base_model_name_or_path in that file",
+        "its base policy /nowhere/base does not exist; put it there, or correct base_model_name_or_path",
     ),
     "itself as base": (
         lambda f: edit_json(f / CONFIG, base_model_name_or_path=str(f)),

@@ -11,9 +11,9 @@ from torch import nn
 
 from tests.checkpoints import small_act, small_diffusion
 from yardarm.errors import UsageError
-from yardarm.policies.backbone import load_backbone
-from yardarm.policies.learned import LearnedPolicy
-from yardarm.policies.resnet import resnet_stages
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.networks.backbone import load_backbone
+from yardarm.policies.networks.resnet import resnet_stages
 
 
 def torchvision_file(path: Path, name: str = "resnet18", with_counts: bool = True) -> dict[str, torch.Tensor]:

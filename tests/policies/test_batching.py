@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from tests.checkpoints import small_act, small_diffusion
 from tests.policies.playing import Rollout, play_together, rollouts_of
-from yardarm.policies import BatchedPolicy, Batching, Observations, ObservationSpec, tuning
-from yardarm.policies.tuning import made_up
+from yardarm.policies import BatchedPolicy, Batching, Observations, ObservationSpec
+from yardarm.policies.learned import tuning
+from yardarm.policies.learned.tuning import made_up
 
 STEPS, ROWS = 5, 5
 MAKERS: dict[str, Callable[[], Any]] = {

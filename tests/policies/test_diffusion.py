@@ -11,7 +11,7 @@ import torch
 from diffusers.schedulers.scheduling_ddim import DDIMScheduler
 from diffusers.schedulers.scheduling_ddpm import DDPMScheduler
 
-from tests.checkpoints import VARIANTS, recorded, small_diffusion, write_checkpoint
+from tests.checkpoints import VARIANTS, objective_of, recorded, small_diffusion, write_checkpoint
 from tests.policies.playing import episode
 from yardarm import load_policy
 from yardarm.errors import UsageError
@@ -74,7 +74,7 @@ def test_the_objective_gives_lerobots_loss(prediction: str, masked: bool, tmp_pa
     data = {name: torch.from_numpy(value) for name, value in recorded(VARIANTS / "diff_training").items()}
     batch = {name.removeprefix("normalized."): value for name, value in data.items() if name.startswith("normalized.")}
     batch["action_is_pad"] = data["action_is_pad"]
-    objective = policy.objective_class(policy.config, policy.network).eval()
+    objective = objective_of(policy).eval()
     with torch.inference_mode():
         loss = objective.at(batch, data["noise"], data["timesteps"])
     expected = data[f"loss_{prediction}{'_masked' if masked else ''}"]

@@ -26,7 +26,7 @@ PREAMBLE = """
 import json, os, sys
 import yardarm
 from yardarm.errors import UsageError
-from yardarm.policies.tuning import made_up
+from yardarm.policies.learned.tuning import made_up
 
 def describe(path, **options):
     policy = yardarm.load_policy(path, **options)
@@ -117,9 +117,12 @@ FAILURES = {
     "unknown repository": (["--policy.path=owner/nothing"], "no such model on the Hub; if it is private, log in"),
     "unknown revision": (["--policy.revision=nope"], "owner/act on the Hub has no revision 'nope'"),
     "gated repository": (["--policy.path=owner/gated"], "owner/gated on the Hub is gated: accept its terms there"),
-    "no checkpoint": (["--policy.path=owner/readme"], "owner/readme on the Hub has no config.json, so it is no"),
+    "no checkpoint": (
+        ["--policy.path=owner/readme"],
+        "owner/readme on the Hub has no config.json, so no checkpoint can be loaded from it",
+    ),
     "truncated weights": (["--policy.path=owner/truncated"], "model.safetensors is damaged: SafetensorError"),
-    "offline": ([], "not in the Hub's cache either, and HF_HUB_OFFLINE forbids to download it"),
+    "offline": ([], "not in the Hub's cache either, and HF_HUB_OFFLINE forbids downloads"),
     "nobody listens": ([f"--policy.revision={A_COMMIT}"], "cannot be reached: ConnectError: [Errno 111]"),
     "nobody answers": ([], "cannot be reached: ReadTimeout"),
 }
@@ -251,7 +254,7 @@ def test_a_refusal_is_told_in_one_line(case: str, message: str, pushed: dict[str
 
 @pytest.mark.parametrize("name", ["./nowhere", "../nowhere", "two--dashes/act", "owner/act.git"])
 def test_what_cannot_be_a_hub_id_is_not_looked_for_there(name: str) -> None:
-    with pytest.raises(UsageError, match="there is no such folder, and it is no Hub id"):
+    with pytest.raises(UsageError, match="there is no such folder, and it is not a Hub id"):
         load_policy(name)
 
 

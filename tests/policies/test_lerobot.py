@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.checkpoints import VARIANTS, recorded, write_checkpoint
+from tests.checkpoints import POLICY_IDS, VARIANTS, objective_of, recorded, write_checkpoint
 from tests.helpers import GOLDEN
 from tests.policies.playing import play_together, rollouts_of
 from yardarm import load_policy
@@ -32,9 +32,10 @@ def observations(policy: Any, data: dict[str, np.ndarray]) -> dict[str, np.ndarr
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_chunk_is_the_same(name: str, tmp_path: Path) -> None:
+def test_a_chunk_and_the_policys_id_are_the_same(name: str, tmp_path: Path) -> None:
     folder = write_checkpoint(VARIANTS / name, tmp_path / name)
     policy = load_policy(folder, allow_missing_stats=name in WITHOUT_STATISTICS)
+    assert policy.id == POLICY_IDS[f"lerobot_variants/{name}"]
     data = recorded(VARIANTS / name)
     chunk = policy.predict(observations(policy, data))
     expected = data["action_chunk"]
@@ -110,7 +111,7 @@ def test_acts_objective_gives_lerobots_loss(tmp_path: Path, monkeypatch: pytest.
     batch = {name.removeprefix("normalized."): value for name, value in data.items() if name.startswith("normalized.")}
     batch["action_is_pad"] = data["action_is_pad"]
     monkeypatch.setattr(torch, "randn_like", lambda _: data["latent_noise"])
-    losses = policy.objective_class(policy.config, policy.network).train()(batch)
+    losses = objective_of(policy).train()(batch)
     for name in ("loss", "l1_loss", "kld_loss"):
         torch.testing.assert_close(losses[name].detach(), data[name], atol=1e-4, rtol=1e-4)
 
@@ -121,4 +122,4 @@ def test_parameters_have_the_same_names_and_shapes(name: str, tmp_path: Path) ->
 
     policy = load_policy(write_checkpoint(GOLDEN / name, tmp_path / name))
     shapes = json.loads((GOLDEN / name / "shapes.json").read_text())
-    assert {key: list(value.shape) for key, value in policy.weights().items()} == shapes
+    assert {key: list(value.shape) for key, value in policy.stored_tensors().items()} == shapes

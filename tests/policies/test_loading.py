@@ -93,7 +93,7 @@ def test_plugins_join_by_entry_point() -> None:
 
 def test_a_name_is_registered_once() -> None:
     registry = Registry("robot", "yardarm.robots", {"arm": "json:loads"})
-    with pytest.raises(UsageError, match="robot 'arm' is registered already, as json:loads"):
+    with pytest.raises(UsageError, match="robot 'arm' is already registered, as json:loads"):
         registry.register("arm", "json:dumps")
     registry.register("leg", "json:dumps")
     assert registry.names() == ["arm", "leg"]

@@ -17,9 +17,9 @@ from safetensors.torch import load_file, save_file
 from tests.checkpoints import VARIANTS, small_act, small_diffusion, write_checkpoint
 from yardarm import load_policy
 from yardarm.errors import UsageError
-from yardarm.policies.learned import LearnedPolicy
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.learned.tuning import made_up
 from yardarm.policies.processing import Rename
-from yardarm.policies.tuning import made_up
 
 
 @pytest.fixture(scope="module")
@@ -389,7 +389,8 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "an unknown type": (
         lambda f: edit_json(f / "config.json", lambda d: d.update(type="smolvla")),
-        "is of a policy of type 'smolvla', which LeRobot itself must run: evaluate yardarm.policies.PolicySpec(",
+        "is of a policy of type 'smolvla', which is not installed here; there are act, diffusion; if it is LeRobot's, "
+        "evaluate yardarm.policies.PolicySpec(",
     ),
     "no type": (lambda f: edit_json(f / "config.json", lambda d: d.pop("type")), "names no 'type' of policy"),
     "a wrong value": (
@@ -477,7 +478,7 @@ def test_a_training_runs_folder_is_told_from_the_checkpoint_in_it(inner: str, or
 
 
 def test_a_path_that_is_neither_a_folder_nor_a_hub_id_is_said_to_be_none(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no such folder, and it is no Hub id"):
+    with pytest.raises(UsageError, match="there is no such folder, and it is not a Hub id"):
         load_policy(tmp_path / "nowhere")
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"is a file; give the folder that holds config.json"):

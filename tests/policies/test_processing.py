@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from yardarm.errors import UsageError
-from yardarm.policies.config import FeatureType, NormalizationMode, PolicyFeature
-from yardarm.policies.processing import Normalize, Pipeline, Rename, ToBatch, ToDevice, Unnormalize
+from yardarm.policies.learned.config import FeatureType, NormalizationMode, PolicyFeature
+from yardarm.policies.processing import Normalize, Pipeline, Rename, StoredPipeline, ToBatch, ToDevice, Unnormalize
+
+
+class Files:
+    """A checkpoint's folder, in memory."""
+
+    def __init__(self, stored: StoredPipeline) -> None:
+        self._stored = stored
+
+    def read_tensors(self, name: str) -> Mapping[str, torch.Tensor]:
+        return self._stored.tensors[name]
+
+    def read_bytes(self, name: str) -> bytes:
+        return self._stored.files[name]
+
 
 STATE = {"observation.state": PolicyFeature(FeatureType.STATE, (3,))}
 MODES = [mode for mode in NormalizationMode if mode is not NormalizationMode.IDENTITY]
@@ -81,8 +97,8 @@ def test_steps_act_in_the_order_that_the_file_gives() -> None:
     normalize = Normalize(STATE, {FeatureType.STATE: NormalizationMode.MEAN_STD}, statistics([1.0] * 3, [2.0] * 3))
     seen = {"state": torch.ones(1, 3)}
     for steps, expected in (((rename, normalize), 0.0), ((normalize, rename), 1.0)):
-        data, files = Pipeline("p", steps).to_json()
-        pipeline = Pipeline.from_json(data, files.__getitem__)
+        stored = Pipeline("p", steps).stored()
+        pipeline = Pipeline.from_json(stored.data, Files(stored))
         assert pipeline(seen)["observation.state"].tolist() == [[expected] * 3]
 
 
@@ -90,12 +106,12 @@ def test_a_pipeline_is_read_as_it_was_written() -> None:
     normalize = Normalize(
         STATE, {FeatureType.STATE: NormalizationMode.MIN_MAX}, statistics([1.0] * 3, [2.0] * 3), eps=1e-6, only=()
     )
-    written = Pipeline("p", [Rename({"a": "b"}), ToBatch(), ToDevice("cpu", "float32"), normalize]).to_json()
-    read = Pipeline.from_json(written[0], written[1].__getitem__)
-    again = read.to_json()
-    assert again[0] == written[0]
-    assert [*again[1]] == ["p_step_3_normalizer_processor.safetensors"]
-    assert all(torch.equal(again[1][file][key], value) for file in again[1] for key, value in written[1][file].items())
+    written = Pipeline("p", [Rename({"a": "b"}), ToBatch(), ToDevice("cpu", "float32"), normalize]).stored()
+    again = Pipeline.from_json(written.data, Files(written)).stored()
+    assert again.data == written.data
+    assert [*again.tensors] == ["p_step_3_normalizer_processor.safetensors"]
+    for file, tensors in written.tensors.items():
+        assert all(torch.equal(again.tensors[file][key], value) for key, value in tensors.items())
 
 
 def test_a_device_step_changes_floats_only() -> None:

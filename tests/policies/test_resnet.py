@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from tests.checkpoints import small_act, small_diffusion
-from yardarm.policies.resnet import resnet_channels, resnet_stages
+from yardarm.policies.networks.resnet import resnet_channels, resnet_stages
 
 # The numbers of parameters that torchvision publishes, with the classifier.
 PARAMETERS = {

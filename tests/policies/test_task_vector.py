@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 import torch
 
-from tests.checkpoints import small_act, small_diffusion
+from tests.checkpoints import objective_of, small_act, small_diffusion
 from tests.helpers import courses
 from yardarm import load_policy
 from yardarm.api import evaluate
 from yardarm.errors import UsageError
 from yardarm.policies import Look, Request
 from yardarm.policies.conditioning import TASK_VECTOR, KnownTask, TaskVector, conditioned_features, make_task_vector
-from yardarm.policies.config import ENVIRONMENT_STATE, STATE, FeatureType, NormalizationMode, PolicyFeature
-from yardarm.policies.learned import LearnedPolicy
-from yardarm.policies.processing import Normalize, instructions, make_preprocessor, unconditioned_features
-from yardarm.policies.tuning import made_up
+from yardarm.policies.learned.config import ENVIRONMENT_STATE, STATE, FeatureType, NormalizationMode, PolicyFeature
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.learned.tuning import made_up
+from yardarm.policies.processing import Normalize, instructions, unconditioned_features, with_task_vector
 from yardarm.tasks import EpisodeSpec, TaskSpec
 from yardarm.tasks.metaworld import MetaworldConfig
 
@@ -48,8 +48,9 @@ def told(kind: str, step: TaskVector, names: tuple[str, ...] = (ENVIRONMENT_STAT
     policy.config.normalization_mapping["ENV"] = NormalizationMode.MEAN_STD
     config, scaled = policy.config, {"mean": torch.full((39,), 2.0), "std": torch.full((39,), 4.0)}
     known = policy.preprocessor.step(Normalize).statistics
-    preprocessor = make_preprocessor(config, {**known, ENVIRONMENT_STATE: scaled}, step)
-    return type(policy)(config, policy.network, preprocessor, policy.postprocessor)
+    architecture = policy.architecture
+    processing = with_task_vector(architecture.processing, config, {**known, ENVIRONMENT_STATE: scaled}, step)
+    return architecture.policy(architecture, config, policy.network, processing)
 
 
 def first_actions(policy: LearnedPolicy, *names: str) -> list[np.ndarray]:
@@ -165,7 +166,7 @@ def test_a_batch_of_training_is_told_its_tasks(kind: str, names: tuple[str, ...]
     batch["action"] = torch.rand(3, len(policy.config.action_offsets), 4)
     batch["action_is_pad"] = torch.zeros(batch["action"].shape[:2], dtype=torch.bool)
     batch[TASK_VECTOR] = step.vectors([REACH, PUSH, PUSH])
-    objective = policy.objective_class(policy.config, policy.network).train()
+    objective = objective_of(policy).train()
     objective(policy.preprocessor(batch))["loss"].backward()
     gradients = [parameter.grad for parameter in policy.network.parameters() if parameter.grad is not None]
     assert gradients
@@ -280,7 +281,7 @@ def test_trained_instructions_need_no_package_and_others_say_which(
 
 def test_another_encoder_than_that_of_training_is_noticed() -> None:
     step = make_task_vector("text", [REACH])
-    with pytest.raises(UsageError, match="is another than the policy was trained with"):
+    with pytest.raises(UsageError, match="differs from the one that the policy was trained with"):
         replace(step, table=step.table + 0.1).vectors([PUSH])
     with pytest.raises(UsageError, match="the encoder of instructions 'mine' is unknown here"):
         replace(step, encoder="mine").vectors([PUSH])

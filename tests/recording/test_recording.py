@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +17,9 @@ from tests.recording.reading import assert_holds, column, contents, finished, ta
 from yardarm import evaluate
 from yardarm.datasets import read_metadata
 from yardarm.errors import StorageFault
-from yardarm.recording import RecordConfig, RecordingListener, Take, make_recipe, play_enough, record, takes_of
-from yardarm.results import RunFolder
+from yardarm.evaluation import EvaluationListener
+from yardarm.recording import RecordConfig, RecordedDataset, RecordingListener, SourceEpisode, record
+from yardarm.results import RunFolder, RunResult
 
 TOY = ["record", "--env.type=toy", "--policy.type=toy-mover"]
 REACH = ["record", "--policy.type=expert", "--env.type=metaworld", "--env.task=reach-v3"]
@@ -97,8 +100,7 @@ def test_only_successes_plays_until_there_are_enough(tmp_path: Path) -> None:
 def test_too_few_successes_are_kept_and_said(tmp_path: Path) -> None:
     words = [*TOY, "--n_episodes=2", "--only_successes=true", "--dataset.features=states", "--dataset.root=data"]
     answer = recorded(*words, "--env.task=left,far", code=1)
-    assert "successes in 20 episodes per task, which is the limit" in answer.stderr
-    assert "fewer than 2 successes of: far 0" in answer.stderr
+    assert "fewer than 2 successes in 20 episodes per task, which is the limit: far 0" in answer.stderr
     meta = read_metadata(tmp_path / "data")
     assert (meta.tasks, meta.total_episodes) == (("Go left",), 2)
 
@@ -117,8 +119,8 @@ def test_a_dataset_of_others_is_refused_before_anything_is_played(tmp_path: Path
     words = [*TOY, "--n_episodes=2", "--dataset.features=states", "--dataset.root=data", "--env.task=left"]
     recorded(*words)
     for changed, complaint in [
-        ("--seed=50", "and --seed=50 has others"),
-        ("--env.task=right", "which is none of the tasks to record"),
+        ("--seed=50", "which --seed=50 would not play"),
+        ("--env.task=right", "which is not one of the tasks to record"),
         ("--policy.type=zero", "holds episodes of 'toy-mover-"),
     ]:
         flag = changed.split("=")[0]
@@ -137,7 +139,7 @@ def killed_when(saved: int, words: list[str], root: Path) -> None:
     assert_all_gone(children)
 
 
-def test_a_killed_recording_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_killed_recording_resumes_where_it_stopped(tmp_path: Path) -> None:
     words = [*TOY, "--n_episodes=4", "--env.step_s=0.01", "--workers=2"]
     recorded(*words, "--output_dir=whole", "--dataset.root=whole_data")
     words += ["--dataset.root=data"]  # and no output_dir: it finds its run
@@ -232,11 +234,11 @@ def test_a_dataset_that_is_deleted_meanwhile_is_not_recorded(episode: int, tmp_p
     root = tmp_path / "data"
 
     class Deletes(RecordingListener):
-        """Deletes the dataset when it has so many episodes."""
+        """Deletes the dataset when it has that many episodes."""
 
         count = 0
 
-        def saved(self, take: Take) -> None:
+        def saved(self, source: SourceEpisode) -> None:
             self.count += 1
             if self.count == episode:
                 shutil.rmtree(root)
@@ -245,6 +247,55 @@ def test_a_dataset_that_is_deleted_meanwhile_is_not_recorded(episode: int, tmp_p
         {"env": {"type": "toy"}, "policy": {"type": "toy-mover"}, "n_episodes": 3, "workers": 1}
         | {"dataset": {"root": str(root), "features": "states"}, "output_dir": str(tmp_path / "run")}
     )
-    recipe = make_recipe(config.dataset, config.evaluation.envs)
     with pytest.raises(StorageFault, match=r"rollouts.jsonl was deleted, moved or replaced while it was being written"):
-        record(takes_of(play_enough(config), recipe), recipe, root, workers=1, listener=Deletes())
+        record(config, Deletes())
+
+
+class Diary(RecordingListener):
+    """Notes what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    @contextlib.contextmanager
+    def evaluating(self) -> Iterator[EvaluationListener]:
+        yield EvaluationListener()
+        self.heard.append("evaluated")
+
+    def played(self, result: RunResult, too_few: Mapping[str, int]) -> None:
+        self.heard.append(f"played {result.counts.episodes}, too few {dict(too_few)}")
+
+    def nothing_to_record(self, result: RunResult) -> None:
+        self.heard.append("nothing to record")
+
+    @contextlib.contextmanager
+    def writing(self, result: RunResult) -> Iterator[None]:
+        yield
+        self.heard.append("wrote")
+
+    def written(self, dataset: RecordedDataset) -> None:
+        self.heard.append(f"{dataset.episodes} episodes in {dataset.root.name}")
+
+
+def recording_config(folder: Path, **options: object) -> RecordConfig:
+    own = {"dataset": {"root": str(folder / "data"), "features": "states"}, "output_dir": str(folder / "run")}
+    return RecordConfig.from_data({"policy": {"type": "toy-mover"}, "n_episodes": 2, **own, **options})
+
+
+def test_a_recording_from_python_tells_each_of_its_steps(tmp_path: Path) -> None:
+    diary = Diary()
+    recording = record(recording_config(tmp_path, env={"type": "toy", "task": "left"}), diary)
+    assert diary.heard == ["evaluated", "played 2, too few {}", "wrote", "2 episodes in data"]
+    assert recording.dataset is not None
+    assert recording.dataset.root == tmp_path / "data"
+    assert_holds(tmp_path / "data", tmp_path / "run", finished(tmp_path / "run"))
+
+
+def test_a_recording_without_an_episode_writes_nothing(tmp_path: Path) -> None:
+    diary = Diary()
+    config = recording_config(tmp_path, env={"type": "toy", "task": "far"}, only_successes=True)
+    recording = record(config, diary)
+    assert diary.heard == ["evaluated", "played 20, too few {'far': 0}", "nothing to record"]
+    assert recording.dataset is None
+    assert recording.too_few == {"far": 0}
+    assert not (tmp_path / "data").exists()

@@ -170,9 +170,9 @@ def test_two_runs_are_shown_by_their_differences(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("svg_only")
 def test_a_comparison_with_a_run_that_stopped_early_says_so(tmp_path: Path) -> None:
-    stopping = {"rule": "precision", "confidence": 0.95, "players": 1, "maximum": 6, "dropped": {}}
+    stopping = {"rule": "precision", "n_episodes": 6, "confidence": 0.95, "a": "act", "players": 1, "maximum": 6}
     stopping |= {"released": 4, "decision": "precise", "successes": 4, "episodes": 4, "rate": 1.0}
-    stopping |= {"interval": [0.5, 1.0], "half_width": 0.3}
+    stopping |= {"interval": [0.5, 1.0], "half_width": 0.3, "dropped": {}}
     early = stored(tmp_path / "early", tasks_of({"reach-v3": "ssssss"}), stopping=stopping)
     other = stored(tmp_path / "other", tasks_of({"reach-v3": "sfffff"}))
     forest_of_early, _, comparison = map(Drawing, write_figures([early, other], compared(early, other), tmp_path))

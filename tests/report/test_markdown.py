@@ -117,8 +117,10 @@ def precise(released: int) -> dict[str, object]:
     """What a manifest says of a run that was precise enough after so many episodes."""
     return {
         "rule": "precision",
+        "n_episodes": 20,
         "confidence": 0.95,
         "half_width": 0.2,
+        "a": "act",
         "players": 1,
         "maximum": 20,
         "released": released,

@@ -13,7 +13,7 @@ from typing import IO
 import numpy as np
 import pytest
 
-from yardarm.files import beside, sweep, write_atomically
+from yardarm.files import sweep, temporary_path, write_atomically
 from yardarm.results import VideoWriter
 
 
@@ -54,15 +54,16 @@ def test_an_evaluation_and_a_viewer_may_make_the_same_video(tmp_path: Path) -> N
 
 def test_what_killed_writers_have_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
     script = (
-        "import os, sys; from pathlib import Path; from yardarm.files import beside\n"
-        "for name in sys.argv[1:]: beside(Path(name)).write_text('half')\n"
-        "place = beside(Path('checkpoints/000500')); (place / 'inside').mkdir(parents=True); os.utime(place, (0, 0))\n"
+        "import os, sys; from pathlib import Path; from yardarm.files import temporary_path\n"
+        "for name in sys.argv[1:]: temporary_path(Path(name)).write_text('half')\n"
+        "place = temporary_path(Path('checkpoints/000500'))\n"
+        "(place / 'inside').mkdir(parents=True); os.utime(place, (0, 0))\n"
         "os._exit(1)"
     )
     (tmp_path / "videos").mkdir()
     subprocess.run([sys.executable, "-c", script, "manifest.json", "videos/old.mp4", "videos/new.mp4"], cwd=tmp_path)
     left = {path.name.partition(".json")[0].partition(".mp4")[0]: path for path in tmp_path.rglob(".*.tmp")}
-    own = beside(tmp_path / "own.json")
+    own = temporary_path(tmp_path / "own.json")
     for path in (own, tmp_path / "notes.tmp", tmp_path / ".notes.tmp", left[".manifest"], left[".old"]):
         path.write_text("half")
         os.utime(path, (0, 0))

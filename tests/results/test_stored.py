@@ -32,7 +32,7 @@ def test_a_run_that_stopped_early_is_read_with_its_decision(tmp_path: Path) -> N
     result = toy_run(tmp_path / "run", n_episodes=15, against=slowly, stop="decided")
     read = read_result(RunFolder(tmp_path / "run")).result
     assert result.stopping is not None
-    assert result.stopping["decision"] == "a"
+    assert result.stopping.decision == "a"
     assert read.stopping == result.stopping
     assert courses(read) == courses(result)
     assert read.against == tmp_path / "run" / "against"

@@ -70,8 +70,8 @@ def play(folder: Path, output: Path, **options: Any) -> RunResult:
     return evaluate(policy, toy, output_dir=output, **{"n_episodes": 4, "batch_size": 4, **options})
 
 
-def manifest(run: RunResult) -> dict[str, Any]:
-    return json.loads((run.path / "manifest.json").read_text())
+def session(run: RunResult) -> dict[str, Any]:
+    return json.loads((run.path / "manifest.json").read_text())["sessions"][-1]
 
 
 def test_a_type_that_keeps_nothing_is_batched_over_episodes(checkpoint: MakeCheckpoint, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_type_that_keeps_nothing_is_batched_over_episodes(checkpoint: MakeChec
     together = play(folder, tmp_path / "together")
     assert (together.counts.episodes, together.counts.errors) == (8, 0)
     assert together.counts.successes > 0
-    contract = manifest(together)["policy"]["declared"]["yardarm"]
+    contract = session(together)["policy"]["declared"]["yardarm"]
     assert contract["about"]["mode"] == "batched"
     assert contract["inputs"]["observation.image"] is None, "it takes images of any size"
     assert "observation.images.empty_camera_0" not in contract["inputs"]
@@ -92,13 +92,13 @@ def test_a_type_that_keeps_nothing_is_batched_over_episodes(checkpoint: MakeChec
 def test_a_type_that_reads_its_queues_has_them_swapped(checkpoint: MakeCheckpoint, tmp_path: Path) -> None:
     folder = checkpoint("vqbet", n_obs_steps=2)
     together = play(folder, tmp_path / "together")
-    assert manifest(together)["policy"]["declared"]["yardarm"]["about"]["mode"] == "swapped"
+    assert session(together)["policy"]["declared"]["yardarm"]["about"]["mode"] == "swapped"
     assert courses(together) == courses(play(folder, tmp_path / "alone", batch_size=1))
 
 
 def test_a_type_that_nobody_knows_serves_one_episode_at_a_time(checkpoint: MakeCheckpoint, tmp_path: Path) -> None:
     run = play(checkpoint("novel"), tmp_path / "run")
-    assert manifest(run)["batch_size"] == 1
+    assert session(run)["batch_size"] == 1
     assert run.counts.successes == 8
 
 
@@ -174,25 +174,25 @@ def test_the_server_ends_with_a_run_that_is_killed(checkpoint: MakeCheckpoint, t
 @pytest.mark.parametrize(
     ("kind", "options", "flags", "message"),
     [
-        ("sarm", {}, {}, "is of type 'sarm', which judges and does not act"),
+        ("sarm", {}, {}, "has the type 'sarm', which rates observations and has no actions"),
         ("vqbet", {}, {"n_action_step": 2}, "has no such field; did you mean 'n_action_steps'?"),
         ("vqbet", {}, {"type": "act"}, "--policy.type=act: "),
         ("vqbet", {}, {"device": "tpu"}, "--policy.device=tpu cannot be used here"),
         ("vqbet", {"colour": 3}, {}, "cannot be read by this LeRobot: TypeError"),
         ("vqbet", {"breaks": "weights"}, {}, "LeRobot did not load 'gain'"),
-        ("vqbet", {"lacking": ["bias"]}, {}, "LeRobot did not load 'bias' from it, and went on with other weights"),
+        ("vqbet", {"lacking": ["bias"]}, {}, "LeRobot did not load 'bias' from it, and used other weights instead"),
         ("vqbet", {"lacking": ["bias", "gain"]}, {}, "LeRobot loaded none of its tensors"),
         ("vqbet", {"breaks": "loader"}, {}, "cannot be loaded by this LeRobot: LookupError: nobody expects this error"),
         (
             "vqbet",
             {},
             {"n_action_steps": 9},
-            "--policy.n_action_steps=9 does not fit: ValueError: n_action_steps 9 must",
+            "--policy.n_action_steps=9 is not valid: ValueError: n_action_steps 9 must",
         ),
-        ("vqbet", {}, {"n_action_steps": "three"}, "--policy.n_action_steps=three does not fit: TypeError"),
+        ("vqbet", {}, {"n_action_steps": "three"}, "--policy.n_action_steps=three is not valid: TypeError"),
         ("vqbet", {}, {"from_pretrained": 3}, "has no such field"),
-        ("vqbet", {"input_features": {}}, {}, "does not say what the policy reads"),
-        ("vqbet", {}, {"path": "/nowhere"}, "there is no such folder, and it is no Hub id"),
+        ("vqbet", {"input_features": {}}, {}, "does not list the policy's inputs and its action"),
+        ("vqbet", {}, {"path": "/nowhere"}, "there is no such folder, and it is not a Hub id"),
         ("vqbet", {}, {"path": ""}, "--policy.path=… is missing"),
     ],
 )

@@ -145,7 +145,7 @@ def test_the_real_openpi_client_gets_an_acts_actions(openpi_python: str, act: Po
         answer = run(openpi_python, OPENPI_CLIENT, "127.0.0.1", server.port, "sesame")
     np.testing.assert_allclose(answer["actions"], expected(act, 5), atol=1e-5)
     assert answer["metadata"]["yardarm"]["action_size"] == 4
-    assert "nothing that was sent is the policy's 'observation.image'" in answer["error"]
+    assert "the policy's input 'observation.image' is missing" in answer["error"]
 
 
 def test_the_real_vla_eval_client_gets_an_acts_actions(vla_eval_python: str, act: PolicyBackend) -> None:
@@ -153,7 +153,8 @@ def test_the_real_vla_eval_client_gets_an_acts_actions(vla_eval_python: str, act
         answer = run(vla_eval_python, VLA_EVAL_CLIENT, server.url)
     np.testing.assert_allclose(answer["actions"], expected(act, 5), atol=1e-5)
     assert answer["hello"]["observation_params"] == {"send_state": True}
-    assert "Misfit: nothing that was sent is the policy" in answer["error"]
+    assert "Misfit: the policy" in answer["error"]  # it escapes the apostrophe that follows
+    assert "is missing: it reads observation.image" in answer["error"]
 
 
 @contextlib.contextmanager

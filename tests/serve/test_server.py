@@ -155,18 +155,18 @@ def test_a_wait_is_a_tenth_of_the_last_batch_where_it_helps(
 
 
 MISTAKES = [
-    ("no msgpack", b"\xc1", "no valid msgpack"),
-    ("no map", msgpack.packb([1, 2]), "an observation is a map"),
+    ("no msgpack", b"\xc1", "not a valid msgpack"),
+    ("no map", msgpack.packb([1, 2]), "an observation must be a map"),
     ("a wrong shape", {"observation.state": np.zeros(3)}, r"'observation\.state' has the shape \(3,\)"),
-    ("a missing input", {"other": np.zeros(2)}, r"nothing that was sent is the policy's 'observation\.state'"),
+    ("a missing input", {"other": np.zeros(2)}, r"the policy's input 'observation\.state' is missing"),
     ("text for numbers", {"observation.state": np.array(["a", "b"])}, "must be numbers"),
     (
         "what the policy fails on",
         {"observation.state": np.array([1e7, 0])},
         "(?s)Traceback.*RuntimeError: too far away",
     ),
-    ("half a look of Yardarm's", {"yardarm": {"looks": [[0]]}}, "not a look of Yardarm's"),
-    ("no look at all", {"yardarm": {"begin": {}, "looks": []}}, "nothing was seen"),
+    ("half a look of Yardarm's", {"yardarm": {"looks": [[0]]}}, "not a valid look of a Yardarm client"),
+    ("no look at all", {"yardarm": {"begin": {}, "looks": []}}, "the request has no looks"),
     ("a first look without an input", {"yardarm": {"begin": {}, "looks": [[0, {}]]}}, "is missing; the policy reads"),
     ("a look before an episode", {"yardarm": {"looks": [[0, {"observation.state": np.zeros(2)}]]}}, "no episode"),
 ]
@@ -335,7 +335,7 @@ def test_an_odd_answer_is_an_error_for_who_asked_and_for_nobody_else(answer: Any
 
 
 def test_what_makes_no_sense_is_refused_when_a_server_starts() -> None:
-    with pytest.raises(BackendError, match=r"images of the contract names 'observation\.image', which is not among"):
+    with pytest.raises(BackendError, match=r"the contract's images have 'observation\.image', which is not one of"):
         Doubler(images=("observation.image",))
     with pytest.raises(BackendError, match=r"renames 'cam' to 'observation\.top', which the policy does not read"):
         asyncio.run(serve(Doubler(), ServerConfig(port=0, rename_map={"cam": "observation.top"}), version="1"))
@@ -345,10 +345,10 @@ def test_what_makes_no_sense_is_refused_when_a_server_starts() -> None:
     ("words", "message"),
     [
         (["--backend=mine:Bare"], "--backend=mine:Bare has no contract"),
-        (["--backend=mine:Failing"], "--backend=mine:Failing cannot be made: ValueError: weights not found"),
+        (["--backend=mine:Failing"], "--backend=mine:Failing cannot be created: ValueError: weights not found"),
         (["--backend=mine:Nothing"], "--backend=mine:Nothing cannot be imported"),
-        (["--backend=mine"], "unknown --backend=mine; lerobot, or package.module:Name"),
-        (["--backend=mine:Bare", "--policy.gain", "3"], "'--policy.gain' needs its value: --policy.gain=…"),
+        (["--backend=mine"], "unknown --backend=mine; use lerobot, or package.module:Name"),
+        (["--backend=mine:Bare", "--policy.gain", "3"], "'--policy.gain' needs a value: --policy.gain=…"),
         (["--backend=mine:Bare", "--prot=3"], "unknown argument '--prot=3'"),
         (["--backend=mine:Bare", "--max_message_mb=nan"], "--max_message_mb must be positive"),
     ],

@@ -86,7 +86,7 @@ def test_suites_of_tasks_and_their_selection(tmp_path: Path) -> None:
     assert [task.index for task in find_tasks(HubConfig(path=path, task="near", task_ids=[4]))] == [4]
     with pytest.raises(UsageError, match=r"--env.task=nere: env.py has no such suite; did you mean 'near'"):
         find_tasks(HubConfig(path=path, task="nere"))
-    with pytest.raises(UsageError, match=r"--env.task_ids=\[7\] selects nothing; there are \[0, 4\]"):
+    with pytest.raises(UsageError, match=r"--env.task_ids=\[7\] selects nothing; the ids are \[0, 4\]"):
         find_tasks(HubConfig(path=path, task_ids=[7]))
 
 
@@ -187,7 +187,7 @@ def test_code_that_changes_while_a_run_goes_on_is_noticed(tmp_path: Path) -> Non
     failed = [record.status == "error" for record in run.episodes]
     assert not failed[0]
     assert failed == sorted(failed), "when the first is told of, the second may have begun"
-    assert "was changed while the run went on" in str(run.episodes[-1].error)
+    assert "was changed during the run" in str(run.episodes[-1].error)
 
 
 def test_two_folders_in_one_process_keep_their_modules_apart(tmp_path: Path) -> None:
@@ -296,7 +296,8 @@ def test_an_environment_comes_from_the_hub_by_its_revision(tmp_path: Path) -> No
         plan = json.loads(Path("3/manifest.json").read_text())["plan"]
         assert plan["env"][0]["commit"] == commit
         missing = command(*words, "--env.path=owner/walk:nowhere.py", "--trust_remote_code=true", **settings)
-        assert "owner/walk on the Hub has no nowhere.py, so it is no environment; it has env.py" in missing.stderr
+        expected = "owner/walk on the Hub has no nowhere.py, so no environment can be loaded from it; it has env.py"
+        assert expected in missing.stderr
 
 
 def test_paths_are_read_as_lerobot_writes_them(tmp_path: Path) -> None:
@@ -313,7 +314,7 @@ def test_paths_are_read_as_lerobot_writes_them(tmp_path: Path) -> None:
         ("", r"env.py of .* has no function make_env"),
         ("import nowhere", r"env.py of .* needs 'nowhere', which is not installed for the workers"),
         ("1 / 0", r"env.py of .* cannot be imported: ZeroDivisionError: division by zero"),
-        ("def make_env(): return 3", "int is no Gymnasium environment"),
+        ("def make_env(): return 3", "int is not a Gymnasium environment"),
         (SINGLE.replace("Walk()", "gym.vector.SyncVectorEnv([Walk] * 2)"), "returned a vector of 2 environments"),
     ],
 )
@@ -326,5 +327,5 @@ def test_mistakes_get_one_clear_line(code: str, message: str, tmp_path: Path) ->
 def test_a_folder_without_the_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no env.py; name another file with --env.path="):
         find_tasks(HubConfig(path=str(tmp_path)))
-    with pytest.raises(UsageError, match="there is no such folder, and it is no Hub id"):
+    with pytest.raises(UsageError, match="there is no such folder, and it is not a Hub id"):
         HubConfig(path="/nowhere/at/all")

@@ -38,7 +38,7 @@ def test_obs_type_decides_what_is_offered(obs_type: str, offered: dict[str, tupl
     ("task", "message"),
     [
         ("AlohaInsert-v0", "unknown task 'AlohaInsert-v0'; did you mean 'AlohaInsertion-v0'?"),
-        ("reach", "unknown task 'reach'; one of AlohaInsertion-v0, AlohaTransferCube-v0"),
+        ("reach", "unknown task 'reach'; use one of AlohaInsertion-v0, AlohaTransferCube-v0"),
         (" , ", "--env.task is empty"),
     ],
 )

@@ -81,7 +81,7 @@ def test_ids_pick_tasks_of_each_suite_sorted_and_once() -> None:
         ({"task_ids": [10]}, "--env.task_ids has 10, but the tasks of libero_10 are 0 to 9"),
         ({"task_ids": [-1]}, "--env.task_ids has -1"),
         ({"task_ids": []}, "--env.task_ids is empty"),
-        ({"task": "turn_on_the_stove", "task_ids": [0]}, "--env.task_ids picks tasks of a suite"),
+        ({"task": "turn_on_the_stove", "task_ids": [0]}, "--env.task_ids selects tasks of a suite"),
     ],
 )
 def test_unknown_tasks_are_refused_with_what_to_do(flags: dict[str, Any], message: str) -> None:
@@ -151,7 +151,7 @@ def test_cameras_are_named_by_the_mapping_then_as_in_lerobot_then_as_they_are() 
     ("flags", "words"),
     [
         ({"hard_reset": False}, "exactly as after LeRobot's hard reset"),
-        ({"render_mode": "human"}, "policies always see RGB arrays"),
+        ({"render_mode": "human"}, "policies always get RGB arrays"),
         ({"fps": 30}, "an action takes 16 of them"),
     ],
 )

@@ -39,7 +39,7 @@ def test_mt10_and_mt50_are_meta_worlds_own() -> None:
     ("task", "message"),
     [
         ("reech-v3", "unknown task 'reech-v3'; did you mean 'reach-v3'? `yardarm tasks metaworld` lists all"),
-        ("push-v2", "unknown task 'push-v2'; Meta-World 3 names it 'push-v3'"),
+        ("push-v2", "unknown task 'push-v2'; Meta-World 3 calls it 'push-v3'"),
         (" , ", "--env.task is empty"),
     ],
 )

@@ -54,8 +54,8 @@ def test_what_changes_an_episode_is_part_of_its_identity() -> None:
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        ("PushT-v1", "unknown task 'PushT-v1'; did you mean 'PushT-v0'? one of PushT-v0"),
-        ("reach", "unknown task 'reach'; one of PushT-v0"),
+        ("PushT-v1", "unknown task 'PushT-v1'; did you mean 'PushT-v0'? use one of PushT-v0"),
+        ("reach", "unknown task 'reach'; use one of PushT-v0"),
         (" , ", "--env.task is empty"),
     ],
 )

@@ -112,7 +112,7 @@ def test_config_tags_and_notes_describe_the_run(place: Path, sessions: list[Offl
     assert config["env"]["task"] == "left,right"
     assert config["eval"]["n_episodes"] == FEW_EPISODES
     manifest = json.loads((place / "run" / "manifest.json").read_text())
-    assert config["made_with"]["versions"] == manifest["versions"]
+    assert config["made_with"]["versions"] == manifest["sessions"][-1]["versions"]
     assert list(run.tags) == [f"policy:{manifest['plan']['policy']}", "env:toy", "method:pushing"]
     assert (sessions[1].run.display_name, list(sessions[1].run.tags)) == ("more", [])
 
@@ -150,7 +150,7 @@ def test_keys_are_sent_nowhere(place: Path) -> None:
 def test_a_continued_run_keeps_its_id(place: Path, sessions: list[OfflineRun]) -> None:
     first, second = sessions
     assert first.run.run_id == second.run.run_id
-    assert json.loads((place / "run" / "manifest.json").read_text())["wandb"]["id"] == first.run.run_id
+    assert json.loads((place / "run" / "manifest.json").read_text())["tracking"]["id"] == first.run.run_id
     assert first.history[0]["running/episodes"] == 1
     assert second.history[0]["running/episodes"] == 2 * FEW_EPISODES + 1
     assert [session.of_kind("exit")[-1].exit_code for session in sessions] == [0, 0]
@@ -178,7 +178,7 @@ def test_a_finished_run_can_be_tracked_later_and_an_id_that_is_given_wins() -> N
     (session,) = sessions_of(Path("run"))
     assert session.run.run_id == "chosen"
     assert session.summary["overall/episodes"] == 4
-    assert json.loads(Path("run/manifest.json").read_text())["wandb"]["id"] == "chosen"
+    assert json.loads(Path("run/manifest.json").read_text())["tracking"]["id"] == "chosen"
 
 
 @pytest.mark.usefixtures("package")
@@ -186,7 +186,7 @@ def test_of_two_policies_the_first_is_tracked_with_what_stopped_them() -> None:
     result = toy_run(against="random", stop="decided", n_episodes=10, wandb=offline())
     (session,) = sessions_of(Path("run"))
     assert result.stopping is not None
-    assert session.summary["stopping/decision"] == result.stopping["decision"]
+    assert session.summary["stopping/decision"] == result.stopping.decision
     assert session.summary["overall/episodes"] == result.counts.episodes
     assert session.summary["overall/interval_method"] == "anytime"
     counted = [values["running/episodes"] for values in session.history if "running/episodes" in values]
@@ -250,7 +250,7 @@ def test_an_open_run_of_a_training_script_is_left_alone(tmp_path: Path) -> None:
     [
         (
             "--wandb.mode=ofline",
-            "--wandb.mode 'ofline' is unknown; did you mean 'offline'? one of online, offline, disa",
+            "--wandb.mode 'ofline' is unknown; did you mean 'offline'? use one of online, offline, disa",
         ),
         ("--wandb.project=a/b", "--wandb.project must have 1 to 128 characters, and none of / \\ # ? % :, got 'a/b'"),
         ("--wandb.run_id=", "--wandb.run_id must have 1 to 128 characters"),

@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 
 from tests.datasets.made import FAST
-from yardarm.datasets import DatasetInfo, DatasetWriter, Feature
+from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter
 from yardarm.training import TrainConfig, config_from_data
 
 # A world whose expert pushes towards a goal that it sees.
-STATES = {"observation.environment_state": Feature("float32", (5,)), "action": Feature("float32", (2,))}
-META_WORLD_STATES = {"observation.environment_state": Feature("float32", (39,)), "action": Feature("float32", (4,))}
+STATES = {"observation.environment_state": DatasetFeature("float32", (5,)), "action": DatasetFeature("float32", (2,))}
+META_WORLD_STATES = {
+    "observation.environment_state": DatasetFeature("float32", (39,)),
+    "action": DatasetFeature("float32", (4,)),
+}
 IMAGES = {
-    "observation.image": Feature("video", (32, 32, 3), ["height", "width", "channels"]),
-    "observation.state": Feature("float32", (3,)),
-    "action": Feature("float32", (2,)),
+    "observation.image": DatasetFeature("video", (32, 32, 3), ["height", "width", "channels"]),
+    "observation.state": DatasetFeature("float32", (3,)),
+    "action": DatasetFeature("float32", (2,)),
 }
 TINY_ACT: dict[str, Any] = {
     "type": "act",
@@ -50,7 +53,7 @@ TINY_DIFFUSION: dict[str, Any] = {
 }
 
 
-def demonstrations(root: Path, episodes: int = 6, features: dict[str, Feature] = STATES, tasks: int = 2) -> Path:
+def demonstrations(root: Path, episodes: int = 6, features: dict[str, DatasetFeature] = STATES, tasks: int = 2) -> Path:
     """Episodes of an expert that goes straight to the goal; what else the features have room for is zero."""
     writer = DatasetWriter.create(root, DatasetInfo(10, dict(features)), FAST)
     for episode in range(episodes):
@@ -75,7 +78,7 @@ def demonstrations(root: Path, episodes: int = 6, features: dict[str, Feature] =
     return root
 
 
-def _filled(values: np.ndarray, feature: Feature) -> np.ndarray:
+def _filled(values: np.ndarray, feature: DatasetFeature) -> np.ndarray:
     return np.pad(values, (0, feature.shape[0] - len(values)))
 
 

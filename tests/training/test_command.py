@@ -143,7 +143,7 @@ def test_evaluations_that_other_versions_have_begun_go_on_if_that_is_allowed(tmp
     curve, evaluated = run / "metrics.jsonl", run / "eval" / "step_000002"
     kept = [line for line in curve.read_text().splitlines(keepends=True) if '"evaluation"' not in line]
     manifest = json.loads((evaluated / "manifest.json").read_text())
-    manifest["versions"]["mujoco"], manifest["status"] = "3.0.0", "interrupted"
+    manifest["sessions"][-1]["versions"]["mujoco"], manifest["status"] = "3.0.0", "interrupted"
     (evaluated / "manifest.json").write_text(json.dumps(manifest))
     first = (evaluated / "episodes.jsonl").read_text().splitlines(keepends=True)[0]
     (evaluated / "episodes.jsonl").write_text(first)

@@ -88,8 +88,14 @@ CHANGES = (
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_would_make_another_training_of_it_is_refused(change: str) -> None:
-    with pytest.raises(UsageError, match=f"--{change.partition('=')[0]} cannot change in a training that goes on"):
-        check_resumed([change.partition("=")[0]])
+    with pytest.raises(UsageError, match=f"--{change.partition('=')[0]} cannot change when a training is resumed"):
+        check_resumed(dict([change.split("=")]), {"policy": {"type": "act"}})
+
+
+def test_the_type_may_be_typed_again() -> None:
+    check_resumed({"policy.type": "mine:MINE", "steps": "9"}, {"policy": {"type": "mine:MINE"}})
+    with pytest.raises(UsageError, match=r"--policy\.type cannot change when a training is resumed"):
+        check_resumed({"policy.type": "other:MINE"}, {"policy": {"type": "mine:MINE"}})
 
 
 def test_every_flag_is_either_fixed_or_does_not_change_the_weights() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 import torch
 
+from tests.datasets.made import FAST
 from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
+from yardarm.datasets import DatasetInfo, DatasetWriter, Feature
 from yardarm.errors import PolicyFault, UsageError
-from yardarm.policies.pretrained import load_policy
+from yardarm.policies import act
+from yardarm.policies.learned.loading import load_policy
 from yardarm.results import read_curve
 from yardarm.training import TrainingListener, train
 from yardarm.training.devices import open_accelerator
@@ -223,7 +227,7 @@ def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
         ({"max_eval_samples": 5}, "--max_eval_samples is for held-out episodes"),
         ({"eval_freq": 5}, "--eval_freq=5 needs to know where to evaluate"),
         ({"dataset": {"image_transforms": {"enable": True}}}, "the policy sees no images"),
-        ({"dataset": {"episodes": 0}}, r"--dataset.episodes: this is no list\[int\]"),
+        ({"dataset": {"episodes": 0}}, r"--dataset.episodes: the value must be list\[int\]"),
         ({"policy": {**TINY_ACT, "dropout": 2.0}}, "cannot be made so"),
         ({"policy": {**TINY_ACT, "repo_id": "xx"}}, "--policy.repo_id=xx is no name on the Hub"),
         ({"policy": {**TINY_ACT, "revision": "main"}}, "--policy.revision is of a policy on the Hub"),
@@ -240,5 +244,26 @@ def test_what_cannot_work_is_refused_in_one_line(change: dict[str, Any], message
 def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     data = demonstrations(tmp_path / "data", episodes=2)
     train(small_training(data, tmp_path / "run"))
-    with pytest.raises(UsageError, match="is there already; go on with it by --resume=true"):
+    with pytest.raises(UsageError, match="exists already; resume it with --resume=true"):
         train(small_training(data, tmp_path / "run"))
+
+
+@pytest.mark.parametrize("policy", [TINY_ACT, TINY_DIFFUSION], ids=["act", "diffusion"])
+def test_vectors_of_a_single_number_are_learned_from(policy: dict[str, Any], tmp_path: Path) -> None:
+    features = {"observation.environment_state": Feature("float32", (1,)), "action": Feature("float32", (1,))}
+    writer = DatasetWriter.create(tmp_path / "data", DatasetInfo(10, features), FAST)
+    for step in range(12):
+        frame = {name: np.array([step / 10], np.float32) for name in features}
+        writer.add_frame({**frame, "task": "count"})
+    writer.save_episode()
+    writer.finalize()
+    assert train(small_training(tmp_path / "data", tmp_path / "run", policy, steps=2)).finished
+
+
+def test_an_architecture_without_an_objective_cannot_be_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(act, "ACT", dataclasses.replace(act.ACT, objective=None))
+    config = small_training(demonstrations(tmp_path / "data"), tmp_path / "run")
+    with pytest.raises(UsageError, match="policies of type 'act' cannot be trained on demonstrations"):
+        train(config)

@@ -1,6 +1,6 @@
-"""Serves a robot policy over a WebSocket, from whatever environment the policy needs.
+"""Serves a robot policy over a WebSocket, from the environment that the policy needs.
 
-Beside the policy it needs numpy, msgpack and websockets, and Python 3.10.
+In addition to the policy, it needs Python 3.10, numpy, msgpack and websockets.
 """
 
 from yardarm_serve.backend import Answer, Backend, BackendError, Contract, Episode, Look, Request

@@ -1,4 +1,4 @@
-"""What can be served: a policy that looks, answers with actions, and keeps what belongs to an episode in its state."""
+"""The interface of a policy that can be served: it reads looks, answers with actions, and keeps a state per episode."""
 
 from __future__ import annotations
 
@@ -12,41 +12,44 @@ __all__ = ["Answer", "Backend", "BackendError", "Contract", "Episode", "Look", "
 
 
 class BackendError(Exception):
-    """What the user can mend: it is said in one line."""
+    """An error that the user can fix, explained in one line."""
 
 
 @dataclass(frozen=True)
 class Contract:
-    """What a backend reads and answers with; clients are told of it."""
+    """What a backend reads and answers; the server sends it to clients."""
 
     id: str
     inputs: Mapping[str, tuple[int, ...] | None] = field(default_factory=dict)
-    """Names and shapes; images are (height, width, channel), None is any shape."""
+    """Names and shapes; images are (height, width, channel), None means any shape."""
     images: tuple[str, ...] = ()
-    """Those of the inputs that are bytes from a camera."""
+    """The inputs that are camera images of bytes."""
     steps: int = 1
-    """How many of the last looks it reads."""
+    """How many of the latest looks it reads."""
     action_size: int | None = None
+    instruction: bool = False
+    """Whether it reads the task's instruction, and can do nothing without."""
     episodes: int | None = None
-    """How many episodes it can serve at the same time; None is any number."""
+    """How many episodes it can serve at the same time; None means any number."""
     repeatable: bool = False
-    """Whether an episode's actions are the same, to the last bit, whoever shares its batches."""
+    """Whether an episode's actions are bit-identical, whichever requests share its batches."""
     about: Mapping[str, Any] = field(default_factory=dict)
     """Plain values for a client's records: type, path, versions."""
 
     def __post_init__(self) -> None:
         for name in self.images:
             if name not in self.inputs:
-                raise BackendError(f"images of the contract names '{name}', which is not among its inputs")
+                raise BackendError(f"the contract's images have '{name}', which is not one of its inputs")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """The contract as plain values."""
         return {
             "id": self.id,
             "inputs": {name: None if shape is None else list(shape) for name, shape in self.inputs.items()},
             "images": list(self.images),
             "steps": self.steps,
             "action_size": self.action_size,
+            "instruction": self.instruction,
             "episodes": self.episodes,
             "repeatable": self.repeatable,
             "about": dict(self.about),
@@ -55,14 +58,14 @@ class Contract:
 
 @dataclass(frozen=True)
 class Episode:
-    """What a client says of an episode; openpi's and vla-eval's say little."""
+    """What a client tells the server about an episode; clients of openpi and vla-eval tell little."""
 
     instruction: str = ""
     seed: int = 0
     index: int = 0
     benchmark: str = ""
     environment: str = ""
-    """A name for the environment's options."""
+    """A hash of the environment's options."""
     task: str = ""
     action_size: int | None = None
     action_low: float | tuple[float, ...] = -1.0
@@ -71,7 +74,7 @@ class Episode:
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen after `step` actions of the episode."""
+    """The observation after `step` actions of the episode."""
 
     step: int
     values: Mapping[str, np.ndarray]
@@ -79,7 +82,7 @@ class Look:
 
 @dataclass
 class Request:
-    """An episode that waits for its next actions: its state, and the looks since the last answer, oldest first."""
+    """An episode that needs its next actions: its state, and the looks since the last answer, oldest first."""
 
     episode: Episode
     state: Any
@@ -88,9 +91,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """Actions (how many, action size) to play, and for each input after how many of them it will be read.
+    """Actions to play, shaped (number, action size), and for each input, after how many of them it is read.
 
-    Without offsets every input is read after the last action.
+    Without offsets, every input is read after the last action.
     """
 
     actions: np.ndarray
@@ -98,20 +101,20 @@ class Answer:
 
 
 class Backend(Protocol):
-    """A policy behind a server. Its methods are called from one thread, one after the other.
+    """A policy behind a server. Its methods are called from one thread, one at a time.
 
-    One that answers several requests no faster together says `gains_from_batches = False`: it gets them one by one, and
-    nobody is waited for.
+    If it is not faster with several requests together, it sets `gains_from_batches = False`: it then gets them one by
+    one, without waiting for others.
     """
 
     contract: Contract
 
     def start(self, episode: Episode) -> Any:
-        """Make the state of one episode."""
+        """Create the state of one episode."""
 
     def infer(self, requests: Sequence[Request]) -> Sequence[Answer]:
-        """Answer each request, in order, changing nothing but their states.
+        """Answer each request, in order, changing only their states.
 
-        Their values have the same names and shapes. Where it raises for several, each is asked again alone, with a copy
-        of its state from before, so that one client's mistake is one client's error.
+        Their values have the same names and shapes. If a call with several requests raises, each is asked again alone,
+        with a copy of its earlier state, so that a client's mistake affects only that client.
         """

@@ -1,4 +1,13 @@
-"""Requests of all connections, in batches: whoever asks while the policy thinks is in the next batch."""
+"""Answers the requests of all connections in batches.
+
+connections (asyncio)        Batcher.run (asyncio)                     policy thread
+ask() ──▶ list of requests ─▶ _gather: waits for the first request
+ask() ──▶    and for more, at most a tenth of the last batch's time
+   │        stops early if all clients are waiting
+   │                          _answer_batch ── backend.infer(batch) ──▶ computes
+ask() ──▶ waits for the next batch   waits for the thread  ◀── answers ──┘
+   ◀── each gets its answer ──┘
+"""
 
 from __future__ import annotations
 
@@ -19,40 +28,40 @@ from yardarm_serve.backend import Answer, Backend, Request
 __all__ = ["Batcher", "Limits", "Served"]
 
 Result = TypeVar("Result")
-# Of the time that a batch takes: what a wait may cost is a tenth, and what it may bring is twice the speed.
+# As a share of a batch's time: waiting costs at most a tenth, and may double the speed.
 WAIT_SHARE = 0.1
-# A first batch that compiles for minutes is no measure of the next.
+# The first batch may compile for minutes, which says nothing about the next.
 LONGEST_WAIT_S = 0.25
 
 
 @dataclass
 class Limits:
-    """How batches are put together; clients of vla-eval may change it while the server runs."""
+    """How batches are formed; clients of vla-eval may change it while the server runs."""
 
     max_batch_size: int = 64
     max_wait_time: float | None = None
-    """Seconds that a free policy waits for others; None is a tenth of what the last batch took."""
+    """Seconds that an idle policy waits for more requests; None means a tenth of the last batch's time."""
 
 
 @dataclass
 class Served:
-    """What was done so far."""
+    """Counts of what was served so far."""
 
     batches: Counter[int] = field(default_factory=Counter)
-    """How often a batch had so many requests."""
+    """Number of batches by their size."""
     errors: int = 0
 
     @property
     def requests(self) -> int:
-        """How many were answered, or told of an error."""
+        """Number of requests that got an answer or an error."""
         return sum(size * count for size, count in self.batches.items())
 
 
 class Batcher:
-    """Has one thread ask the backend, always the same one.
+    """Collects requests, and passes them to the backend in a single thread.
 
-    Clients that were answered together ask again at nearly the same time. Without a moment's wait the first of them
-    would be a batch of one, the others the next batch, and so on for ever: two batches where one would do.
+    Clients that were answered together ask again at nearly the same time. Without a short wait, the first of them
+    would form a batch of one, and the others the next batch, again and again: two batches instead of one.
     """
 
     def __init__(self, backend: Backend, limits: Limits) -> None:
@@ -60,18 +69,18 @@ class Batcher:
         self.limits = limits
         self.served = Served()
         self.clients = 0
-        """Who may ask; when all of them wait, nobody else is waited for."""
+        """Number of connected clients; once all of them have asked, the batch waits no longer."""
         self._waiting: list[tuple[Request, asyncio.Future[Answer]]] = []
         self._bell = asyncio.Event()
         self._thread = PolicyThread()
         self._last_s = 0.0
 
     async def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Call something of the backend's in its thread."""
+        """Call a function in the backend's thread."""
         return await self._thread.call(function, *arguments)
 
     async def ask(self, request: Request) -> Answer:
-        """Have a request answered together with those of others."""
+        """Answer a request, together with other clients' requests."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         self._bell.set()
@@ -84,16 +93,16 @@ class Batcher:
             await self._answer_batch()
 
     async def _gather(self) -> None:
-        """Wait for a request, and a moment for more, as long as more may come."""
+        """Wait for a request, and briefly for more, as long as more may come."""
         while not self._waiting:
-            await self._somebody_asks(None)
+            await self._wait_for_request(None)
         until = time.perf_counter() + self._patience_s()
         while len(self._waiting) < min(self.limits.max_batch_size, self.clients):
             left_s = until - time.perf_counter()
-            if left_s <= 0 or not await self._somebody_asks(left_s):
+            if left_s <= 0 or not await self._wait_for_request(left_s):
                 return
 
-    async def _somebody_asks(self, within_s: float | None) -> bool:
+    async def _wait_for_request(self, within_s: float | None) -> bool:
         self._bell.clear()
         try:
             await asyncio.wait_for(self._bell.wait(), within_s)
@@ -111,7 +120,7 @@ class Batcher:
     async def _answer_batch(self) -> None:
         size = self.limits.max_batch_size
         batch, self._waiting = self._waiting[:size], self._waiting[size:]
-        batch = [(request, future) for request, future in batch if not future.done()]  # who left is not waiting
+        batch = [(request, future) for request, future in batch if not future.done()]  # without clients that left
         if not batch:
             return
         started = time.perf_counter()
@@ -128,14 +137,14 @@ class Batcher:
 
 
 class PolicyThread:
-    """A thread that a program can leave behind when it ends, even in the middle of a long inference."""
+    """A thread that does not keep the program from ending, even during a long inference."""
 
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         threading.Thread(target=self._work, name="policy", daemon=True).start()
 
     async def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Have the thread call a function."""
+        """Call a function in the thread, and wait for its result."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
 
@@ -152,7 +161,7 @@ class PolicyThread:
                 result, error = function(*arguments), None
             except Exception as caught:
                 result, error = None, caught
-            except BaseException as caught:  # `sys.exit` in a policy must not end the thread of all
+            except BaseException as caught:  # `sys.exit` in a policy must not end the thread that all share
                 result, error = None, RuntimeError(f"{type(caught).__name__}: {caught}")
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, result, error)
@@ -166,17 +175,17 @@ class PolicyThread:
 
 
 def _answers(backend: Backend, requests: Sequence[Request]) -> list[Answer | Exception]:
-    """For each request its answer, or what went wrong with it. Only values of the same shapes share a call."""
+    """Each request's answer or error. Only requests with values of the same shapes share a call."""
     if not getattr(backend, "gains_from_batches", True):
         return [_group_answers(backend, [request])[0] for request in requests]
     answers: dict[int, Answer | Exception] = {}
-    for places in _alike(requests):
+    for places in _batchable(requests):
         answers |= zip(places, _group_answers(backend, [requests[place] for place in places]), strict=True)
     return [answers[place] for place in range(len(requests))]
 
 
 def _group_answers(backend: Backend, requests: Sequence[Request]) -> list[Answer | Exception]:
-    """Where a call for several fails, each is asked again alone, from where it was before."""
+    """Answer requests with one call; if it fails, ask each again alone, with its earlier state."""
     try:
         states = [copy.deepcopy(request.state) for request in requests] if len(requests) > 1 else []
         answers = list(backend.infer(requests))
@@ -184,7 +193,7 @@ def _group_answers(backend: Backend, requests: Sequence[Request]) -> list[Answer
             raise RuntimeError(f"the backend answered {len(requests)} requests with {len(answers)} answers")
     except (Exception, SystemExit) as error:
         if len(requests) == 1:
-            return [error if isinstance(error, Exception) else RuntimeError(f"the policy ended itself: {error}")]
+            return [error if isinstance(error, Exception) else RuntimeError(f"the policy called exit: {error}")]
         for request, state in zip(requests, states, strict=False):
             request.state = state
         return [_group_answers(backend, [request])[0] for request in requests]
@@ -193,20 +202,20 @@ def _group_answers(backend: Backend, requests: Sequence[Request]) -> list[Answer
 
 def _checked(answer: Any) -> Answer | Exception:
     if not isinstance(answer, Answer):
-        return RuntimeError(f"the policy's answers are no list of Answer, but of {type(answer).__name__}")
+        return RuntimeError(f"the policy must return a list of Answer, but returned {type(answer).__name__}")
     try:
         actions = np.asarray(answer.actions, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        return RuntimeError(f"the policy's actions are no array of numbers: {error}")
+        return RuntimeError(f"the policy's actions are not an array of numbers: {error}")
     if actions.ndim != 2 or not len(actions):
-        return RuntimeError(f"the policy's actions are of shape {actions.shape}, not (how many, action size)")
+        return RuntimeError(f"the policy's actions have the shape {actions.shape}, not (number, action size)")
     if not np.isfinite(actions).all():
         return RuntimeError("the policy's actions are not all finite numbers")
     return Answer(actions, answer.looks)
 
 
-def _alike(requests: Sequence[Request]) -> list[list[int]]:
-    """Places of requests whose values have the same names and shapes, and so fit into one batch."""
+def _batchable(requests: Sequence[Request]) -> list[list[int]]:
+    """Groups of requests, by index, whose values have the same names and shapes, and so fit into one batch."""
     groups: dict[Any, list[int]] = {}
     for place, request in enumerate(requests):
         shapes = tuple(

@@ -1,9 +1,9 @@
-"""Who may come in, and who may see or change the settings.
+"""Decides which clients may connect, and which may read or change the settings.
 
-A web page can have a browser send requests here: by an image or a form, which need not say where they come from; by a
-WebSocket, which always says it (``Origin``); and, if the page's own name is made to point to this machine (DNS
-rebinding), by any request, but then under that name (``Host``). So the settings are told under known names only; policy
-clients, which are no pages, come in by any name.
+A web page can make a browser send requests here: with an image or a form, which may hide where they come from; with a
+WebSocket, which always says where it comes from (``Origin``); or, if the page's host name is made to point to this
+machine (DNS rebinding), with any request, but then under that name (``Host``). So the settings are shown only under
+known names. Policy clients are not web pages, and may use any name.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from websockets.http11 import Request
 
 __all__ = ["Guard"]
 
-# Nobody can buy a name that ends so, and have it point here.
+# Nobody can register a public name with these endings.
 PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".home.arpa")
 
 
 @dataclass(frozen=True)
 class Guard:
-    """Looks at a request's headers."""
+    """Checks a request's headers."""
 
     api_key: str | None
     hosts: Collection[str]
-    """Names of this server; addresses, names without a dot and private names are accepted anyway."""
+    """This server's names; addresses, names without a dot and private names are always accepted."""
 
     def has_key(self, request: Request) -> bool:
-        """Whether it knows the key, if there is one."""
+        """Whether the request has the right key, if one is needed."""
         if self.api_key is None:
             return True
         wanted = f"Api-Key {self.api_key}".encode()
         return any(hmac.compare_digest(sent.encode(), wanted) for sent in request.headers.get_all("Authorization"))
 
     def objection_to_settings(self, request: Request, changes: bool) -> str | None:
-        """Why a request may not see the settings, or may not change them."""
+        """Why a request may not read or change the settings; None if it may."""
         host = _host(request)
         if not self._is_ours(host):
-            return f"'{host}' is not known as a name of this server; start it with --allowed_hosts={host or 'NAME'}"
+            return f"'{host}' is not a known name of this server; start it with --allowed_hosts={host or 'NAME'}"
         if "Origin" in request.headers or (changes and _is_browsers(request)):
             return "a page in a browser may not do this; use curl, or a program"
         return None
@@ -53,7 +53,7 @@ class Guard:
 
 
 def _host(request: Request) -> str:
-    """The name that the server was asked by, without the port; nothing, if there is none, or more than one."""
+    """The host name in the request, without the port; empty if there is none, or more than one."""
     sent = request.headers.get_all("Host")
     try:
         return (urlsplit(f"//{sent[0]}").hostname or "") if len(sent) == 1 else ""
@@ -70,6 +70,6 @@ def _is_number(host: str) -> bool:
 
 
 def _is_browsers(request: Request) -> bool:
-    """Browsers send ``Sec-Fetch-`` to this machine only, and their own name to all; no foreign page changes that."""
+    """Whether a browser sent it: browsers send ``Sec-Fetch-`` headers or their name, and pages cannot prevent that."""
     names = " ".join(request.headers.get_all("User-Agent"))
     return "Mozilla/" in names or any(name.lower().startswith("sec-fetch-") for name, _ in request.headers.raw_items())

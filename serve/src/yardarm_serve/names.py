@@ -1,4 +1,4 @@
-"""From what a client sends to what a policy reads: names, instruction, history."""
+"""Turns what a client sends into what a policy reads: names, instruction, history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yardarm_serve.backend import Contract, Look
 
 __all__ = ["Misfit", "Reader", "Seen"]
 
-# What the common clients call a policy's inputs, besides their own names.
+# Other names that common clients use for a policy's inputs.
 ALIASES = {
     "observation.state": ("states", "state"),
     "observation.image": ("images/image",),
@@ -24,12 +24,12 @@ INSTRUCTIONS = ("prompt", "task_description", "instruction", "task")
 
 
 class Misfit(ValueError):
-    """An observation that the policy cannot read; the client is told why."""
+    """An observation that the policy cannot read; the message is sent to the client."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """An observation by the policy's names: one set of values for each step of history, oldest first."""
+    """An observation under the policy's names: one set of values per step of history, oldest first."""
 
     looks: list[dict[str, np.ndarray]]
     instruction: str | None
@@ -37,29 +37,29 @@ class Seen:
 
 @dataclass(frozen=True)
 class Reader:
-    """Finds a policy's inputs among what clients send."""
+    """Finds a policy's inputs in what clients send."""
 
     contract: Contract
     rename_map: Mapping[str, str] = field(default_factory=dict)
-    """A client's name of an input to the policy's."""
+    """From a client's name of an input to the policy's."""
 
     def read(self, observation: Mapping[str, Any]) -> Seen:
-        """Name, check and unstack what a client of openpi's or vla-eval's sent."""
+        """Rename, check and unstack the observation of an openpi or vla-eval client."""
         sent = dict(_flat(observation))
         instruction = next((sent[name] for name in INSTRUCTIONS if isinstance(sent.get(name), str)), None)
         values = {name: value for name, value in sent.items() if not isinstance(value, str)}
-        if not self.contract.inputs:  # a backend that does not say what it reads gets everything
+        if not self.contract.inputs:  # a backend that does not declare its inputs gets everything
             arrays = {self.rename_map.get(name, name): _array(name, value) for name, value in values.items()}
             return Seen([arrays], instruction)
         found = {name: self._find(name, values) for name in self.contract.inputs}
         return Seen(self._unstacked(found), instruction)
 
     def check(self, values: Mapping[str, np.ndarray]) -> None:
-        """Refuse values of a wrong shape or type, before they are in a batch with those of others."""
+        """Reject values of the wrong shape or type, before they are batched with those of other clients."""
         for name, value in values.items():
             shape = self.contract.inputs.get(name)
             if shape is not None and value.shape != tuple(shape):
-                raise Misfit(f"'{name}' has the shape {value.shape}, the policy reads {tuple(shape)}")
+                raise Misfit(f"'{name}' has the shape {value.shape}, but the policy reads {tuple(shape)}")
             if name in self.contract.images and (value.dtype != np.uint8 or value.ndim != 3):
                 raise Misfit(
                     f"'{name}' must be bytes (height, width, channel), not {value.dtype} of shape {value.shape}"
@@ -68,12 +68,12 @@ class Reader:
                 raise Misfit(f"'{name}' must be numbers, not {value.dtype}")
 
     def check_looks(self, looks: Sequence[Look], first: bool) -> None:
-        """Refuse looks of Yardarm's, whose names are the policy's already; the first of an episode shows everything."""
+        """Check a Yardarm client's looks, which have the policy's names; an episode's first must have all inputs."""
         if not looks:
-            raise Misfit("nothing was seen")
+            raise Misfit("the request has no looks")
         for look in looks:
             if unknown := [name for name, value in look.values.items() if not isinstance(value, np.ndarray)]:
-                raise Misfit(f"'{unknown[0]}' is no array")
+                raise Misfit(f"'{unknown[0]}' is not an array")
             self.check(look.values)
         missing = [name for name in self.contract.inputs if name not in looks[-1].values]
         if first and missing:
@@ -90,13 +90,13 @@ class Reader:
         if self.contract.images == (name,) and len(cameras) == 1:
             return cameras[0]
         raise Misfit(
-            f"nothing that was sent is the policy's '{name}': it reads {', '.join(self.contract.inputs)}, and got "
-            f"{_some(values) or 'nothing'}; name it so, or give the server "
+            f"the policy's input '{name}' is missing: it reads {', '.join(self.contract.inputs)}, but got "
+            f"{_some(values) or 'nothing'}; rename yours, or start the server with "
             f'--rename_map=\'{{"your name": "{name}"}}\''
         )
 
     def _unstacked(self, found: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-        """A leading axis of `steps` is history; a single look stands for all of it."""
+        """Split a leading axis of `steps` into looks; without that axis, repeat the single look."""
         steps = self.contract.steps
         stacked = {name: self._is_stacked(name, value) for name, value in found.items()}
         looks = [
@@ -125,13 +125,13 @@ def _flat(observation: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
 
 def _array(name: str, value: Any) -> np.ndarray:
-    """A list must hold numbers: in an array of text, each takes as much memory as the longest."""
+    """Convert to an array; lists must contain numbers, since in an array of text, each takes as much as the longest."""
     if isinstance(value, list) and not _has_numbers_only(value):
-        raise Misfit(f"'{name}' is a list, but not of numbers")
+        raise Misfit(f"'{name}' is a list that does not only contain numbers")
     try:
         return np.asarray(value)
     except ValueError as error:
-        raise Misfit(f"'{name}' is no array: {error}") from error
+        raise Misfit(f"'{name}' is not an array: {error}") from error
 
 
 def _has_numbers_only(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""One port for openpi's and vla-eval's clients, with limits on what any of them can do."""
+"""The server: one port for the clients of openpi and vla-eval, with limits for each of them."""
 
 from __future__ import annotations
 
@@ -32,38 +32,38 @@ from yardarm_serve.vla_eval import hello_of, serve_vla_eval
 __all__ = ["CLIENT_HEADER", "KEY_VARIABLE", "LOOPBACK", "ServerConfig", "names_of", "serve"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-# Where both sides look for a key that is not given as a flag.
+# Where both sides look for a key if no flag gives one.
 KEY_VARIABLE = "YARDARM_API_KEY"
 MOST = 1_000_000
-# A client that says so speaks openpi's protocol, and need not be waited for.
+# A client that sends this header uses openpi's protocol, so its first frame need not be awaited.
 CLIENT_HEADER = "Yardarm-Client"
-# An address with one of these paths says what its client speaks.
+# A path in the address that says which protocol the client uses.
 OPENPI_PATH, VLA_EVAL_PATH = "/openpi", "/vla-eval"
 # Most clients answer pings in the background, even while they play a long chunk.
 PING_EVERY_S = 60.0
-# Of a client whose machine vanished nothing is heard; the kernel asks after it.
+# For clients whose machine has vanished without closing the connection: the kernel checks on them.
 KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
 @dataclass(frozen=True)
 class ServerConfig:
-    """Where to listen, and what clients may do."""
+    """Where to listen, and the limits for clients."""
 
     host: str = "127.0.0.1"
     port: int = 8000
-    """0 is any that is free."""
+    """0 means any free port."""
     api_key: str | None = None
-    """What clients must send as ``Authorization: Api-Key …``."""
+    """The key that clients must send as ``Authorization: Api-Key …``."""
     allowed_hosts: Collection[str] = ()
-    """Further names under which the settings are told, e.g. that of a proxy."""
+    """More host names under which the settings are shown, such as a proxy's."""
     max_message_mb: float = 64.0
     max_connections: int = 256
     hello_wait_s: float = 0.5
-    """A client of vla-eval's says hello at once; one that is silent for so long is openpi's, and waits for metadata."""
+    """How long to wait for vla-eval's hello; a client that stays silent is openpi's, and waits for metadata."""
     open_wait_s: float = 5.0
-    """A request that takes longer to arrive is cut off."""
+    """A connection whose opening request takes longer is closed."""
     pong_wait_s: float = 300.0
-    """A client that takes longer to answer a ping is disconnected; one with a single thread may be busy for a while."""
+    """A client that takes longer to answer a ping is disconnected; a single-threaded one may be busy for a while."""
     rename_map: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 
@@ -85,12 +85,12 @@ class ServerConfig:
 
     @property
     def is_open_to_all(self) -> bool:
-        """Whether whoever reaches the port can use it."""
+        """Whether anyone who reaches the port can use it."""
         return self.host not in LOOPBACK and self.api_key is None
 
 
 class PolicyServer:
-    """The server's state: who is connected, and what was served."""
+    """The server's state: its connections, and its batcher."""
 
     def __init__(self, backend: Backend, config: ServerConfig, version: str) -> None:
         self._config = config
@@ -110,7 +110,7 @@ class PolicyServer:
         self.conversations: set[asyncio.Task[Any]] = set()
 
     async def converse(self, socket: ServerConnection) -> None:
-        """Serve one client from its first word to its last."""
+        """Serve one client until it disconnects."""
         conversation = asyncio.current_task()
         assert conversation is not None
         self.conversations.add(conversation)
@@ -118,7 +118,7 @@ class PolicyServer:
         _keep_alive(socket)
         session = Session(self._host)
         try:
-            first = await self._first_word(socket)
+            first = await self._first_frame(socket)
             if first is not None:
                 await serve_vla_eval(socket, session, self._hello, first)
             else:
@@ -130,8 +130,8 @@ class PolicyServer:
             self.batcher.clients -= 1
             self.conversations.discard(conversation)
 
-    async def _first_word(self, socket: ServerConnection) -> bytes | str | None:
-        """The hello of a client of vla-eval's; None for one of openpi's, who waits. An address's path may settle it."""
+    async def _first_frame(self, socket: ServerConnection) -> bytes | str | None:
+        """A vla-eval client's hello; None for an openpi client, which waits. The address's path may decide it."""
         path = urlsplit(socket.request.path).path if socket.request is not None else ""
         if path == OPENPI_PATH or (socket.request is not None and CLIENT_HEADER in socket.request.headers):
             return None
@@ -142,7 +142,7 @@ class PolicyServer:
             return None
 
     def answer_http(self, socket: ServerConnection, request: HttpRequest) -> Response | None:
-        """Health and settings over plain HTTP; and who may not come in. None lets the client in."""
+        """Answer requests for health and settings, and turn clients away; None lets the client connect."""
         path, query = urlsplit(request.path).path, urlsplit(request.path).query
         if path == "/healthz":
             return socket.respond(http.HTTPStatus.OK, "OK\n")
@@ -156,12 +156,12 @@ class PolicyServer:
                 return socket.respond(http.HTTPStatus.FORBIDDEN, f"{objection}\n")
             return _json(socket, self._configure(wanted))
         if self.batcher.clients >= self._config.max_connections:
-            text = f"all {self._config.max_connections} connections are taken\n"
+            text = f"all {self._config.max_connections} connections are in use\n"
             return socket.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, text)
         return None
 
     def _configure(self, wanted: Mapping[str, str]) -> dict[str, Any]:
-        """Read the batching, and set what a query names."""
+        """Apply a query's batching settings, and return the current ones."""
         limits, applied, errors = self._config.limits, {}, []
         for name, text in wanted.items():
             try:
@@ -189,7 +189,7 @@ class PolicyServer:
 async def serve(
     backend: Backend, config: ServerConfig, *, version: str, on_ready: Callable[[int], None] | None = None
 ) -> PolicyServer:
-    """Serve until SIGINT or SIGTERM, or until the task is cancelled; `on_ready` is told the port."""
+    """Serve until SIGINT or SIGTERM, or until the task is cancelled; `on_ready` is called with the port."""
     server = PolicyServer(backend, config, version)
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -203,7 +203,7 @@ async def serve(
             config.host,
             config.port,
             process_request=server.answer_http,
-            origins=[None],  # a page in somebody's browser is no client
+            origins=[None],  # reject web pages
             compression=None,
             max_size=int(config.max_message_mb * 2**20),
             max_queue=1,  # a client has one request in flight
@@ -215,7 +215,7 @@ async def serve(
             if on_ready is not None:
                 on_ready(next(iter(open_server.sockets)).getsockname()[1])
             await asyncio.wait({batching, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            # Whoever still waits for an answer is hung up on: a policy may think for long.
+            # Clients that still wait for an answer are disconnected: the policy may take long.
             open_server.close(close_connections=False)
             for conversation in server.conversations:
                 conversation.cancel()
@@ -233,7 +233,7 @@ async def serve(
 
 
 def names_of(text: str) -> tuple[str, ...]:
-    """Names that are separated by commas."""
+    """Split names at commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 

@@ -1,4 +1,4 @@
-"""One client's episodes, whatever protocol it speaks."""
+"""One client's episodes, in either protocol."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Host", "Session"]
 
 log = logging.getLogger(__name__)
 
-# Bytes. A thread costs 0.1 ms, more than unpacking a small state does; at worst, so few bytes take 2 ms.
+# In bytes. A thread costs 0.1 ms, more than unpacking a small state; at worst, this many bytes take 2 ms.
 UNPACKED_AT_ONCE = 1024
 
 
@@ -29,11 +29,11 @@ class Host:
     batcher: Batcher
     reader: Reader
     places: asyncio.Semaphore | None
-    """For a policy that can serve so many episodes only."""
+    """For a policy that can serve only a limited number of episodes at once."""
 
 
 class Session:
-    """The episode that a connection is in, if it is in one."""
+    """A connection's current episode, if there is one."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -43,7 +43,7 @@ class Session:
         self._has_place = False
 
     async def begin(self, episode: Episode) -> None:
-        """Start an episode; the one before it is over."""
+        """Start an episode, and end the previous one."""
         self.end()
         if self.host.places is not None:
             await self.host.places.acquire()
@@ -57,8 +57,8 @@ class Session:
         self.episode = episode
 
     async def ask(self, looks: Sequence[Look], instruction: str | None = None) -> Answer:
-        """The policy's answer to what was seen; an episode that nobody began begins now."""
-        if self._failed is not None:  # what never began cannot go on
+        """The policy's answer to the looks; starts an episode if there is none."""
+        if self._failed is not None:  # the episode could not be started
             raise self._failed
         if self.episode is None:
             await self.begin(Episode(instruction or ""))
@@ -71,19 +71,19 @@ class Session:
         return answer
 
     async def unpack(self, frame: bytes | str) -> Any:
-        """A message, unpacked in a thread: whatever it holds, nobody else waits for it."""
+        """Unpack a message, in a thread if it is large, so that no other client waits for it."""
         if len(frame) <= UNPACKED_AT_ONCE:
             return unpack(frame)
         return await asyncio.to_thread(unpack, frame)
 
     def note_error(self, error: Exception) -> None:
-        """Count an error that a client is told of, and say it to whoever runs the server."""
+        """Count an error that is sent to a client, and log it on the server."""
         self.host.batcher.served.errors += 1
         mistake = isinstance(error, (Malformed, Misfit, BackendError))
-        log.warning("a client was told: %s: %s", type(error).__name__, error, exc_info=None if mistake else error)
+        log.warning("sent to a client: %s: %s", type(error).__name__, error, exc_info=None if mistake else error)
 
     def end(self) -> None:
-        """Let go of the episode."""
+        """End the episode, and free its place."""
         self.episode = self._state = self._failed = None
         if self._has_place and self.host.places is not None:
             self.host.places.release()

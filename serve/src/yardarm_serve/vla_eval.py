@@ -1,6 +1,6 @@
-"""vla-eval's protocol, server side: episodes with a beginning and an end, and one action for each observation.
+"""The server side of vla-eval's protocol: episodes with a start and an end, and one action per observation.
 
-The chunk stays here: a policy is asked when its last actions are played, and looks when it wanted to.
+The server keeps the chunk: the policy is asked once its last actions were played, and gets the looks that it wants.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROTOCOL_VERSION = 1
 
 
 class Stepper:
-    """Hands out a chunk one action at a time, and keeps the looks that the policy wanted meanwhile."""
+    """Returns a chunk one action at a time, and collects the looks that the policy wants."""
 
     def __init__(self) -> None:
         self._actions: deque[np.ndarray] = deque()
@@ -33,7 +33,7 @@ class Stepper:
         self._looks: list[Look] = []
 
     def see(self, values: Mapping[str, np.ndarray], steps: int) -> None:
-        """Keep what was seen, if it is the first look, the last of the chunk, or one that was asked for."""
+        """Keep a look if it is the first, the last of the chunk, or one that the policy wants."""
         wanted = {
             name: value
             for name, value in values.items()
@@ -47,12 +47,12 @@ class Stepper:
         return not self._actions
 
     def take_looks(self) -> list[Look]:
-        """What the policy has not seen yet."""
+        """Return the looks that the policy has not seen yet, and forget them."""
         looks, self._looks = self._looks, []
         return looks
 
     def fill(self, answer: Answer) -> None:
-        """Take a new chunk."""
+        """Store a new chunk."""
         self._actions.extend(answer.actions)
         self._offsets, self._played = answer.looks, 0
 
@@ -66,9 +66,9 @@ class Stepper:
 async def serve_vla_eval(
     socket: ServerConnection, session: Session, metadata: Mapping[str, Any], first: bytes | str
 ) -> None:
-    """Answer until the client leaves; an error is told, and the connection goes on."""
+    """Answer until the client leaves; errors are sent to the client, and the connection stays open."""
     if not await _is_hello(session, first):
-        await socket.close(1002, "the first frame must be a hello of vla-eval's, or wait for openpi's metadata")
+        await socket.close(1002, "the first frame must be vla-eval's hello; openpi clients must wait for the metadata")
         return
     stepper = Stepper()
     frame: bytes | str = first
@@ -88,9 +88,9 @@ async def serve_vla_eval(
                 stepper = Stepper()
                 session.end()
             elif kind != "error":
-                raise Malformed(f"a message of type '{kind}' is unknown")
+                raise Malformed(f"unknown message type '{kind}'")
         except Exception as error:
-            stepper = Stepper()  # what was planned belongs to a policy that has failed
+            stepper = Stepper()  # discards the chunk: the policy has failed
             if isinstance(error, ConnectionClosed):
                 raise
             session.note_error(error)
@@ -99,7 +99,7 @@ async def serve_vla_eval(
 
 
 def hello_of(contract: Contract, version: str) -> dict[str, Any]:
-    """What a server says of itself."""
+    """The server's hello, which describes the policy."""
     cameras = {name.rpartition(".")[2]: _spec("image", 0, "rgb_hwc_uint8") for name in contract.images}
     states = {name: shape for name, shape in contract.inputs.items() if name not in contract.images}
     state = {"state": _spec("state", sum(int(np.prod(shape or (0,))) for shape in states.values()), "raw")}
@@ -146,10 +146,10 @@ def _episode(payload: Mapping[str, Any]) -> Episode:
 
 def _parts(message: Any) -> tuple[str, Mapping[str, Any], int]:
     if not isinstance(message, Mapping) or not {"type", "payload", "seq"} <= message.keys():
-        raise Malformed("a message is a map with type, payload, seq and timestamp")
+        raise Malformed("a message must be a map with type, payload, seq and timestamp")
     kind, payload, seq = message["type"], message["payload"], message["seq"]
     if not isinstance(payload, Mapping) or not isinstance(seq, int):
-        raise Malformed("a message's payload is a map, and its seq a whole number")
+        raise Malformed("a message's payload must be a map, and its seq a whole number")
     return str(kind), payload, seq
 
 

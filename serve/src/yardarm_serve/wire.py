@@ -1,6 +1,6 @@
-"""Arrays in msgpack, in the two forms that are in use, and PNG or JPEG images.
+"""Encodes arrays in msgpack, in the two forms that are in use, and decodes both, and PNG or JPEG images.
 
-openpi marks arrays by maps with keys of bytes, vla-eval by maps with keys of text. One decoder takes both.
+openpi encodes arrays as maps with byte keys, vla-eval as maps with text keys.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from yardarm_serve.counting import excess
 
 __all__ = ["Malformed", "pack_openpi", "pack_vla_eval", "unpack"]
 
-# Booleans, integers, floats and strings: what is left would run code, or be pointers.
+# Booleans, integers, floats and strings: other types would run code, or contain pointers.
 SAFE_KINDS = frozenset("biufSU")
-# Of all pictures in a message together: a small file can hold one that fills the memory.
+# For all images in a message together: a small file can contain an image that fills the memory.
 MOST_PIXELS = 64_000_000
-# numpy's own limit. Without one, the product of a long list of large numbers takes minutes.
+# numpy's own limit. Without a limit, multiplying a long list of large numbers takes minutes.
 MOST_DIMENSIONS = 64
 Part = Callable[[str], Any]
 
 
 class Malformed(ValueError):
-    """Bytes that are no message."""
+    """A frame that is not a valid message."""
 
 
 def pack_openpi(value: Any) -> bytes:
@@ -44,15 +44,15 @@ def pack_vla_eval(value: Any) -> bytes:
 def unpack(data: bytes | str) -> Any:
     """Unpack either form; arrays are read-only views of the message."""
     if isinstance(data, str):
-        raise Malformed("a text frame, where a binary one with msgpack is expected")
+        raise Malformed("got a text frame instead of a binary one with msgpack")
     if too_much := excess(data):
-        raise Malformed(f"a message of {len(data)} bytes with {too_much}")
+        raise Malformed(f"the message of {len(data)} bytes has {too_much}")
     try:
         return msgpack.unpackb(data, object_hook=_Restorer())
     except Malformed:
         raise
-    except Exception as error:  # msgpack raises a dozen kinds, and so do damaged arrays and images
-        raise Malformed(f"no valid msgpack message ({len(data)} bytes): {type(error).__name__}: {error}") from error
+    except Exception as error:  # msgpack raises a dozen types, and so do damaged arrays and images
+        raise Malformed(f"not a valid msgpack message ({len(data)} bytes): {type(error).__name__}: {error}") from error
 
 
 def _openpi_form(value: Any) -> Any:
@@ -75,7 +75,7 @@ def _vla_eval_form(value: Any) -> Any:
 
 
 class _Restorer:
-    """Makes the arrays, scalars and images of one message from the maps that stand for them."""
+    """Decodes the arrays, scalars and images of one message."""
 
     def __init__(self) -> None:
         self._pixels_left = MOST_PIXELS
@@ -94,7 +94,7 @@ class _Restorer:
         try:
             from PIL import Image
         except ImportError:
-            raise Malformed("images in PNG or JPEG need Pillow here: pip install pillow") from None
+            raise Malformed("PNG and JPEG images need Pillow on the server: pip install pillow") from None
         with Image.open(io.BytesIO(part("data")), formats=("PNG", "JPEG")) as image:
             self._pixels_left -= image.width * image.height
             if self._pixels_left < 0:
@@ -109,9 +109,9 @@ def _by_bytes(form: Mapping[Any, Any], name: str) -> Any:
 def _array(part: Part) -> np.ndarray:
     dtype, shape, data = _safe(np.dtype(part("dtype"))), tuple(part("shape")), part("data")
     if len(shape) > MOST_DIMENSIONS:
-        raise Malformed(f"an array of {len(shape)} dimensions")
+        raise Malformed(f"an array has {len(shape)} dimensions; at most {MOST_DIMENSIONS} are allowed")
     if any(side < 0 for side in shape):
-        raise Malformed(f"an array of shape {shape}")
+        raise Malformed(f"an array has the negative shape {shape}")
     if math.prod(shape) == 0:
         return np.zeros(shape, dtype)
     return np.frombuffer(data, dtype).reshape(shape)

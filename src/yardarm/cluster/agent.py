@@ -1,4 +1,4 @@
-"""An agent: the process on a node that keeps its workers, speaks for them, and mostly keeps their policies, too."""
+"""An agent: the process on a node that has its workers, speaks for them, and mostly hosts their policies, too."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
-from yardarm.cluster.custodian import Custodian
-from yardarm.cluster.messages import AgentOrder, Heard, Opened, Question
+from yardarm.cluster.messages import AgentOrder, AgentReady, PolicyCall, WorkerReport
+from yardarm.cluster.policy_host import PolicyHost
 from yardarm.cluster.relay import Relay
 from yardarm.cluster.setup import Setup
 from yardarm.envs import ProcessPool
@@ -27,10 +27,10 @@ class NodeAgent:
     """The body of a Ray actor. All that concerns workers happens in one thread, and never outlives it."""
 
     def __init__(self, setup: Setup) -> None:
-        setup.take_place()
+        setup.apply()
         self._setup = setup
-        self._custodian = Custodian(setup.policies_at_once)
-        self._opened: Future[Opened | Refused] = Future()
+        self._host = PolicyHost(setup.policies_at_once)
+        self._ready: Future[AgentReady | Refused] = Future()
         self._relay: Relay | None = None
         # Launchers die with the thread that started them, so that nothing is orphaned; this one lives as long as we do.
         self._thread: threading.Thread | None = None
@@ -39,25 +39,25 @@ class NodeAgent:
         """What this node has in another version, in words."""
         return await asyncio.to_thread(self._setup.differences)
 
-    async def question(self, question: Question) -> Answered | Refused | Failed:
+    async def call_policy(self, call: PolicyCall) -> Answered | Refused | Failed:
         """Call a function with a policy."""
-        return await asyncio.wrap_future(self._custodian.question(question))
+        return await asyncio.wrap_future(self._host.call(call))
 
-    async def open(self, places: int) -> Opened | Refused:
+    async def open(self, places: int) -> AgentReady | Refused:
         """Import simulators and find a renderer, or say why this node cannot be used."""
         self._thread = threading.Thread(target=self._work, args=(places,), name="workers", daemon=True)
         self._thread.start()
-        return await asyncio.wrap_future(self._opened)
+        return await asyncio.wrap_future(self._ready)
 
     async def obey(self, number: int, orders: Sequence[AgentOrder]) -> None:
         """Take orders, which are numbered: Ray may call us out of turn. Their reports come by `reports`."""
         assert self._relay is not None, "an agent must be open"
         self._relay.take(number, orders)
 
-    async def reports(self) -> list[Heard]:
-        """Wait until there is something to tell."""
+    async def reports(self) -> list[WorkerReport]:
+        """Wait until there is something to report."""
         assert self._relay is not None, "an agent must be open"
-        return await asyncio.to_thread(self._relay.heard)
+        return await asyncio.to_thread(self._relay.reports)
 
     async def close(self) -> None:
         """End all workers."""
@@ -68,22 +68,22 @@ class NodeAgent:
     def _work(self, places: int) -> None:
         with contextlib.closing(ProcessPool(places, time_limit_s=self._setup.timeout_s, log=LOG)) as pool:
             try:
-                opened = self._prepare(pool)
+                ready = self._prepare(pool)
             except BaseException as error:
-                self._opened.set_exception(error)
+                self._ready.set_exception(error)
                 return
-            if isinstance(opened, Opened):
-                self._relay = Relay(pool, self._custodian)
-            self._opened.set_result(opened)
+            if isinstance(ready, AgentReady):
+                self._relay = Relay(pool, self._host)
+            self._ready.set_result(ready)
             if self._relay is not None:
                 self._relay.run()
 
-    def _prepare(self, pool: ProcessPool) -> Opened | Refused:
-        """What is missing is missed now."""
+    def _prepare(self, pool: ProcessPool) -> AgentReady | Refused:
+        """Find out now what is missing, before the first episode."""
         try:
             if differing := self._setup.differences():
                 return Refused(f"it has other versions than the driver: {differing}")
             pool.prepare(self._setup.tasks)
-            return Opened(pool.choose_renderer(self._setup.tasks) if self._setup.renders else None)
+            return AgentReady(pool.choose_renderer(self._setup.tasks) if self._setup.renders else None)
         except (UsageError, EnvironmentFault) as error:
             return Refused(str(error))

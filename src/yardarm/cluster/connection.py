@@ -1,4 +1,4 @@
-"""The way to a Ray cluster, quietly."""
+"""Connects to a Ray cluster, quietly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HTTP2_HEADER, HTTP2_SETTINGS = 9, 4
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A machine of the cluster, and how much of it nobody uses."""
+    """A machine of the cluster, and how much of it is free."""
 
     id: str
     name: str
@@ -38,9 +38,9 @@ class Node:
 
 
 def load_ray() -> Any:
-    """Import Ray; it tells nobody what it is used for, and leaves it to us to say what died."""
+    """Import Ray, without its usage statistics and its own messages about what died."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # Of lines for the terminal; `log_to_driver` has no say in those of Ray itself, and this is read at the import.
+    # Lines for the terminal: `log_to_driver` does not cover Ray's own, and this variable is read at the import.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^")
     try:
         import ray
@@ -70,11 +70,11 @@ def check_address(options: RayOptions) -> None:
             f"{flag}={address} does not answer ({one_line(error)}); is the cluster up? `ray start --head` starts one"
         ) from error
     if not answers:
-        raise UsageError(f"{flag}={address} is no Ray cluster's: something else listens there")
+        raise UsageError(f"{flag}={address} is not a Ray cluster: something else listens there")
 
 
 def _speaks_grpc(end: socket.socket) -> bool:
-    """Greet in HTTP/2, as gRPC does, and see whether the greeting is returned."""
+    """Greet in HTTP/2, as gRPC does, and check whether the greeting is returned."""
     end.sendall(HTTP2_GREETING)
     answer = end.recv(HTTP2_HEADER)
     return len(answer) == HTTP2_HEADER and answer[3] == HTTP2_SETTINGS
@@ -89,7 +89,7 @@ class Cluster:
 
     def nodes(self) -> list[Node]:
         """The living nodes, with what is free on each of them."""
-        from ray._private.state import available_resources_per_node  # there is no public door to it
+        from ray._private.state import available_resources_per_node  # there is no public function for it
 
         free: Mapping[str, Mapping[str, float]] = available_resources_per_node()
         living = [node for node in self.ray.nodes() if node["Alive"] and node["NodeID"] in free]
@@ -106,7 +106,7 @@ class Cluster:
         ]
 
     def pinned_to(self, node: Node, *, soft: bool) -> Any:
-        """Where an actor shall live; a soft wish gives way when the node dies."""
+        """Where an actor must live; a soft pin yields when the node dies."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         return NodeAffinitySchedulingStrategy(node.id, soft=soft)
@@ -114,10 +114,10 @@ class Cluster:
 
 @contextlib.contextmanager
 def open_cluster(options: RayOptions) -> Iterator[Cluster]:
-    """Connect to the cluster, or start one of this machine that ends with the run."""
+    """Connect to the cluster, or start one on this machine that ends with the run."""
     check_address(options)
     ray, address = load_ray(), options.chosen_address()
-    if ray.is_initialized():  # by whoever called us: it is theirs to end
+    if ray.is_initialized():  # by our caller, who will end it
         yield Cluster(ray, "the process's own")
         return
     logging.getLogger("ray").setLevel(logging.ERROR)
@@ -130,7 +130,8 @@ def open_cluster(options: RayOptions) -> Iterator[Cluster]:
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise UsageError(f"--ray.address={address}: the cluster cannot be joined: {one_line(error)[:200]}") from error
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, at_sigterm)  # Ray would end the process where it is, and nothing would be closed
+        # Ray's own handler would end the process at once, and nothing would be closed.
+        signal.signal(signal.SIGTERM, at_sigterm)
     try:
         yield Cluster(ray, address)
     finally:

@@ -26,17 +26,17 @@ class Mailbox(Generic[Item]):
         self._items: SimpleQueue[Item] = SimpleQueue()
 
     def put(self, items: Iterable[Item]) -> None:
-        """Lay items into it, and ring."""
+        """Add items, and make the descriptor readable."""
         for item in items:
             self._items.put(item)
         with self._lock:
-            if self._is_closed:  # the descriptor may be another file's by now
+            if self._is_closed:  # the descriptor may belong to another file by now
                 return
-            with contextlib.suppress(BlockingIOError):  # it was rung often enough
+            with contextlib.suppress(BlockingIOError):  # it is readable already
                 os.write(self._bell, b"!")
 
     def take_all(self) -> list[Item]:
-        """What is in it now, which may be nothing."""
+        """Take all items; there may be none."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.descriptor, 65536)
         items = []
@@ -45,7 +45,7 @@ class Mailbox(Generic[Item]):
         return items
 
     def close(self) -> None:
-        """Nothing is wanted any more."""
+        """Ignore all further items."""
         with self._lock:
             self._is_closed = True
             os.close(self._bell)

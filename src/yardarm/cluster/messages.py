@@ -1,7 +1,9 @@
-"""What the driver, the agents of nodes and the replicas of policies say to each other.
+"""What the driver, the agents of nodes and the hosts of policies say to each other.
 
-Driver → agent: Hire, Give, Entrust, Dismiss, gathered into one call.    agent → driver: Heard.
-Agent → replica: Ask, gathered into one call.                             replica → agent: Thought.
+driver ── Hire, ForwardOrder, DelegateEpisode, Dismiss: gathered into one call ──▶ agent
+driver ◀── WorkerReport ──────────────────────────────────────────────────────── agent
+agent ── ActionRequest: gathered into one call ──▶ policy host (a replica, or the agent itself)
+agent ◀── PolicyAnswer ────────────────────────── policy host
 """
 
 from __future__ import annotations
@@ -19,48 +21,48 @@ from yardarm.policies import Batching, Look, PolicySpec
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = [
+    "ActionRequest",
     "AgentOrder",
-    "Ask",
-    "Charge",
+    "AgentReady",
+    "DelegateEpisode",
     "Dismiss",
-    "Entrust",
-    "Give",
-    "Heard",
+    "ForwardOrder",
     "Hire",
-    "Opened",
-    "Question",
-    "Thought",
+    "HostedPolicy",
+    "PolicyAnswer",
+    "PolicyCall",
+    "WorkerReport",
     "value_of",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
-    """A policy in the replicas' care: how to make it, what it will see, and how its batches are put together."""
+class HostedPolicy:
+    """A policy that other processes host: how to make it, what it will see, and how its batches are put together."""
 
     spec: PolicySpec
     id: str
-    """The driver's: whoever makes another has another checkpoint, or other sources."""
+    """The driver's: a host that makes a policy with another id has another checkpoint, or other sources."""
     tasks: tuple[TaskSpec, ...]
     batching: Batching | None = None
 
     @property
     def key(self) -> str:
-        """What it takes to be the same policy."""
+        """Equal for the same policy."""
         return repr(self.spec)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A function to be called with a policy, where that computes."""
+class PolicyCall:
+    """Call a function with a policy, where the policy computes."""
 
-    charge: Charge
+    policy: HostedPolicy
     function: Callable[..., Any]
     arguments: Mapping[str, Any]
 
 
 def value_of(answer: Any) -> Any:
-    """What the function returned; what the user can mend is raised as such."""
+    """What the function of a `PolicyCall` returned; raises a `UsageError` for what the user can fix."""
     match answer:
         case Answered(value):
             return value
@@ -73,8 +75,8 @@ def value_of(answer: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """What an agent found on its node."""
+class AgentReady:
+    """An agent has imported its node's simulators, and found what renders."""
 
     renderer: str | None
 
@@ -89,24 +91,25 @@ class Hire:
 
 
 @dataclass(frozen=True, slots=True)
-class Give:
-    """An order for a worker, whose report the driver wants."""
+class ForwardOrder:
+    """Pass an order on to a worker; the driver wants its report."""
 
     worker: int
     order: Order
 
 
 @dataclass(frozen=True, slots=True)
-class Entrust:
-    """Have a worker play a whole episode with a replica's policy; the driver hears of its end."""
+class DelegateEpisode:
+    """Have a worker play a whole episode with a hosted policy; the driver hears of its end only."""
 
     worker: int
     begin: Begin
     policy: str
-    charge: Any
-    """A reference to the policy's `Charge`, for a replica that has not met it."""
+    """The key of the `HostedPolicy`."""
+    hosted: Any
+    """A reference to the `HostedPolicy`, for a host that has not met it."""
     replica: Any
-    """None: the agent keeps the policy itself."""
+    """The replica that hosts the policy; None: the agent itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,32 +119,32 @@ class Dismiss:
     worker: int
 
 
-AgentOrder = Hire | Give | Entrust | Dismiss
+AgentOrder = Hire | ForwardOrder | DelegateEpisode | Dismiss
 
 
-class Heard(NamedTuple):
-    """What a worker reported, and the looks that belong to it if the driver must see them."""
+class WorkerReport(NamedTuple):
+    """What a worker reported, and its looks if the driver must see them."""
 
     worker: int
     report: Report
     looks: Sequence[Mapping[str, np.ndarray]] = ()
     replica_lost: bool = False
-    unmade: str = ""
+    cannot_make: str = ""
     """Why its policy could not be made where it was to compute."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """An episode that waits for its next actions; `episode` and `charge` stand in its first question only."""
+class ActionRequest:
+    """An episode waits for its next actions; only its first request has `episode` and `hosted`."""
 
     id: str
     policy: str
     looks: Sequence[Look]
     episode: EpisodeSpec | None = None
-    charge: Any = None
+    hosted: Any = None
 
 
-class Thought(NamedTuple):
+class PolicyAnswer(NamedTuple):
     """What to play, or why there is nothing to play."""
 
     play: Play | None = None
@@ -151,6 +154,6 @@ class Thought(NamedTuple):
     trace: str = ""
     """and where in its code."""
     lost: str = ""
-    """The replica does not know the episode, or lost what its policy needs: playing it again may help."""
-    unmade: str = ""
-    """Why there is no such policy here: there may be one elsewhere."""
+    """The host does not know the episode, or lost what its policy needs: playing it again may help."""
+    cannot_make: str = ""
+    """Why this host cannot make the policy: another host may be able to."""

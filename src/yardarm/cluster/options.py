@@ -10,7 +10,7 @@ from yardarm.errors import UsageError
 
 __all__ = ["LOCAL", "RayOptions"]
 
-# What Ray calls a cluster of this machine that is started for the run, and ended with it.
+# Ray's word for a cluster on this machine that starts and ends with the run.
 LOCAL = "local"
 
 
@@ -27,5 +27,5 @@ class RayOptions:
             raise UsageError(f"--ray.policy_replicas must not be negative, got {self.policy_replicas}")
 
     def chosen_address(self) -> str:
-        """What the flag says, or Ray's own variable, or a cluster of this machine."""
+        """The flag's, or that of Ray's own variable, or a cluster on this machine."""
         return self.address or os.environ.get("RAY_ADDRESS", "") or LOCAL

@@ -1,12 +1,12 @@
-"""A replica: a process of its own that keeps policies, mostly with a GPU, and answers the episodes of any node."""
+"""A replica: a process of its own that hosts policies, mostly with a GPU, and answers the episodes of any node."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
 
-from yardarm.cluster.custodian import Custodian
-from yardarm.cluster.messages import Ask, Question, Thought
+from yardarm.cluster.messages import ActionRequest, PolicyAnswer, PolicyCall
+from yardarm.cluster.policy_host import PolicyHost
 from yardarm.cluster.setup import Setup
 from yardarm.envs.messages import Answered, Failed, Refused
 from yardarm.policies import Outcome
@@ -21,9 +21,9 @@ class Replica:
     """How many may wait for an answer at once."""
 
     def __init__(self, setup: Setup) -> None:
-        setup.take_place()
+        setup.apply()
         self._setup = setup
-        self._custodian = Custodian(setup.policies_at_once)
+        self._host = PolicyHost(setup.policies_at_once)
 
     def where(self) -> str | Refused:
         """The id of the node that this replica lives on, or why it cannot be used."""
@@ -37,14 +37,14 @@ class Replica:
         """What its node has in another version, in words."""
         return self._setup.differences()
 
-    def question(self, question: Question) -> Answered | Refused | Failed:
+    def call_policy(self, call: PolicyCall) -> Answered | Refused | Failed:
         """Call a function with a policy."""
-        return self._custodian.question(question).result()
+        return self._host.call(call).result()
 
-    def infer(self, asks: Sequence[Ask]) -> list[Thought]:
-        """Answer one agent's questions, together with those of others."""
-        return self._custodian.infer(asks).result()
+    def infer(self, requests: Sequence[ActionRequest]) -> list[PolicyAnswer]:
+        """Answer the requests of one agent, in one batch with those of others."""
+        return self._host.infer(requests).result()
 
     def finish(self, id: str, outcome: Outcome | None) -> None:
         """An episode is over."""
-        self._custodian.finish(id, outcome).result()
+        self._host.finish(id, outcome).result()

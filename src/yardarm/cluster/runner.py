@@ -6,15 +6,14 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from yardarm.cluster.connection import Cluster
-from yardarm.cluster.messages import Charge, Question
+from yardarm.cluster.messages import HostedPolicy, PolicyCall
 from yardarm.cluster.options import RayOptions
 from yardarm.cluster.pool import ClusterPool
 from yardarm.cluster.replicas import Replicas
 from yardarm.cluster.setup import Setup
-from yardarm.engine import EngineOptions, Setting, fix_batching, looks_at_pictures
+from yardarm.engine import EngineOptions, FixedBatching, Setting, fix_batching, looks_at_pictures
 from yardarm.envs import Pool
 from yardarm.policies import Batching, LoadedPolicy
 from yardarm.tasks import TaskSpec
@@ -25,7 +24,7 @@ RAY = "ray"
 
 
 class RayRunner:
-    """Workers on all nodes, and policies with them or in replicas, unless only this process has one, or a server."""
+    """Workers on all nodes; policies beside them or in replicas, if other processes can make them."""
 
     def __init__(
         self,
@@ -34,7 +33,7 @@ class RayRunner:
         policies: Sequence[LoadedPolicy],
         tasks: Sequence[TaskSpec],
         cluster: Cluster,
-        software: Mapping[str, Any],
+        interpreters: Mapping[str, Mapping[str, str | None]],
     ) -> None:
         self._options = options
         self._policies = policies
@@ -46,19 +45,19 @@ class RayRunner:
             options.timeout_s,
             renders,
             policies_at_once=options.policies_at_once,
-            others=software["other_interpreters"],
+            others=interpreters,
         )
-        self._entrusted = [policy for policy in policies if _can_be_elsewhere(policy)]
-        looked_at = {repr(policy.spec): policy.policy.wants for policy in self._entrusted}
-        lanes = [policy.policy.lanes for policy in policies if hasattr(policy.policy, "lanes")]
+        self._hosted = [policy for policy in policies if _can_be_hosted(policy)]
+        looked_at = {repr(policy.spec): policy.policy.wants for policy in self._hosted}
+        lanes = [policy.traits.lanes for policy in policies]
         most_workers = min(filter(None, [options.batch_size, *lanes]), default=0)
-        replicas = self._open_replicas(ray.policy_replicas) if self._entrusted else None
+        replicas = self._open_replicas(ray.policy_replicas) if self._hosted else None
         self._pool = ClusterPool(cluster, self._setup, replicas, looked_at, most_workers)
         self._threads = 1
-        self._known: dict[str, Setting | None] = {}
+        self._known: dict[str, FixedBatching | None] = {}
 
     def _open_replicas(self, wanted: int) -> Replicas | None:
-        """On GPUs, or as many as were asked for; else each node keeps policies itself."""
+        """On GPUs, or as many as were asked for; otherwise each node's agent hosts the policies."""
         nodes = self._cluster.nodes()
         if not wanted and not any(node.gpus for node in nodes):
             return None
@@ -66,43 +65,43 @@ class RayRunner:
         replicas.grow(nodes)
         return replicas
 
-    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: Mapping[str, Any] | None) -> Setting | None:
-        """By the first that will compute with it, for all of them."""
-        if not self._is_entrusted(policy):
-            return fix_batching(policy.policy, exact=exact, stored=stored)
-        charge = Charge(policy.spec, policy.id, self._tasks)
-        name = getattr(policy.policy, "architecture", policy.id)
+    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: FixedBatching | None) -> FixedBatching | None:
+        """Chosen by the first host of the policy, for all of them."""
+        if not self._is_hosted(policy):
+            return fix_batching(policy, exact=exact, stored=stored)
+        hosted = HostedPolicy(policy.spec, policy.id, self._tasks)
+        name = policy.traits.batching_key or policy.id
         if stored is not None or name not in self._known:
-            question = Question(charge, fix_batching, {"exact": exact, "stored": stored})
-            self._known[name] = self._pool.question(question)
+            call = PolicyCall(hosted, fix_batching, {"exact": exact, "stored": stored})
+            self._known[name] = self._pool.call_policy(call)
         chosen = self._known[name]
         if chosen is not None:
-            self._threads = max(self._threads, chosen["threads"] or 1)
-            charge = replace(charge, batching=Batching(chosen["rows"], chosen["threads"]))
-        self._pool.take_charge(charge)
+            self._threads = max(self._threads, chosen.threads or 1)
+            hosted = replace(hosted, batching=Batching(chosen.rows, chosen.threads))
+        self._pool.host_policy(hosted)
         return chosen
 
     def infers_here(self, policy: LoadedPolicy) -> bool:
         """A policy that only this process has, or that is behind a socket: looks come to the driver for it."""
-        return policy.policy.place == "host" and not self._is_entrusted(policy)
+        return policy.policy.place == "host" and not self._is_hosted(policy)
 
     @contextlib.contextmanager
     def open_pool(self, log: Path, episodes: int) -> Iterator[tuple[Pool, Setting]]:
-        """As many workers as the nodes have CPUs, and as at home one more on each for looks that are with a policy."""
+        """As many workers as the nodes have CPUs; as on one machine, one more on each while looks are with a policy."""
         hosted = any(policy.policy.place == "host" for policy in self._policies)
         pool = self._pool
         pool.open(1 if hosted and self._threads == 1 and not self._options.batch_size else 0)
         runner = {"type": RAY, "address": self._cluster.address, **pool.describe()}
-        yield pool, {"renderer": pool.renderer, "runner": runner}
+        yield pool, Setting(pool.renderer, runner)
 
     def close(self) -> None:
         """End all that was started on the nodes, whether or not the pool was opened."""
         self._pool.close()
 
-    def _is_entrusted(self, policy: LoadedPolicy) -> bool:
-        return any(policy is other for other in self._entrusted)
+    def _is_hosted(self, policy: LoadedPolicy) -> bool:
+        return any(policy is other for other in self._hosted)
 
 
-def _can_be_elsewhere(policy: LoadedPolicy) -> bool:
-    """Whether another process can make it, and should: one with lanes lives behind a socket already."""
-    return policy.policy.place == "host" and policy.can_be_made_again and not hasattr(policy.policy, "lanes")
+def _can_be_hosted(policy: LoadedPolicy) -> bool:
+    """Whether another process can make it, and should: one with lanes is behind a socket already."""
+    return policy.policy.place == "host" and policy.can_be_made_again and not policy.traits.lanes

@@ -1,4 +1,4 @@
-"""What actors must know to be like the process that started them."""
+"""What an actor needs to work like the process that started it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from yardarm.tasks import TaskSpec
 
 __all__ = ["Setup"]
 
-# What may change an episode's course; programs that only draw, store or upload may differ.
+# Packages that only draw, store or upload: they cannot change an episode's course, and may differ.
 NO_MATTER = ("accelerate", "peft", "huggingface_hub", "av", "pyarrow", "draccus", "rich", "wandb")
 
 
@@ -27,7 +27,7 @@ class Setup:
     timeout_s: float
     renders: bool
     policies_at_once: int = 0
-    """How many keep their weights in one process; 0: as many as is usual."""
+    """How many keep their weights in one process; 0: the usual number."""
     folder: str = field(default_factory=os.getcwd)
     own_modules: Mapping[str, Any] | None = field(default_factory=allowed_modules)
     threads: str | None = field(default_factory=lambda: os.environ.get("OMP_NUM_THREADS"))
@@ -35,18 +35,18 @@ class Setup:
     others: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     """What other interpreters have, by their paths."""
 
-    def take_place(self) -> None:
+    def apply(self) -> None:
         """Make this process like the one that made the setup, as far as the machine has the same folders."""
-        with contextlib.suppress(OSError):  # relative paths mean nothing here, and will say so themselves
+        with contextlib.suppress(OSError):  # then relative paths fail later, with their own messages
             os.chdir(self.folder)
         take_over_modules(self.own_modules)
-        if self.threads is None:  # Ray has set it, to the number of cores that it counts an actor for
+        if self.threads is None:  # Ray has set it, to the number of cores that it reserves for an actor
             os.environ.pop("OMP_NUM_THREADS", None)
         else:
             os.environ["OMP_NUM_THREADS"] = self.threads
 
     def differences(self) -> str:
-        """What is installed here in another version, in words; empty if nothing is."""
+        """What is installed here in another version, in words; empty if nothing differs."""
         found = _differing(relevant(versions()), self.versions)
         for python, wanted in self.others.items():
             modules = {module for task in self.tasks if task.env.python == python for module in task.env.modules}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from yardarm.errors import UsageError
-from yardarm.results import BUDGET_SPENT, about_mixed_versions
+from yardarm.results import StoppingRecord, about_mixed_versions
 
 __all__ = ["about_early_stop", "about_missing_episodes", "about_mix"]
 
@@ -23,12 +22,12 @@ def about_missing_episodes(
     return (text,)
 
 
-def about_early_stop(path: Path, stopping: Mapping[str, Any] | None) -> tuple[str, ...]:
+def about_early_stop(path: Path, stopping: StoppingRecord | None) -> tuple[str, ...]:
     """Note that a run that stopped early makes p-values too small and differences too large."""
-    if not stopping or stopping.get("decision") in (None, BUDGET_SPENT):
+    if stopping is None or not stopping.stopped_early:
         return ()
     return (
-        f"{path} was stopped early (--eval.stop={stopping.get('rule')}): tests and intervals for a fixed number of "
+        f"{path} was stopped early (--eval.stop={stopping.declared.rule}): tests and intervals for a fixed number of "
         "episodes are too optimistic for it; its own report, which its command prints again, has valid ones",
     )
 

@@ -12,6 +12,7 @@ from yardarm.comparison.caveats import about_early_stop, about_missing_episodes
 from yardarm.comparison.outcomes import EpisodeName, EpisodeOutcome, RunOutcomes
 from yardarm.contents import anything, count, list_of, map_of, optional, read_json, record, text, whole
 from yardarm.errors import UsageError
+from yardarm.results import StoppingRecord
 from yardarm.tasks import BENCHMARKS, FIRST_SEED, TaskSpec
 
 __all__ = ["LerobotAssumptions", "read_eval_info"]
@@ -80,9 +81,10 @@ def _read(
     if not outcomes:
         raise UsageError(f"{path} has no episodes")
     overall = content.get("overall") or {}
-    stopping, planned = overall.get("stopping"), overall.get("planned_episodes", len(outcomes))
+    planned, said = overall.get("planned_episodes", len(outcomes)), overall.get("stopping")
+    stopping = StoppingRecord.from_json(said, "overall.stopping") if said else None
     notes = list(about_early_stop(path, stopping))
-    if len(outcomes) < planned and not (stopping or {}).get("decision"):
+    if len(outcomes) < planned and not (stopping and stopping.decision):
         notes += about_missing_episodes(
             path, len(outcomes), planned, allowed=allow_unfinished, remedy="finish it first"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -14,13 +15,10 @@ from yardarm.results import (
     EpisodeKey,
     EpisodeRecord,
     RunFolder,
-    benchmarks_of,
+    RunManifest,
     counted,
-    mixed_versions,
-    planned_number,
     planned_records,
     read_journal,
-    sessions_of,
     software_of_sessions,
 )
 
@@ -31,31 +29,28 @@ def read_yardarm_run(folder: RunFolder, name: str, allow_unfinished: bool = Fals
     """Read the episodes of the run's plan; if it stopped early, those up to the decision."""
     manifest = folder.read_manifest()
     records = planned_records(manifest, read_journal(folder.journal))
-    stopping = manifest.get("stopping")
     return RunOutcomes(
         name=name,
         path=folder.path,
-        outcomes={_name(record.key): outcome_of(folder, record) for record in counted(records, stopping)},
-        policy=str(manifest["plan"].get("policy", "")),
-        method=manifest.get("method"),
-        training_seed=manifest.get("training_seed"),
-        software=software_of_sessions(sessions_of(manifest), benchmarks_of(manifest)),
-        env={_world(env): env for env in manifest["plan"].get("env", [])},
+        outcomes={_name(record.key): outcome_of(folder, record) for record in counted(records, manifest.stopping)},
+        policy=manifest.plan.policy or "",
+        method=manifest.method,
+        training_seed=manifest.training_seed,
+        software=software_of_sessions(manifest.sessions, manifest.benchmarks),
+        env={_world(env): env for env in manifest.plan.env},
         notes=(
             *_unfinished(folder, manifest, len(records), allow_unfinished),
-            *about_early_stop(folder.path, stopping),
-            *about_mix(folder.path, mixed_versions(sessions_of(manifest), benchmarks_of(manifest))),
+            *about_early_stop(folder.path, manifest.stopping),
+            *about_mix(folder.path, manifest.mixed_versions),
         ),
     )
 
 
-def _unfinished(folder: RunFolder, manifest: dict[str, Any], have: int, allowed: bool) -> tuple[str, ...]:
-    planned = planned_number(manifest)
-    stopping = manifest.get("stopping")
-    decided = stopping is not None and stopping.get("decision") is not None
-    if manifest.get("status") == "finished" and (decided or have >= planned):
+def _unfinished(folder: RunFolder, manifest: RunManifest, have: int, allowed: bool) -> tuple[str, ...]:
+    planned, stopping = manifest.planned_episodes, manifest.stopping
+    if manifest.status == "finished" and (manifest.decided or have >= planned):
         return ()
-    have = have if stopping is None else stopping["released"]
+    have = have if stopping is None else stopping.released
     # To resume the second of two policies, resume the run that it plays in.
     outer = RunFolder(folder.path.parent)
     config = outer.config if outer.manifest.exists() else folder.config
@@ -64,7 +59,7 @@ def _unfinished(folder: RunFolder, manifest: dict[str, Any], have: int, allowed:
     return about_missing_episodes(folder.path, have, planned, judged=judged, allowed=allowed, remedy=remedy)
 
 
-def _world(env: dict[str, Any]) -> str:
+def _world(env: Mapping[str, Any]) -> str:
     """The benchmark, with its suite if the options name one."""
     return "/".join(str(env[name]) for name in ("benchmark", "suite") if name in env)
 

@@ -1,14 +1,14 @@
-"""Configurations of all commands: options and their checks, the text of flags, decoding, files, and consent.
+"""What the configurations of all commands share: options and checks, flags, decoding, files, and consent.
 
-What needs YAML or draccus is imported when it is asked for: workers have neither.
+Modules that need YAML or draccus are imported on first use: workers have neither.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yardarm.config.options import NamedCode, one_of, option, positive
+from yardarm.late import late_names
 
 if TYPE_CHECKING:
     from yardarm.config.consent import admit
@@ -31,19 +31,16 @@ __all__ = [
     "write_config_file",
 ]
 
-LATE = {
-    "FlagText": "flag_text",
-    "admit": "consent",
-    "check_names": "decoding",
-    "decode": "decoding",
-    "decode_value": "decoding",
-    "plain_value": "flag_text",
-    "read_config_file": "files",
-    "write_config_file": "files",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in LATE:
-        return getattr(importlib.import_module(f"yardarm.config.{LATE[name]}"), name)
-    raise AttributeError(f"module 'yardarm.config' has no attribute '{name}'")
+__getattr__ = late_names(
+    __name__,
+    {
+        "FlagText": "flag_text",
+        "admit": "consent",
+        "check_names": "decoding",
+        "decode": "decoding",
+        "decode_value": "decoding",
+        "plain_value": "flag_text",
+        "read_config_file": "files",
+        "write_config_file": "files",
+    },
+)

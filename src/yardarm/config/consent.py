@@ -1,7 +1,7 @@
-"""One rule for code that a configuration names: what the user typed runs; what only a file says needs consent.
+"""One rule for code that a configuration names: it runs if the user typed it; if only a file names it, they must agree.
 
-A configuration file may come from anywhere: a run's folder, a checkpoint, a colleague. Whatever turns such a file into
-something that can run goes through `admit`.
+A configuration file may come from anywhere: a run's folder, a checkpoint, a colleague. All code that turns such a file
+into something that runs calls `admit`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["admit"]
 
 
 def admit(section: str, codes: Iterable[NamedCode], data: Mapping[str, Any], trusted: bool) -> None:
-    """Refuse code that only a file names, unless the user trusts it; what was typed may lie in the current folder.
+    """Reject code that only a file names, unless the user trusts it; typed modules may be in the current folder.
 
-    `data` is what stands below `section`, as it was read: the text of a flag is known by its type.
+    `data` is the undecoded content of `section`: values that the user typed have the type `FlagText`.
     """
     for code in codes:
         if isinstance(data.get(code.option), FlagText):

@@ -1,4 +1,4 @@
-"""From plain data to configuration classes: names and types are checked, a flag's text is read as what is wanted."""
+"""Turns plain data into configuration classes: checks names and types, and parses the text of flags."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import draccus
-
 from yardarm.config.flag_text import FlagText, plain_value
 from yardarm.errors import UsageError, nearest
 
@@ -20,7 +18,9 @@ EVAL = "eval"
 
 
 def decode(kind: type, section: str, data: Mapping[str, Any], command: str = EVAL) -> Any:
-    """A configuration class from what stands below its section; `command` is whose help lists the flags."""
+    """Make a configuration class from its section's data; `command` is the one whose help lists the flags."""
+    import draccus
+
     hints = typing.get_type_hints(kind)
     check_names(section, data, {field.name for field in dataclasses.fields(kind)}, command)
     try:
@@ -30,15 +30,17 @@ def decode(kind: type, section: str, data: Mapping[str, Any], command: str = EVA
 
 
 def decode_value(name: str, hint: Any, value: Any) -> Any:
-    """The value of one option that stands outside of all sections."""
+    """Decode one option outside of all sections."""
+    import draccus
+
     try:
         return draccus.decode(hint, _fitting(hint, value))
     except draccus.utils.DecodingError as error:
-        raise UsageError(f"--{name}={value} does not fit: {' '.join(str(error).split())}") from error
+        raise UsageError(f"--{name}={value} is not valid: {' '.join(str(error).split())}") from error
 
 
 def check_names(section: str, data: Mapping[str, Any], known: Iterable[str], command: str = EVAL) -> None:
-    """Stop at an option that a section does not have."""
+    """Raise if the data has an option that the section does not have."""
     for name in map(str, data):
         if name not in known:
             prefix = f"{section}." if section else ""
@@ -48,7 +50,7 @@ def check_names(section: str, data: Mapping[str, Any], known: Iterable[str], com
 
 
 def _fitting(hint: Any, value: Any) -> Any:
-    """Leave a flag's text as it is where text is wanted, "null" aside; read it as data elsewhere."""
+    """Keep a flag's text, except "null", if the option is text; otherwise parse it as data."""
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     kinds = typing.get_args(hint) if is_union else (hint,)
     if isinstance(value, FlagText) and (str in kinds or Path in kinds):
@@ -60,8 +62,8 @@ def _misfit(section: str, error: Exception, hints: Mapping[str, Any]) -> UsageEr
     name, _, reason = str(error).replace("`", "").partition(": ")
     flag = ".".join(part for part in (section, name) if part)
     first = reason.splitlines()[0]
-    if first.endswith(":") and name in hints:  # it goes on with one line for each type that it could have been
+    if first.endswith(":") and name in hints:  # followed by one line for each possible type
         kinds = [kind for kind in typing.get_args(hints[name]) if kind is not type(None)]
         named = " or ".join(str(kind) if typing.get_args(kind) else kind.__name__ for kind in kinds)
-        return UsageError(f"--{flag}: this is no {named}")
+        return UsageError(f"--{flag}: the value must be {named}")
     return UsageError(f"--{flag}: {first}")

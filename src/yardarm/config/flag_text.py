@@ -1,21 +1,21 @@
-"""The text of a flag, before anybody knows what it is for."""
+"""The text of a flag before it is decoded."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
 __all__ = ["FlagText", "plain_value"]
 
 
 class FlagText(str):
-    """The text of a flag: it is data in YAML's notation, unless what it is for wants text."""
+    """A flag's text as the user typed it: YAML, unless the option is text."""
 
     __slots__ = ()
 
     def value(self) -> Any:
-        """A number, a boolean, null, a list or a mapping; anything else stays text."""
+        """Parse a number, a boolean, null, a list or a mapping; anything else stays text."""
+        import yaml
+
         try:
             value = yaml.safe_load(self)
         except yaml.YAMLError:
@@ -24,5 +24,5 @@ class FlagText(str):
 
 
 def plain_value(value: Any) -> Any:
-    """What a flag's text says; anything else as it is."""
+    """Parse a flag's text; return any other value unchanged."""
     return value.value() if isinstance(value, FlagText) else value

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yardarm.datasets.draft import EpisodeDraft
 from yardarm.datasets.episodes import Episode, VideoPlace
-from yardarm.datasets.features import INDEX_FEATURES, Feature
+from yardarm.datasets.features import INDEX_FEATURES, DatasetFeature
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import rollouts_file
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
@@ -16,6 +15,7 @@ from yardarm.datasets.source import check_files, default_root, find_metadata
 from yardarm.datasets.transforms import ImageTransformConfig, ImageTransformsConfig
 from yardarm.datasets.video import VideoEncoding
 from yardarm.datasets.writer import DatasetWriter
+from yardarm.late import late_names
 
 if TYPE_CHECKING:
     from yardarm.datasets.dataset import LeRobotDataset
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INDEX_FEATURES",
+    "DatasetFeature",
     "DatasetInfo",
     "DatasetLoader",
     "DatasetMetadata",
     "DatasetWriter",
     "Episode",
     "EpisodeDraft",
-    "Feature",
     "ImageTransformConfig",
     "ImageTransforms",
     "ImageTransformsConfig",
@@ -50,18 +50,15 @@ __all__ = [
     "select_episodes",
 ]
 
-# Reading for training needs torch, which takes a second to import: recording and editing do without.
-WITH_TORCH = {
-    "DatasetLoader": "loading",
-    "ImageTransforms": "transforms",
-    "LeRobotDataset": "dataset",
-    "MultiLeRobotDataset": "joined",
-    "StreamingLeRobotDataset": "streaming",
-    "from_workers": "loading",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in WITH_TORCH:
-        return getattr(importlib.import_module(f"yardarm.datasets.{WITH_TORCH[name]}"), name)
-    raise AttributeError(f"module 'yardarm.datasets' has no attribute '{name}'")
+# Reading for training needs torch, which takes a second to import; recording and editing do not need it.
+__getattr__ = late_names(
+    __name__,
+    {
+        "DatasetLoader": "loading",
+        "ImageTransforms": "transforms",
+        "LeRobotDataset": "dataset",
+        "MultiLeRobotDataset": "joined",
+        "StreamingLeRobotDataset": "streaming",
+        "from_workers": "loading",
+    },
+)

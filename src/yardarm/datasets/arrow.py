@@ -1,4 +1,4 @@
-"""Frames as Arrow tables, in the types that LeRobot's own reader expects, and back as arrays."""
+"""Converts frames to Arrow tables, in the types that LeRobot's reader expects, and back to arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from yardarm.datasets.features import Feature, Schema
+from yardarm.datasets.features import DatasetFeature, Schema
 from yardarm.errors import DatasetFault, UsageError
 from yardarm.files import write_atomically
 
@@ -29,7 +29,7 @@ __all__ = [
     "write_row_groups",
 ]
 
-# Opens a file that does not lie on this machine's disk.
+# Opens a file that is not on this machine's disk.
 OpenFile = Callable[[Path], Any]
 PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
@@ -40,16 +40,16 @@ def arrow_schema(schema: Schema) -> pa.Schema:
     for name, feature in stored.items():
         if feature.dtype not in ("image", "string") and not feature.is_numeric:
             raise UsageError(
-                f"the feature '{name}' has the dtype {feature.dtype}, which can be read past, but not written; "
-                f"take it out first: yardarm dataset remove-feature DIR --names={name} --output=NEW"
+                f"the feature '{name}' has the dtype {feature.dtype}, which cannot be written; "
+                f"remove it first: yardarm dataset remove-feature DIR --names={name} --output=NEW"
             )
     described = {name: _huggingface_type(feature) for name, feature in stored.items()}
-    # The `datasets` library, and with it the Hub's own viewer, takes pictures and matrices from this description.
+    # The `datasets` library, and with it the Hub's viewer, finds pictures and matrices by this description.
     metadata = {"huggingface": json.dumps({"info": {"features": described}})}
     return pa.schema([(name, _arrow_type(feature)) for name, feature in stored.items()], metadata=metadata)
 
 
-def _arrow_type(feature: Feature) -> pa.DataType:
+def _arrow_type(feature: DatasetFeature) -> pa.DataType:
     if feature.dtype == "image":
         return PICTURE
     value = pa.string() if feature.dtype == "string" else pa.from_numpy_dtype(np.dtype(feature.dtype))
@@ -62,7 +62,7 @@ def _arrow_type(feature: Feature) -> pa.DataType:
     return value
 
 
-def _huggingface_type(feature: Feature) -> dict[str, Any]:
+def _huggingface_type(feature: DatasetFeature) -> dict[str, Any]:
     if feature.dtype == "image":
         return {"_type": "Image"}
     value = {"dtype": feature.dtype, "_type": "Value"}
@@ -74,13 +74,13 @@ def _huggingface_type(feature: Feature) -> dict[str, Any]:
 
 
 def frames_table(schema: Schema, columns: Mapping[str, Any]) -> pa.Table:
-    """An episode's columns as a table: arrays with a row for each frame, or encoded pictures."""
+    """An episode's columns as a table: arrays with one row per frame, or encoded pictures."""
     arrow = arrow_schema(schema)
     return pa.table([to_arrow(schema[name], columns[name]) for name in arrow.names], schema=arrow)
 
 
-def to_arrow(feature: Feature, values: Any) -> pa.Array:
-    """A column with one value for each frame."""
+def to_arrow(feature: DatasetFeature, values: Any) -> pa.Array:
+    """A column with one value per frame."""
     kind = _arrow_type(feature)
     if feature.dtype == "image":
         return pa.array([{"bytes": encoded, "path": None} for encoded in values], kind)
@@ -98,8 +98,8 @@ def to_arrow(feature: Feature, values: Any) -> pa.Array:
     return flat
 
 
-def to_numpy(feature: Feature, column: pa.ChunkedArray) -> np.ndarray:
-    """A column's values as an array with a row for each frame; a plain number has no axis of its own."""
+def to_numpy(feature: DatasetFeature, column: pa.ChunkedArray) -> np.ndarray:
+    """A column's values as an array with one row per frame; scalars get no extra axis."""
     if feature.dtype == "string":
         return np.array(column.to_pylist(), dtype=object)
     if feature.dtype == "image":
@@ -118,9 +118,9 @@ def _flat(array: pa.Array) -> np.ndarray:
 
 @contextlib.contextmanager
 def blaming(path: Path) -> Iterator[None]:
-    """Say that a file is missing or damaged, if what is made of it fails.
+    """Turn any failure inside the block into a `DatasetFault` that names this file.
 
-    Parquet files have no checksums: a flipped bit may turn up as text that is none, or as a value where none can be.
+    Parquet files have no checksums: a flipped bit can show up as invalid text, or as an impossible value.
     """
     try:
         yield
@@ -141,7 +141,7 @@ def open_parquet(path: Path, open_file: OpenFile | None = None) -> pq.ParquetFil
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None, groups: Sequence[int] | None = None) -> pa.Table:
-    """Read a Parquet file, or some row groups of it."""
+    """Read a Parquet file, or some of its row groups."""
     with blaming(path), open_parquet(path) as file:
         table = file.read(columns) if groups is None else file.read_row_groups(list(groups), columns)
         table.validate(full=True)
@@ -149,12 +149,12 @@ def read_table(path: Path, columns: Sequence[str] | None = None, groups: Sequenc
 
 
 def row_groups(file: pq.ParquetFile, column: str, first: int, last: int) -> list[int]:
-    """The row groups in which a column of whole numbers may have one from `first` to `last`."""
-    # Nested columns come apart in the file, so a column's place is found by its path.
+    """The row groups in which an integer column may have values from `first` to `last`."""
+    # Parquet splits nested columns, so the column is found by its path.
     place = next((at for at in range(len(file.schema)) if file.schema.column(at).path == column), None)
     if place is None or not file.num_row_groups:
         return list(range(file.num_row_groups))
-    # pyarrow 26 aborts the process where statistics do not fit a damaged schema; reading a column first raises instead.
+    # pyarrow 26 aborts the process if statistics do not match a damaged schema; reading a column first raises instead.
     file.read_row_group(0, [column], use_threads=False)
     found = []
     for number in range(file.num_row_groups):
@@ -165,7 +165,7 @@ def row_groups(file: pq.ParquetFile, column: str, first: int, last: int) -> list
 
 
 def write_row_groups(path: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
-    """Write a Parquet file with a row group for each table; it appears when it is complete."""
+    """Write a Parquet file with one row group per table; it appears when it is complete."""
 
     def write(file: Any) -> None:
         with pq.ParquetWriter(file, schema, compression="snappy", use_dictionary=True) as writer:

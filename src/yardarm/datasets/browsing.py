@@ -1,4 +1,4 @@
-"""What is read to look at a dataset: an episode's frames and pictures, and what is damaged."""
+"""Reads what a viewer shows of a dataset: an episode's frames and pictures, and damaged files."""
 
 from __future__ import annotations
 
@@ -36,18 +36,16 @@ __all__ = [
     "video_facts",
 ]
 
-# What an MP4 file may begin with, after four bytes of length.
+# The first words of an MP4 file, after four bytes of length.
 MP4 = (b"ftyp", b"styp", b"moov", b"free", b"mdat", b"wide", b"skip")
-
-
-# Looking at so many takes a second or two.
+# Checking this many files takes a second or two.
 MOST_FILES = 2000
 SHOWN = {b"\x89PNG\r\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserPicture:
-    """An encoded picture and what it is."""
+    """An encoded picture and its media type."""
 
     content: bytes
     media_type: str
@@ -55,7 +53,7 @@ class BrowserPicture:
 
 @dataclass(frozen=True, slots=True)
 class VideoFacts:
-    """What a video file says of itself."""
+    """What a video file's header says."""
 
     codec: str
     width: int
@@ -64,11 +62,11 @@ class VideoFacts:
 
 
 def episode_pictures(meta: DatasetMetadata, episode: Episode, key: str) -> list[bytes]:
-    """The encoded pictures of an episode that lie in the table, one for each frame."""
+    """An episode's pictures from the table, still encoded, one per frame."""
     path = meta.data_file(episode)
     own = (pc.field("index") >= episode.start) & (pc.field("index") < episode.stop)
     with blaming(path):
-        # Arrow leaves out the row groups that hold none of them.
+        # Arrow skips the row groups that have none of these frames.
         column = pq.read_table(path, columns=[key], filters=own, partitioning=None)[key]
         pictures: list[bytes] = pc.struct_field(column, "bytes").to_pylist()
     if len(pictures) != episode.length:
@@ -77,7 +75,7 @@ def episode_pictures(meta: DatasetMetadata, episode: Episode, key: str) -> list[
 
 
 def for_browser(encoded: bytes | None) -> BrowserPicture:
-    """A picture as browsers can show it: PNG and JPEG as they are, others as PNG."""
+    """A picture that browsers can show: PNG and JPEG unchanged, other formats as PNG."""
     for head, media_type in SHOWN.items():
         if encoded is not None and encoded.startswith(head):
             return BrowserPicture(encoded, media_type)
@@ -85,7 +83,7 @@ def for_browser(encoded: bytes | None) -> BrowserPicture:
 
 
 def per_episode(meta: DatasetMetadata, feature: str, kind: str) -> np.ndarray | None:
-    """One of a feature's statistics for each episode, like the largest `next.success`; None if it was not kept."""
+    """One of a feature's statistics per episode, like the maximum of `next.success`; None if it was not stored."""
     found = np.full(meta.total_episodes, np.nan)
     column = f"stats/{feature}/{kind}"
     for path in sorted((meta.root / "meta" / "episodes").glob("*/*.parquet")):
@@ -103,7 +101,7 @@ def per_episode(meta: DatasetMetadata, feature: str, kind: str) -> np.ndarray | 
 
 
 def video_facts(path: Path) -> VideoFacts:
-    """Look at a video's head, or say that it is missing or damaged."""
+    """Read a video's header, or raise if the file is missing or damaged."""
     with open_video(path) as container:
         stream = container.streams.video[0]
         seconds = None if stream.duration is None else float(stream.duration * stream.time_base)
@@ -111,7 +109,7 @@ def video_facts(path: Path) -> VideoFacts:
 
 
 def size_on_disk(root: Path) -> dict[str, int]:
-    """The bytes of a dataset's files, by the folder that they lie in: meta, data, videos."""
+    """The bytes of a dataset's files by folder: meta, data, videos."""
     sizes: dict[str, int] = {}
     for folder, _, files in os.walk(root):
         parts = Path(folder).relative_to(root).parts
@@ -124,13 +122,13 @@ def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:
-        return 0  # a link that leads nowhere, or a file that has just gone
+        return 0  # a broken link, or a file that was just deleted
 
 
 def damaged_files(meta: DatasetMetadata) -> list[str]:
-    """What is wrong with files of frames and videos, as far as their ends tell; nothing is decoded.
+    """What is wrong with data and video files, as far as their headers and footers show; nothing is decoded.
 
-    Of a dataset with very many files, the first are looked at.
+    In a dataset with very many files, only the first ones are checked.
     """
     return [*_damaged_data(meta), *_damaged_videos(meta)]
 
@@ -154,7 +152,7 @@ def _damaged_videos(meta: DatasetMetadata) -> Iterator[str]:
             yield f"{path} cannot be read: {error.strerror}"
         else:
             if head[4:] not in MP4:
-                yield f"{path} is damaged: it is no MP4 file"
+                yield f"{path} is damaged: it is not an MP4 file"
 
 
 def _first(paths: Iterable[Path]) -> Iterator[Path]:

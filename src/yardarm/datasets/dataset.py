@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from yardarm.datasets.features import Feature
+from yardarm.datasets.features import DatasetFeature
 from yardarm.datasets.frames import read_frames
 from yardarm.datasets.info import DatasetInfo
-from yardarm.datasets.items import ImageTransform, Item, ItemMaker, Span, as_columns, check_reading
+from yardarm.datasets.items import EpisodeRows, ImageTransform, Item, ItemMaker, as_columns, check_reading
 from yardarm.datasets.metadata import read_metadata
 from yardarm.datasets.pictures import PictureTable
 from yardarm.datasets.selection import select_episodes
@@ -30,8 +30,8 @@ TOLERANCE_S = 1e-4
 class LeRobotDataset(torch.utils.data.Dataset):
     """A dataset on disk, read frame by frame.
 
-    Numbers are in memory; pictures are decoded when a frame is asked for. It can be handed to any number of
-    processes: each opens videos of its own.
+    Numbers are kept in memory; pictures are decoded when a frame is read. Any number of processes can use it: each
+    opens the videos for itself.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LeRobotDataset(torch.utils.data.Dataset):
     ) -> None:
         """Open a dataset from `root`, from the cache, or from the Hub.
 
-        `delta_timestamps` names features of which more than the current frame is wanted: seconds from it, like
+        `delta_timestamps` asks for more than the current frame of a feature, in seconds from it:
         ``{"action": [0.0, 0.1]}``. Pictures are floats between 0 and 1, or bytes with `return_uint8`.
         """
         check_reading(image_transforms, video_backend)
@@ -83,10 +83,10 @@ class LeRobotDataset(torch.utils.data.Dataset):
         data_files_size_in_mb: float = 100,
         video_files_size_in_mb: float = 200,
     ) -> DatasetWriter:
-        """Begin a new dataset: `add_frame`, `save_episode`, again and again."""
-        schema = {name: Feature.from_json(feature) for name, feature in features.items()}
+        """Start a new dataset: call `add_frame` for each frame, then `save_episode`."""
+        schema = {name: DatasetFeature.from_json(feature) for name, feature in features.items()}
         if not use_videos and (videos := [name for name, feature in schema.items() if feature.is_video]):
-            raise UsageError(f"use_videos is false, but {', '.join(videos)} has the dtype video; make it 'image'")
+            raise UsageError(f"use_videos is false, but {', '.join(videos)} has the dtype video; change it to 'image'")
         info = DatasetInfo(
             fps,
             schema,
@@ -101,12 +101,12 @@ class LeRobotDataset(torch.utils.data.Dataset):
     def resume(
         cls, repo_id: str = "", root: str | Path | None = None, *, encoding: VideoEncoding | None = None
     ) -> DatasetWriter:
-        """Go on with a dataset, after its last complete episode."""
+        """Append to a dataset, after its last complete episode."""
         return DatasetWriter.resume(root or default_root(repo_id), encoding)
 
     @property
     def fps(self) -> int:
-        """Frames a second."""
+        """Frames per second."""
         return self.meta.fps
 
     @property
@@ -116,17 +116,17 @@ class LeRobotDataset(torch.utils.data.Dataset):
 
     @property
     def num_frames(self) -> int:
-        """Frames of the chosen episodes."""
+        """Number of frames in the selected episodes."""
         return len(self)
 
     @property
     def num_episodes(self) -> int:
-        """The chosen episodes."""
+        """Number of selected episodes."""
         return len(self.episodes)
 
     @property
     def episode_bounds(self) -> np.ndarray:
-        """Where the chosen episodes begin among the frames, and, at the end, how many frames there are."""
+        """The first frame of each selected episode, and finally the number of frames."""
         return self._bounds
 
     def __len__(self) -> int:
@@ -140,17 +140,17 @@ class LeRobotDataset(torch.utils.data.Dataset):
             raise IndexError(f"frame {row} of {len(self)}")
         row = int(row) % len(self)
         place = int(np.searchsorted(self._bounds, row, side="right")) - 1
-        span = Span(self._chosen[place], int(self._bounds[place]), int(self._bounds[place + 1]))
+        span = EpisodeRows(self._chosen[place], int(self._bounds[place]), int(self._bounds[place + 1]))
         return self._maker.make(self._columns, row, span)
 
     @property
-    def is_of_numbers(self) -> bool:
-        """Whether items have nothing but numbers in them."""
-        return self._maker.is_of_numbers
+    def has_only_numbers(self) -> bool:
+        """Whether items contain only numbers: no pictures and no texts."""
+        return self._maker.has_only_numbers
 
     def __getitems__(self, rows: Sequence[int]) -> Item | list[Item]:
-        """Many frames: one batch, if they are of numbers only, or else a list."""
-        if not self.is_of_numbers:
+        """Many frames at once: a batch if items contain only numbers, otherwise a list."""
+        if not self.has_only_numbers:
             return [self[row] for row in rows]
         chosen = np.asarray(rows)
         places = np.searchsorted(self._bounds, chosen, side="right") - 1

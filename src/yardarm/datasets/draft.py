@@ -1,4 +1,4 @@
-"""An episode that is being recorded, and is in no dataset yet."""
+"""An episode that is being recorded and is not yet part of a dataset."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from yardarm.datasets.statistics import FeatureStats, PixelCounts, number_stats
 from yardarm.datasets.video import BackgroundEncoder, VideoEncoding
 from yardarm.errors import UsageError, nearest
 
-__all__ = ["EpisodeDraft", "own_features"]
+__all__ = ["EpisodeDraft", "recorded_features"]
 
 _numbers = itertools.count()
 
 
-def own_features(schema: Schema) -> Schema:
-    """What a frame must bring: all but what is filled in."""
+def recorded_features(schema: Schema) -> Schema:
+    """The features that every recorded frame must have; the writer fills in the others."""
     return {name: feature for name, feature in schema.items() if name not in INDEX_FEATURES}
 
 
 class EpisodeDraft:
-    """Collects frames; pictures are encoded in the background as they come."""
+    """Collects frames, and encodes pictures in the background as they arrive."""
 
     def __init__(self, root: Path, info: DatasetInfo, encoding: VideoEncoding) -> None:
-        self._features = own_features(info.features)
+        self._features = recorded_features(info.features)
         self.tasks: list[str] = []
         self._columns: dict[str, list[Any]] = {
             name: [] for name, feature in self._features.items() if not feature.is_video
         }
-        # Names of their own: several episodes may be recorded at once.
+        # Unique names, since several episodes may be recorded at once.
         name = f".draft-{os.getpid()}-{next(_numbers)}"
         self._videos = {
             key: BackgroundEncoder(root / f"{name}-{number}.mp4", info.fps, encoding)
@@ -55,7 +55,7 @@ class EpisodeDraft:
         task = frame["task"]
         if not isinstance(task, str):
             raise UsageError(f"'task' must be the instruction in words, got {task!r}")
-        # All are looked at before any is kept, so that a refused frame leaves nothing.
+        # Check all values before keeping any, so that a rejected frame leaves no trace.
         values = {name: self._value(name, frame[name]) for name in self._features}
         for name, value in values.items():
             if name in self._videos:
@@ -67,19 +67,19 @@ class EpisodeDraft:
         self.tasks.append(task)
 
     def columns(self) -> dict[str, Any]:
-        """What goes into the table, by feature."""
+        """The table's columns by feature."""
         return {
             name: [value.result() if isinstance(value, Future) else value for value in values]
             for name, values in self._columns.items()
         }
 
     def finish_videos(self) -> dict[str, Path]:
-        """Wait for the encoders; returns a complete video for each camera."""
+        """Wait for the encoders; return each camera's complete video."""
         self._pixel_stats = {key: encoder.finish() for key, encoder in self._videos.items()}
         return {key: encoder.path for key, encoder in self._videos.items()}
 
     def stats(self, columns: Mapping[str, Any]) -> dict[str, FeatureStats]:
-        """Statistics of what was recorded."""
+        """Statistics of the recorded frames."""
         numbers = {
             name: number_stats(np.asarray(columns[name]))
             for name, feature in self._features.items()
@@ -89,7 +89,7 @@ class EpisodeDraft:
         return {**numbers, **pictures, **self._pixel_stats}
 
     def close(self) -> None:
-        """Stop encoding; what has not become part of a dataset is thrown away."""
+        """Stop encoding, and discard what was not saved to a dataset."""
         for encoder in self._videos.values():
             encoder.drop()
         if self._threads is not None:
@@ -111,13 +111,13 @@ class EpisodeDraft:
         known = {*self._features, "task"}
         filled = [name for name in frame if name in INDEX_FEATURES]
         if filled:
-            raise UsageError(f"a frame must not bring '{filled[0]}': it is filled in")
+            raise UsageError(f"a frame must not have '{filled[0]}': it is filled in automatically; leave it out")
         unknown = [name for name in frame if name not in known]
         if unknown:
             raise UsageError(
-                f"a frame has '{unknown[0]}', which the dataset has not{nearest(unknown[0], known)} "
+                f"a frame has '{unknown[0]}', which is not in the dataset{nearest(unknown[0], known)} "
                 f"its features are {', '.join(self._features)}"
             )
         missing = [name for name in known if name not in frame]
         if missing:
-            raise UsageError(f"a frame lacks {', '.join(sorted(missing))}")
+            raise UsageError(f"a frame lacks {', '.join(sorted(missing))}; every frame needs all features and 'task'")

@@ -1,4 +1,4 @@
-"""`meta/episodes`: a row for each episode, with its place in the files and its statistics."""
+"""`meta/episodes`: one row per episode, with its place in the files and its statistics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ VIDEO_PLACE = {"chunk_index": count, "file_index": count, "from_timestamp": numb
 
 @dataclass(frozen=True, slots=True)
 class VideoPlace:
-    """Where an episode's video lies: a file, and the seconds in it."""
+    """Where an episode's video is: a file, and a time span in it."""
 
     slot: FileSlot
     start_s: float
@@ -65,16 +65,16 @@ class Episode:
     data: FileSlot
     videos: Mapping[str, VideoPlace] = field(default_factory=dict)
     row: FileSlot = FileSlot()
-    """The file that this row is in."""
+    """The file that holds this row."""
 
     @property
     def length(self) -> int:
-        """How many frames it has."""
+        """Its number of frames."""
         return self.stop - self.start
 
 
 def read_episodes(root: Path, info: DatasetInfo) -> tuple[Episode, ...]:
-    """The episodes that `info.json` counts; what a writer that was killed left beyond them is not there."""
+    """The episodes that `info.json` counts; leftovers of a killed writer beyond them are ignored."""
     if not info.total_episodes:
         return ()
     rows: dict[int, Episode] = {}
@@ -91,7 +91,7 @@ def read_episodes(root: Path, info: DatasetInfo) -> tuple[Episode, ...]:
 
 
 def check_complete(path: Path, info: DatasetInfo, known: Collection[int]) -> None:
-    """Say which of the episodes that `info.json` counts are not among those that a file has."""
+    """Raise if a file lacks episodes that `info.json` counts, and name them."""
     missing = info.total_episodes - sum(index < info.total_episodes for index in known)
     if missing:
         shown = islice((index for index in range(info.total_episodes) if index not in known), 10)
@@ -114,7 +114,7 @@ def _episode(path: Path, row: dict[str, Any], info: DatasetInfo) -> Episode:
         stop=row["dataset_to_index"],
         data=FileSlot(row["data/chunk_index"], row["data/file_index"]),
         videos={key: _video_place(row, f"videos/{key}/") for key in info.video_keys},
-        row=_slot_of(path),  # whatever the row says: others have written it wrong
+        row=_slot_of(path),  # not from the row itself: other programs have written it wrong
     )
 
 
@@ -135,7 +135,7 @@ def _check_order(root: Path, episodes: Sequence[Episode]) -> None:
         if episode.start != expected or episode.stop <= episode.start:
             raise DatasetFault(
                 f"{root / 'meta' / 'episodes'}: episode {episode.index} has the frames {episode.start} to "
-                f"{episode.stop}, but the one before ends at {expected}"
+                f"{episode.stop}, but the previous one ends at {expected}"
             )
         expected = episode.stop
 
@@ -150,7 +150,7 @@ def read_episode_stats(root: Path, info: DatasetInfo) -> Iterator[tuple[int, Sta
 
 
 def stats_of_row(row: Mapping[str, Any]) -> Stats:
-    """The statistics in a row about an episode."""
+    """The statistics in an episode's row."""
     stats: dict[str, FeatureStats] = {}
     for name, value in row.items():
         if name.startswith("stats/") and value is not None:
@@ -160,9 +160,9 @@ def stats_of_row(row: Mapping[str, Any]) -> Stats:
 
 
 def write_episodes(root: Path, slot: FileSlot, episodes: Sequence[tuple[Episode, Stats]]) -> None:
-    """Replace a file of rows about episodes."""
+    """Replace a file of episode rows."""
     rows = [_row(episode, stats, slot) for episode, stats in episodes]
-    # Arrow takes the columns from the first row; another may have statistics that it lacks.
+    # Arrow takes the columns from the first row, but later rows may have statistics that it lacks.
     rows[0] = {**dict.fromkeys(name for row in rows for name in row), **rows[0]}
     table = pa.Table.from_pylist(rows)
     write_row_groups(episodes_file(root, slot), table.schema, [table])

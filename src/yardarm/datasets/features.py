@@ -1,4 +1,4 @@
-"""What a dataset's frames hold: features by name, as `meta/info.json` describes them."""
+"""The features of a dataset's frames, as `meta/info.json` describes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from yardarm.errors import UsageError
 
-__all__ = ["INDEX_FEATURES", "Feature", "Schema", "check_features", "schema_from_json", "schema_to_json"]
+__all__ = ["INDEX_FEATURES", "DatasetFeature", "Schema", "check_features", "schema_from_json", "schema_to_json"]
 
 VISUAL = ("image", "video")
 NUMERIC = (
@@ -22,19 +22,19 @@ MOST_AXES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
-    """One value of each frame. A picture's shape is (height, width, channels)."""
+class DatasetFeature:
+    """One value per frame. A picture's shape is (height, width, channels)."""
 
     dtype: str
     """A number's type, or "string", "image" (a PNG in the table), "video" (a frame of an MP4)."""
     shape: tuple[int, ...]
     names: Any = None
     info: Mapping[str, Any] = field(default_factory=dict)
-    """Of a video: its codec, rate, size."""
+    """For videos: codec, rate, size."""
 
     @property
     def is_video(self) -> bool:
-        """Whether it lies in video files, not in the table."""
+        """Whether it is stored in video files, not in the table."""
         return self.dtype == "video"
 
     @property
@@ -44,7 +44,7 @@ class Feature:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether it can be counted with."""
+        """Whether it is a number, or an array of numbers."""
         return self.dtype in NUMERIC
 
     @property
@@ -54,17 +54,17 @@ class Feature:
 
     @property
     def is_readable(self) -> bool:
-        """Whether it can become part of an item: depth maps, and LeRobot's annotations, cannot yet."""
+        """Whether items can contain it; depth maps and LeRobot's annotations are not supported yet."""
         return self.dtype == "string" or self.is_numeric or (self.is_visual and not self.is_depth)
 
     @property
     def is_scalar(self) -> bool:
-        """Whether the table holds one plain value of it."""
+        """Whether the table stores it as a single value."""
         return self.shape == (1,)
 
     @property
     def size(self) -> tuple[int, int]:
-        """A picture's height and width, whichever way round its axes are."""
+        """A picture's height and width, for either order of its axes."""
         if self._channels_first():
             return self.shape[1], self.shape[2]
         return self.shape[0], self.shape[1]
@@ -72,46 +72,46 @@ class Feature:
     def _channels_first(self) -> bool:
         return self.shape[0] in (1, 3) and self.shape[2] not in (1, 3)
 
-    def with_info(self, info: Mapping[str, Any]) -> Feature:
-        """The same, with this known of its video."""
+    def with_info(self, info: Mapping[str, Any]) -> DatasetFeature:
+        """The same feature with this information about its video."""
         return replace(self, info=dict(info))
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in `info.json`."""
+        """Its entry in `info.json`."""
         content: dict[str, Any] = {"dtype": self.dtype, "shape": list(self.shape), "names": self.names}
         return {**content, "info": dict(self.info)} if self.info else content
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Feature:
-        """Read it from what stands in `info.json`."""
+    def from_json(cls, content: Mapping[str, Any]) -> DatasetFeature:
+        """Read an entry of `info.json`."""
         info = content.get("info") or content.get("video_info") or {}
         return cls(str(content["dtype"]), tuple(int(side) for side in content["shape"]), content.get("names"), info)
 
 
-Schema = Mapping[str, Feature]
+Schema = Mapping[str, DatasetFeature]
 
-# What every frame has besides; the writer fills it in.
+# Features that every frame has; the writer fills them in.
 INDEX_FEATURES: Schema = {
-    "timestamp": Feature("float32", (1,)),
-    "frame_index": Feature("int64", (1,)),
-    "episode_index": Feature("int64", (1,)),
-    "index": Feature("int64", (1,)),
-    "task_index": Feature("int64", (1,)),
+    "timestamp": DatasetFeature("float32", (1,)),
+    "frame_index": DatasetFeature("int64", (1,)),
+    "episode_index": DatasetFeature("int64", (1,)),
+    "index": DatasetFeature("int64", (1,)),
+    "task_index": DatasetFeature("int64", (1,)),
 }
 
 
-def schema_from_json(content: Mapping[str, Mapping[str, Any]]) -> dict[str, Feature]:
+def schema_from_json(content: Mapping[str, Mapping[str, Any]]) -> dict[str, DatasetFeature]:
     """Read the features of an `info.json`."""
-    return {name: Feature.from_json(feature) for name, feature in content.items()}
+    return {name: DatasetFeature.from_json(feature) for name, feature in content.items()}
 
 
 def schema_to_json(schema: Schema) -> dict[str, Any]:
-    """Features as they stand in `info.json`."""
+    """The features' entries in `info.json`."""
     return {name: feature.to_json() for name, feature in schema.items()}
 
 
 def check_features(schema: Schema) -> None:
-    """Refuse what LeRobot, or a file system, could not hold, before anything is recorded."""
+    """Reject features that LeRobot or a file system could not store, before anything is recorded."""
     if not schema:
         raise UsageError("a dataset needs at least one feature, like 'action'")
     for name, feature in schema.items():
@@ -125,7 +125,7 @@ def _check_name(name: str) -> None:
     if name in INDEX_FEATURES:
         raise UsageError(f"the feature '{name}' is filled in for every frame; leave it out")
     if name == "task":
-        raise UsageError("'task' is given with each frame and is no feature; leave it out of the features")
+        raise UsageError("'task' is given with each frame and is not a feature; leave it out of the features")
     if re.search(r"[^\w.\-]", name) or name.startswith("."):
         better = re.sub(r"[^\w.\-]", ".", name).strip(".")
         raise UsageError(
@@ -134,25 +134,25 @@ def _check_name(name: str) -> None:
         )
 
 
-def _check_shape(name: str, feature: Feature) -> None:
+def _check_shape(name: str, feature: DatasetFeature) -> None:
     shape, dtype = feature.shape, feature.dtype
     known = (*NUMERIC, *VISUAL, "string")
     if dtype not in known:
-        raise UsageError(f"the feature '{name}' has the dtype '{dtype}'; one of {', '.join(known)}")
+        raise UsageError(f"the feature '{name}' has the dtype '{dtype}'; it must be one of {', '.join(known)}")
     if not shape or any(side < 1 for side in shape):
-        raise UsageError(f"the feature '{name}' has the shape {shape}; a plain number has (1,)")
+        raise UsageError(f"the feature '{name}' has the shape {shape}; a single number has the shape (1,)")
     if feature.is_visual and (len(shape) != 3 or not {shape[0], shape[2]} & {1, 3}):
         raise UsageError(f"the picture '{name}' has the shape {shape}; it must be (height, width, 3)")
     if feature.is_depth:
         raise UsageError(f"'{name}' is a depth map; Yardarm cannot write those yet")
     if len(shape) > MOST_AXES:
-        raise UsageError(f"the feature '{name}' has {len(shape)} axes; at most {MOST_AXES}")
+        raise UsageError(f"the feature '{name}' has {len(shape)} axes; at most {MOST_AXES} are possible")
     if dtype == "string" and shape != (1,):
         raise UsageError(f"the feature '{name}' of dtype string has the shape {shape}; it must be (1,)")
 
 
-def as_array(name: str, feature: Feature, value: Any) -> np.ndarray:
-    """A frame's value as the array that will be stored, or what is wrong with it."""
+def as_array(name: str, feature: DatasetFeature, value: Any) -> np.ndarray:
+    """Convert a frame's value to the array that is stored, or raise if it does not fit the feature."""
     array = np.asarray(value)
     if feature.is_visual:
         return _as_picture(name, feature, array)
@@ -162,8 +162,8 @@ def as_array(name: str, feature: Feature, value: Any) -> np.ndarray:
     return array.astype(feature.dtype).reshape(feature.shape)
 
 
-def check_numbers(name: str, feature: Feature, array: np.ndarray) -> None:
-    """Refuse numbers that would become others: fractions in whole numbers, or whole numbers that do not fit."""
+def check_numbers(name: str, feature: DatasetFeature, array: np.ndarray) -> None:
+    """Reject numbers that storing would change: fractions as integers, or integers that do not fit."""
     wanted = np.dtype(feature.dtype)
     if array.dtype.kind in "iu" and wanted.kind in "iu":
         limits = np.iinfo(wanted)
@@ -173,15 +173,15 @@ def check_numbers(name: str, feature: Feature, array: np.ndarray) -> None:
         raise UsageError(f"'{name}' must be {feature.dtype}, got {array.dtype}")
 
 
-def _as_picture(name: str, feature: Feature, array: np.ndarray) -> np.ndarray:
-    """A picture as (height, width, 3) bytes, whichever way round its axes were."""
+def _as_picture(name: str, feature: DatasetFeature, array: np.ndarray) -> np.ndarray:
+    """A picture as (height, width, 3) bytes, for either order of its axes."""
     height, width = feature.size
     if array.shape == (3, height, width) and array.shape != (height, width, 3):
         array = array.transpose(1, 2, 0)
     if array.shape != (height, width, 3):
         raise UsageError(f"the picture '{name}' must have the shape {(height, width, 3)}, got {array.shape}")
     if array.dtype == np.uint8:
-        return array.copy(order="C")  # cameras and simulators write the next picture into the same memory
+        return array.copy(order="C")  # cameras and simulators reuse the memory for the next picture
     if array.dtype.kind != "f" or array.min() < 0 or array.max() > 1:
         raise UsageError(f"the picture '{name}' must be uint8, or floats between 0 and 1; got {array.dtype}")
     return np.ascontiguousarray((array * 255).round().astype(np.uint8))

@@ -1,4 +1,4 @@
-"""The numbers of episodes' frames, read from the data files into arrays."""
+"""Reads frames from the data files into arrays."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from yardarm.datasets.features import INDEX_FEATURES
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.errors import DatasetFault
 
-__all__ = ["numbers_of", "read_frames"]
+__all__ = ["columns_without_images", "read_frames"]
 
 
-def numbers_of(meta: DatasetMetadata) -> list[str]:
-    """The features that lie in the table and are no pictures."""
+def columns_without_images(meta: DatasetMetadata) -> list[str]:
+    """The features in the table that are not pictures."""
     return [name for name, feature in meta.info.features.items() if feature.is_readable and not feature.is_visual]
 
 
@@ -29,11 +29,11 @@ def read_frames(
     names: Sequence[str] | None = None,
     open_file: OpenFile | None = None,
 ) -> dict[str, np.ndarray]:
-    """Columns of these episodes, one after the other: a row for each frame, and no axis for plain numbers.
+    """The columns of these episodes, concatenated: one row per frame, and no extra axis for scalars.
 
-    A picture is an encoded PNG; unless it is asked for by name, it is left in the file.
+    Pictures are encoded PNGs, and are read only if `names` includes them.
     """
-    names = numbers_of(meta) if names is None else list(names)
+    names = columns_without_images(meta) if names is None else list(names)
     parts = [_of_file(meta, path, own, names, open_file) for path, own in _by_file(meta, episodes)]
     if not parts:
         return {name: to_numpy(meta.info.features[name], pa.chunked_array([], pa.int8())) for name in names}
@@ -69,7 +69,7 @@ def _columns(
 
 
 def _read(path: Path, episodes: Sequence[Episode], names: list[str], open_file: OpenFile | None) -> pa.Table:
-    """The row groups from the first to the last of these episodes."""
+    """Read the row groups from the first to the last of these episodes."""
     with open_parquet(path, open_file) as file:
         missing = [name for name in names if name not in file.schema_arrow.names]
         if missing:

@@ -1,4 +1,4 @@
-"""`meta/info.json`: what a dataset is."""
+"""`meta/info.json`: a dataset's features, totals and file layout."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["VERSION", "DatasetInfo", "read_info", "write_info"]
 VERSION = "v3.0"
 DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
-# In version 2, where a file is an episode, they are called by it.
+# Version 2 has one file per episode, and names it by the episode.
 PLACES = {"chunk_index", "file_index", "episode_chunk", "episode_index"}
-# More than any frame has, and few enough to make a list of their names.
+# More than any real frame has, and few enough to list their names.
 MOST_NUMBERS = 1_000_000
 FEATURE = record(
     {"dtype": text, "shape": list_of(count)},
@@ -30,7 +30,7 @@ FEATURE = record(
 
 
 def feature(value: Any, place: str) -> None:
-    """A feature whose numbers have room in memory."""
+    """A feature small enough for memory."""
     FEATURE(value, place)
     if value["dtype"] not in VISUAL and math.prod(value["shape"]) > MOST_NUMBERS:
         raise ValueError(f"{place}.shape has more than {MOST_NUMBERS} numbers")
@@ -56,7 +56,7 @@ INFO = record(
 
 @dataclass(frozen=True, slots=True)
 class DatasetInfo:
-    """Its features and totals, and how its files are laid out."""
+    """A dataset's features and totals, and where its files are."""
 
     fps: int
     features: Schema
@@ -72,7 +72,7 @@ class DatasetInfo:
     video_path: str | None = VIDEO_PATH
     splits: Mapping[str, str] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
-    """What others wrote there; it is kept."""
+    """Entries of other programs, which are kept."""
 
     def __post_init__(self) -> None:
         for name in ("fps", "chunks_size", "data_files_size_in_mb", "video_files_size_in_mb"):
@@ -83,16 +83,16 @@ class DatasetInfo:
         if self.video_path is not None:
             check_template("video_path", self.video_path, {*PLACES, "video_key"})
         elif self.video_keys:
-            raise UsageError(f"video_path is missing, although '{self.video_keys[0]}' lies in videos")
+            raise UsageError(f"video_path is missing, although '{self.video_keys[0]}' is stored in videos")
 
     @property
     def video_keys(self) -> tuple[str, ...]:
-        """Features that lie in video files."""
+        """Features stored in video files."""
         return tuple(name for name, feature in self.features.items() if feature.is_video)
 
     @property
     def image_keys(self) -> tuple[str, ...]:
-        """Pictures that lie in the table."""
+        """Pictures stored in the table."""
         return tuple(name for name, feature in self.features.items() if feature.dtype == "image")
 
     @property
@@ -101,7 +101,7 @@ class DatasetInfo:
         return tuple(name for name, feature in self.features.items() if feature.is_visual)
 
     def grown(self, episodes: int, frames: int, tasks: int) -> DatasetInfo:
-        """The same with new totals."""
+        """The same description with new totals."""
         return replace(
             self,
             total_episodes=episodes,
@@ -111,7 +111,7 @@ class DatasetInfo:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands on disk."""
+        """The content of `info.json`."""
         own = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "more"}
         own["features"] = schema_to_json(self.features)
         own["splits"] = dict(self.splits)
@@ -120,7 +120,7 @@ class DatasetInfo:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> DatasetInfo:
-        """Read it from what stands on disk."""
+        """Read the content of an `info.json`."""
         known = {entry.name for entry in fields(cls)} - {"more"}
         own = {name: value for name, value in content.items() if name in known}
         own["features"] = schema_from_json(content["features"])
@@ -129,7 +129,7 @@ class DatasetInfo:
 
 
 def read_info(root: Path) -> DatasetInfo:
-    """Read a dataset's `meta/info.json`, or say why it is none."""
+    """Read a dataset's `meta/info.json`, or say why the folder is not a dataset."""
     path = root / "meta" / "info.json"
     try:
         content = read_json(path)
@@ -138,11 +138,11 @@ def read_info(root: Path) -> DatasetInfo:
     except (FileNotFoundError, NotADirectoryError):
         if not root.exists():
             raise UsageError(f"there is no dataset {root}") from None
-        raise UsageError(f"{root} is no LeRobot dataset: it has no meta/info.json") from None
+        raise UsageError(f"{root} is not a LeRobot dataset: it has no meta/info.json") from None
     except (ValueError, OSError, UsageError) as error:
         raise DatasetFault(f"{path} is damaged: {error}") from error
 
 
 def write_info(root: Path, info: DatasetInfo) -> None:
-    """Replace a dataset's `meta/info.json`: from then on, what it counts is there."""
+    """Replace a dataset's `meta/info.json`; from then on, readers see the episodes that it counts."""
     write_json(root / "meta" / "info.json", info.to_json())

@@ -1,4 +1,4 @@
-"""Makes what a policy is trained on from a frame: its numbers, its pictures, and what lies around it in time."""
+"""Turns frames into training items: numbers, pictures, and windows of time around the frame."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from yardarm.datasets.video import VideoReaders, check_backend
 from yardarm.datasets.windows import Windows
 from yardarm.errors import DatasetFault, UsageError
 
-__all__ = ["ImageTransform", "Item", "ItemMaker", "Span", "as_columns", "check_reading"]
+__all__ = ["EpisodeRows", "ImageTransform", "Item", "ItemMaker", "as_columns", "check_reading"]
 
 Item = dict[str, Any]
 ImageTransform = Callable[[torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """An episode, and the rows of some columns that are its frames."""
+class EpisodeRows:
+    """An episode, and which rows of the columns are its frames."""
 
     episode: Episode
     start: int
@@ -32,9 +32,9 @@ class Span:
 
 @dataclass(frozen=True)
 class ItemMaker:
-    """How items are made of a dataset's frames.
+    """Makes items of a dataset's frames.
 
-    Columns are tensors, lists of strings, and, for pictures in the table, what decodes them: `at(rows)`.
+    Columns are tensors, lists of strings, or, for pictures in the table, objects that decode them: `at(rows)`.
     """
 
     meta: DatasetMetadata
@@ -44,8 +44,8 @@ class ItemMaker:
     image_transforms: ImageTransform | None = None
     return_uint8: bool = False
 
-    def make(self, columns: Mapping[str, Any], row: int, span: Span) -> Item:
-        """The item of a row of the columns; a window's frames beyond the episode are marked as padding."""
+    def make(self, columns: Mapping[str, Any], row: int, span: EpisodeRows) -> Item:
+        """The item of one row; a window's frames beyond the episode are marked as padding."""
         item: Item = {}
         padding: Item = {}
         for name, feature in self.meta.readable.items():
@@ -62,14 +62,14 @@ class ItemMaker:
         return {**item, **padding, "task": self._task(columns, row, span)}
 
     @property
-    def is_of_numbers(self) -> bool:
-        """Whether an item has nothing but numbers in it, besides its task."""
+    def has_only_numbers(self) -> bool:
+        """Whether items contain only numbers, apart from the task."""
         return all(feature.is_numeric for feature in self.meta.readable.values())
 
     def make_many(self, columns: Mapping[str, Any], rows: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> Item:
-        """The items of many rows as one batch, where they are of numbers: much quicker than one by one.
+        """The items of many rows as one batch, if they contain only numbers: much faster than one by one.
 
-        `starts` and `stops` are the ends of each row's episode.
+        `starts` and `stops` are the bounds of each row's episode.
         """
         batch: Item = {}
         padding: Item = {}
@@ -82,7 +82,7 @@ class ItemMaker:
         numbers = batch["task_index"].tolist()
         return {**batch, **padding, "task": [self.meta.tasks[number] for number in numbers]}
 
-    def _task(self, columns: Mapping[str, Any], row: int, span: Span) -> str:
+    def _task(self, columns: Mapping[str, Any], row: int, span: EpisodeRows) -> str:
         number = int(columns["task_index"][row])
         if not 0 <= number < len(self.meta.tasks):
             raise DatasetFault(
@@ -92,13 +92,13 @@ class ItemMaker:
         return self.meta.tasks[number]
 
     def _seconds(self, columns: Mapping[str, Any], rows: np.ndarray) -> np.ndarray:
-        """When frames are shown. Stored times have 24 bits, which after half an hour are too few for the tolerance."""
+        """When frames are shown. Stored times have 24 bits, too few for the tolerance after half an hour."""
         stored = columns["timestamp"][rows].numpy()
         exact = columns["frame_index"][rows].numpy() / self.meta.fps
         return np.where(exact.astype(stored.dtype) == stored, exact, stored)
 
     def _pictures(
-        self, name: str, columns: Mapping[str, Any], row: int, rows: np.ndarray | None, span: Span
+        self, name: str, columns: Mapping[str, Any], row: int, rows: np.ndarray | None, span: EpisodeRows
     ) -> torch.Tensor:
         wanted = np.array([row]) if rows is None else rows
         episode, is_video = span.episode, name in self.meta.info.video_keys
@@ -110,21 +110,21 @@ class ItemMaker:
         tensor = torch.from_numpy(planes)
         if not self.return_uint8:
             tensor = tensor.to(torch.float32).div_(255)
-        # As in LeRobot, a window of one frame of a video has no axis of its own.
+        # As in LeRobot, a window of one video frame has no time axis.
         if rows is None or (is_video and len(rows) == 1):
             tensor = tensor[0]
         return self.image_transforms(tensor) if self.image_transforms is not None else tensor
 
 
 def check_reading(image_transforms: object, video_backend: str | None) -> None:
-    """Refuse what items cannot be made with, before anything is downloaded."""
+    """Reject options that cannot work, before anything is downloaded."""
     if image_transforms is not None and not callable(image_transforms):
-        raise UsageError(f"image_transforms must be a function of a picture, got {image_transforms!r}")
+        raise UsageError(f"image_transforms must be a function that takes a picture, got {image_transforms!r}")
     check_backend(video_backend)
 
 
 def as_columns(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Arrays as tensors; strings as lists."""
+    """Turn arrays into tensors, and strings into lists."""
     return {
         name: array.tolist() if array.dtype == object else torch.from_numpy(array) for name, array in arrays.items()
     }

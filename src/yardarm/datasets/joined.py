@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class MultiLeRobotDataset(torch.utils.data.Dataset):
-    """Datasets one after the other: items have the keys that all of them have, and say where they are from."""
+    """Several datasets concatenated: items have the keys that all of them share, and a `dataset_index`."""
 
     def __init__(
         self,
@@ -31,12 +31,12 @@ class MultiLeRobotDataset(torch.utils.data.Dataset):
         episodes: Mapping[str, Sequence[int]] | None = None,
         **options: Any,
     ) -> None:
-        """Open datasets by name, inside `root` if that is given; options are those of `LeRobotDataset`."""
+        """Open datasets by name, in `root` if given; options are those of `LeRobotDataset`."""
         if not repo_ids:
             raise UsageError("which datasets? Give at least one name")
         unknown = [name for name in episodes or {} if name not in repo_ids]
         if unknown:
-            raise UsageError(f"episodes are chosen of '{unknown[0]}', which is none of {', '.join(repo_ids)}")
+            raise UsageError(f"episodes are selected from '{unknown[0]}', which is not one of {', '.join(repo_ids)}")
         self.repo_ids = list(repo_ids)
         self.datasets = [
             LeRobotDataset(
@@ -58,7 +58,7 @@ class MultiLeRobotDataset(torch.utils.data.Dataset):
 
     @property
     def fps(self) -> int:
-        """Frames a second, the same for all."""
+        """Frames per second, the same for all."""
         return self.datasets[0].fps
 
     @property
@@ -68,17 +68,17 @@ class MultiLeRobotDataset(torch.utils.data.Dataset):
 
     @property
     def num_frames(self) -> int:
-        """Frames of all datasets."""
+        """Number of frames in all datasets."""
         return len(self)
 
     @property
     def num_episodes(self) -> int:
-        """Episodes of all datasets."""
+        """Number of episodes in all datasets."""
         return sum(dataset.num_episodes for dataset in self.datasets)
 
     @property
     def episode_bounds(self) -> np.ndarray:
-        """Where episodes begin among the frames of all, and, at the end, how many frames there are."""
+        """The first frame of each episode, and finally the number of frames."""
         before = [0, *self._ends[:-1]]
         starts = [dataset.episode_bounds[:-1] + own for dataset, own in zip(self.datasets, before, strict=True)]
         return np.concatenate([*starts, self._ends[-1:]])
@@ -97,13 +97,13 @@ class MultiLeRobotDataset(torch.utils.data.Dataset):
         return {**kept, "task": item["task"], "dataset_index": torch.tensor(number)}
 
     def _check(self) -> None:
-        """Keep what all have, and refuse what cannot stand in one batch."""
+        """Find the keys that all datasets share, and reject datasets that cannot be batched together."""
         first, *others = self.datasets
         self.keys = set(first.features).intersection(*(dataset.features for dataset in others))
         for dataset in others:
             if dataset.fps != first.fps:
                 raise UsageError(
-                    f"{dataset.repo_id} has {dataset.fps} frames a second, {first.repo_id} has {first.fps}"
+                    f"{dataset.repo_id} has {dataset.fps} frames per second, but {first.repo_id} has {first.fps}"
                 )
             for name in sorted(self.keys):
                 own, expected = dataset.meta.info.features[name], first.meta.info.features[name]
@@ -114,4 +114,4 @@ class MultiLeRobotDataset(torch.utils.data.Dataset):
                     )
         for dataset in self.datasets:
             if left_out := sorted(set(dataset.features) - self.keys):
-                log.warning("%s: %s left out, as other datasets have no such key", dataset.repo_id, ", ".join(left_out))
+                log.warning("%s: ignoring %s, which other datasets do not have", dataset.repo_id, ", ".join(left_out))

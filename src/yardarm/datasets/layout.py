@@ -1,4 +1,4 @@
-"""Where a dataset's files are: numbered within chunks, so that no folder holds too many."""
+"""Where a dataset's files are: numbered within chunks, so that no folder gets too many."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MB = 2**20
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileSlot:
-    """A file's number, and that of its chunk."""
+    """A file's number, and its chunk's number."""
 
     chunk: int = 0
     file: int = 0
 
     def next(self, chunks_size: int) -> FileSlot:
-        """The file after it."""
+        """The next file."""
         if self.file + 1 < chunks_size:
             return FileSlot(self.chunk, self.file + 1)
         return FileSlot(self.chunk + 1, 0)
@@ -39,15 +39,15 @@ def video_file(root: Path, info: DatasetInfo, key: str, slot: FileSlot) -> Path:
 
 
 def episodes_file(root: Path, slot: FileSlot) -> Path:
-    """A file of rows about episodes."""
+    """A file of episode rows."""
     return root / "meta" / "episodes" / f"chunk-{slot.chunk:03d}" / f"file-{slot.file:03d}.parquet"
 
 
 def rollouts_file(root: Path) -> Path:
-    """Where each episode is from, a line for each, if whoever recorded them wrote it down."""
+    """Where each episode came from, one line per episode, if the recorder wrote it."""
     return root / "meta" / "rollouts.jsonl"
 
 
 def tasks_file(root: Path) -> Path:
-    """The tasks by their numbers."""
+    """The file of numbered tasks."""
     return root / "meta" / "tasks.parquet"

@@ -1,4 +1,4 @@
-"""Batches for training, in an order that is a function of seed and epoch, and from any point in it."""
+"""Loads training batches in an order that depends only on seed and epoch, from any point in that order."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SHUFFLES = ("frames", "episodes", "none")
 
 
 class FramesOfEpisodes(Protocol):
-    """What a loader needs of a dataset."""
+    """The parts of a dataset that a loader needs."""
 
     @property
     def episode_bounds(self) -> np.ndarray:
-        """Where episodes begin among the frames, and how many frames there are."""
+        """The first frame of each episode, and finally the number of frames."""
 
     def __len__(self) -> int: ...
 
@@ -33,9 +33,9 @@ class FramesOfEpisodes(Protocol):
 
 
 def frame_order(bounds: np.ndarray, shuffle: str, seed: int, epoch: int, drop_last: int = 0) -> np.ndarray:
-    """The order of an epoch: all frames at random, episode by episode in a random order, or as they lie.
+    """An epoch's order: all frames shuffled, whole episodes shuffled, or as stored.
 
-    The last `drop_last` frames of each episode are left out: windows that begin there are mostly padding.
+    The last `drop_last` frames of each episode are left out: windows that start there are mostly padding.
     """
     generator = np.random.default_rng([seed, epoch])
     spans = [(start, max(start, stop - drop_last)) for start, stop in itertools.pairwise(bounds)]
@@ -46,10 +46,10 @@ def frame_order(bounds: np.ndarray, shuffle: str, seed: int, epoch: int, drop_la
 
 
 class DatasetLoader:
-    """A torch `DataLoader` whose place can be saved and found again, to the sample.
+    """A torch `DataLoader` that can be saved and resumed at the exact sample.
 
-    Each pass over it is an epoch, or what is left of one. What comes does not depend on the number of workers,
-    random image transforms included.
+    Each pass over it is an epoch, or the rest of one. The batches do not depend on the number of workers, and neither
+    do random image transforms.
     """
 
     def __init__(
@@ -65,13 +65,13 @@ class DatasetLoader:
         shard: tuple[int, int] = (0, 1),
         **options: Any,
     ) -> None:
-        """Further options are those of `DataLoader`, like `pin_memory` and `prefetch_factor`.
+        """Other options are those of `DataLoader`, like `pin_memory` and `prefetch_factor`.
 
-        `shard` is this process's number among several, like (0, 4): each has `batch_size` samples of every batch.
+        `shard` is (this process, number of processes), like (0, 4): each gets `batch_size` samples of every batch.
         """
         if shuffle not in SHUFFLES:
             near = nearest(str(shuffle), SHUFFLES)
-            raise UsageError(f"unknown shuffle '{shuffle}'{near} one of {', '.join(SHUFFLES)}")
+            raise UsageError(f"unknown shuffle '{shuffle}'{near} use one of {', '.join(SHUFFLES)}")
         for name, value, least in (
             *(("batch_size", batch_size, 1), ("num_workers", num_workers, 0), ("seed", seed, 0)),
             ("drop_n_last_frames", drop_n_last_frames, 0),
@@ -80,12 +80,12 @@ class DatasetLoader:
                 raise UsageError(f"{name} must be at least {least}, got {value}")
         self.dataset = dataset
         if not 0 <= shard[0] < shard[1]:
-            raise UsageError(f"shard must be a number and how many there are, like (0, 4); got {shard}")
+            raise UsageError(f"shard must be (this process, number of processes), like (0, 4); got {shard}")
         whole = batch_size * shard[1]
         self._batches = _Batches(dataset.episode_bounds, shuffle, seed, whole, drop_last, drop_n_last_frames, shard)
         if not len(self):
             raise UsageError(
-                f"no batch can be made of {len(dataset)} frames (batch_size={batch_size}, "
+                f"{len(dataset)} frames are too few for a batch (batch_size={batch_size}, "
                 f"drop_n_last_frames={drop_n_last_frames}, drop_last={drop_last})"
             )
         self._loader: DataLoader[Item] = DataLoader(
@@ -93,12 +93,12 @@ class DatasetLoader:
             batch_sampler=self._batches,
             collate_fn=_collated,
             num_workers=num_workers,
-            generator=torch.Generator().manual_seed(seed),  # the training's own is not drawn from
+            generator=torch.Generator().manual_seed(seed),  # leaves the training's own generator alone
             **{"persistent_workers": num_workers > 0, **options},
         )
 
     def __len__(self) -> int:
-        """Batches of an epoch."""
+        """Number of batches in an epoch."""
         return len(self._batches)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -107,29 +107,31 @@ class DatasetLoader:
             yield batch
 
     def forever(self) -> Iterator[dict[str, Any]]:
-        """Epoch after epoch."""
+        """Batches of one epoch after another, without end."""
         while True:
             yield from self
 
     def state_dict(self) -> dict[str, Any]:
-        """The place after the last batch that was handed out."""
+        """The position after the last batch that was handed out."""
         return {"epoch": self._batches.epoch, "batch": self._batches.batch, **self._batches.identity()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a place."""
+        """Continue from a saved position."""
         for name, value in self._batches.identity().items():
             if state[name] != value:
                 raise UsageError(
-                    f"this place was saved with {name}={state[name]}, which is {value} now; "
-                    "only with the same one is it the same sample"
+                    f"the position was saved with {name}={state[name]}, but now it is {value}; "
+                    "resume with the same value, or the samples would differ"
                 )
         if not 0 <= state["batch"] < len(self):
-            raise UsageError(f"this place is batch {state['batch']} of an epoch, which has {len(self)} now")
+            raise UsageError(
+                f"the saved position is batch {state['batch']} of an epoch, but an epoch now has {len(self)}"
+            )
         self._batches.epoch, self._batches.batch = int(state["epoch"]), int(state["batch"])
 
 
 def from_workers(loader: DataLoader[Item]) -> Iterator[dict[str, Any]]:
-    """The batches of a loader. What a worker finds wrong with the data is told without the traceback around it."""
+    """A loader's batches. If a worker finds bad data, the error is raised without the worker's traceback in it."""
     try:
         yield from loader
     except UsageError as error:
@@ -141,10 +143,10 @@ def from_workers(loader: DataLoader[Item]) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class _Batches:
-    """The rows of batches, each with a seed for what is random about its item; and the place among them.
+    """The rows of each batch, each with a seed for its random transforms; and the position among the batches.
 
-    Nothing in here leads back to the loader: a cycle would keep its workers until some later moment, and a worker that
-    was forked meanwhile would try to end them.
+    Nothing in here refers back to the loader: a cycle would delay the end of its workers, and a worker that was forked
+    meanwhile would try to end them.
     """
 
     bounds: np.ndarray
@@ -171,12 +173,12 @@ class _Batches:
             yield draws[self.shard[0] :: self.shard[1]]
 
     def identity(self) -> dict[str, Any]:
-        """What the order follows from."""
+        """Everything that the order depends on."""
         names = ("shuffle", "seed", "batch_size", "drop_last", "drop_n_last_frames")
         return {"frames": int(self.bounds[-1]), **{name: getattr(self, name) for name in names}}
 
     def handed_out(self) -> None:
-        """Count a batch when it is handed out, however many the workers have made ahead."""
+        """Count a batch when it is handed out, not when a worker has made it in advance."""
         self.batch += 1
         if self.batch == len(self):
             self.epoch, self.batch = self.epoch + 1, 0
@@ -187,12 +189,12 @@ def _item_seed(seed: int, epoch: int, place: int) -> int:
 
 
 def _collated(items: Any) -> Any:
-    """One batch of many items; those of numbers are one already."""
+    """Make one batch of many items; items of numbers are already a batch."""
     return items if isinstance(items, dict) else default_collate(items)
 
 
 class _SeededItems(torch.utils.data.Dataset):
-    """A dataset whose items are drawn with a seed, so that image transforms are the same in any process."""
+    """Seeds each item's random transforms, so that they are the same in any process."""
 
     def __init__(self, dataset: FramesOfEpisodes) -> None:
         self._dataset = dataset
@@ -203,11 +205,11 @@ class _SeededItems(torch.utils.data.Dataset):
     def __getitem__(self, draw: tuple[int, int]) -> Item:
         row, seed = draw
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)  # and not a GPU's, which belongs to the training
+            torch.default_generator.manual_seed(seed)  # not a GPU's generator, which belongs to the training
             return self._dataset[row]
 
     def __getitems__(self, draws: Sequence[tuple[int, int]]) -> Item | list[Item]:
-        """What has no pictures is not transformed, so that there is nothing to draw."""
-        if getattr(self._dataset, "is_of_numbers", False):
+        """Items without pictures are not transformed, so they need no seed."""
+        if getattr(self._dataset, "has_only_numbers", False):
             return self._dataset.__getitems__([row for row, _ in draws])  # type: ignore[attr-defined]
         return [self[draw] for draw in draws]

@@ -1,4 +1,4 @@
-"""What is known of a dataset without reading its frames."""
+"""A dataset's description, read without its frames."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DatasetMetadata:
 
     @property
     def fps(self) -> int:
-        """Frames a second."""
+        """Frames per second."""
         return self.info.fps
 
     @property
@@ -43,10 +43,10 @@ class DatasetMetadata:
 
     @cached_property
     def readable(self) -> Schema:
-        """The features that items have."""
+        """The features that items contain."""
         features = self.info.features
         if left_out := [name for name, feature in features.items() if not feature.is_readable]:
-            log.warning("%s: %s left out, as such features cannot be read yet", self.root, ", ".join(left_out))
+            log.warning("%s: ignoring %s, since such features cannot be read yet", self.root, ", ".join(left_out))
         return {name: feature for name, feature in features.items() if feature.is_readable}
 
     @property
@@ -56,17 +56,17 @@ class DatasetMetadata:
 
     @property
     def total_episodes(self) -> int:
-        """How many episodes there are."""
+        """Number of episodes."""
         return self.info.total_episodes
 
     @property
     def total_frames(self) -> int:
-        """How many frames there are."""
+        """Number of frames."""
         return self.info.total_frames
 
     @property
     def total_tasks(self) -> int:
-        """How many different instructions there are."""
+        """Number of different instructions."""
         return self.info.total_tasks
 
     @property
@@ -76,16 +76,16 @@ class DatasetMetadata:
 
     @property
     def video_keys(self) -> list[str]:
-        """Pictures that lie in video files."""
+        """Pictures stored in video files."""
         return list(self.info.video_keys)
 
     @property
     def image_keys(self) -> list[str]:
-        """Pictures that lie in the table."""
+        """Pictures stored in the table."""
         return list(self.info.image_keys)
 
     def use_imagenet_stats(self) -> None:
-        """Have pictures normalised as networks that were trained on ImageNet expect it."""
+        """Normalise pictures as networks trained on ImageNet expect."""
         self.stats = with_imagenet(self.stats, self.info.camera_keys)
 
     def get_task_index(self, task: str) -> int | None:
@@ -110,7 +110,7 @@ def read_metadata(root: Path) -> DatasetMetadata:
         return read_v2_metadata(root)
     if not info.codebase_version.startswith("v3."):
         raise UsageError(
-            f"{root} is a dataset of version {info.codebase_version}; this reads {VERSION} and v2.1 "
+            f"{root} is a dataset of version {info.codebase_version}; only {VERSION} and v2.1 can be read "
             "(LeRobot converts older ones)"
         )
     tasks = read_tasks(root) if info.total_tasks else ()
@@ -118,7 +118,7 @@ def read_metadata(root: Path) -> DatasetMetadata:
 
 
 def _stats(root: Path, info: DatasetInfo) -> dict[str, FeatureStats]:
-    """The dataset's statistics. A writer that was killed may have counted an episode there that is not: then anew."""
+    """The dataset's statistics, computed again if a killed writer counted an episode that was never saved."""
     stats = read_stats(root, info.total_frames)
     if "index" in stats and int(stats["index"]["count"].reshape(-1)[0]) > info.total_frames:
         return aggregate([own for _, own in sorted(read_episode_stats(root, info), key=lambda pair: pair[0])])

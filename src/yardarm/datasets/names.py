@@ -1,4 +1,4 @@
-"""What the numbers of a feature are called."""
+"""Names for the numbers of a feature."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from yardarm.datasets.features import Feature
+from yardarm.datasets.features import DatasetFeature
 
 __all__ = ["dimension_names"]
 
 COLOURS = ("red", "green", "blue")
 
 
-def dimension_names(feature: Feature) -> list[str]:
-    """What each number of a feature is called; those without a name are called by their place."""
+def dimension_names(feature: DatasetFeature) -> list[str]:
+    """A name for each number of a feature; unnamed ones are named by their index."""
     if feature.is_visual:
         return list(COLOURS)
     size = math.prod(feature.shape)
@@ -28,7 +28,7 @@ def dimension_names(feature: Feature) -> list[str]:
 
 
 def _listed(names: Any) -> list[str] | None:
-    """LeRobot has names as a list, as a list under a word like "motors", or as names with their places."""
+    """LeRobot stores names as a list, as a list under a word like "motors", or as a map from names to indices."""
     if isinstance(names, Mapping):
         values = list(names.values())
         if values and all(isinstance(value, int) for value in values):

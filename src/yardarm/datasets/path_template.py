@@ -1,7 +1,7 @@
 """The paths of a dataset's files: ``data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet``.
 
-A dataset may come from anybody, and Python's own formatting would look up attributes and pad to any width for whoever
-wrote its `info.json`. So nothing but known names in braces is understood here.
+A dataset may be untrusted, and Python's own formatting would look up any attributes and pad to any width that its
+`info.json` asks for. So only known names in braces are filled in here.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ LONGEST = 500
 
 
 def check_template(name: str, template: object, fields: Collection[str]) -> None:
-    """Refuse a template of `info.json` that has anything but these fields in it, or that leads out of the dataset."""
+    """Reject a path template that has other fields than these, or that leads out of the dataset."""
     if not isinstance(template, str) or not 0 < len(template) <= LONGEST:
         raise UsageError(f"{name} must be a path of at most {LONGEST} characters, got {str(template)[:50]!r}")
     for field, width in FIELD.findall(template):
         if field not in fields:
-            raise UsageError(f"{name} has the field {{{field}}}; it may have {', '.join(sorted(fields))}")
+            raise UsageError(f"{name} has the field {{{field}}}; only {', '.join(sorted(fields))} are allowed")
         if int(width or 0) > WIDEST:
-            raise UsageError(f"{name} pads {{{field}}} to {width} digits; at most {WIDEST}")
+            raise UsageError(f"{name} pads {{{field}}} to {width} digits; at most {WIDEST} are allowed")
     plain = FIELD.sub("0", template)
     if "{" in plain or "}" in plain:
         raise UsageError(f"{name} is '{template}'; fields are written as {{chunk_index:03d}}")
@@ -36,7 +36,7 @@ def check_template(name: str, template: object, fields: Collection[str]) -> None
 
 
 def fill_template(template: str, **values: int | str) -> str:
-    """The path of a file. A camera's name may come from anybody, too."""
+    """The path of a file. It is checked too, since a camera's name may also be untrusted."""
 
     def filled(match: re.Match[str]) -> str:
         field, width = match.groups()

@@ -1,4 +1,4 @@
-"""Pictures that lie in the table: PNG files in a column."""
+"""Pictures in the table: PNG files in a column."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def decode_picture(encoded: bytes) -> np.ndarray:
 
 
 class EncodedPictures:
-    """Pictures that are in memory, as PNG files."""
+    """Pictures in memory, as PNG files."""
 
     def __init__(self, encoded: np.ndarray) -> None:
         self._encoded = encoded
@@ -49,9 +49,9 @@ class EncodedPictures:
 
 
 class PictureTable:
-    """The pictures of some episodes, one after the other, any of which can be reached at once.
+    """The pictures of some episodes, with fast access to any of them.
 
-    Parquet gives out whole row groups only, so the column is unpacked once into a file that is mapped into memory and
+    Parquet only reads whole row groups, so the column is unpacked once into a file that is mapped into memory and
     shared by all processes.
     """
 
@@ -93,7 +93,7 @@ def _unpacked(path: Path, key: str) -> tuple[pa.ChunkedArray, dict[int, int]]:
 
         write_atomically(cached, write)
         for older in cached.parent.glob(f"{cached.stem.split('-')[0]}-*.arrow"):
-            if older != cached:  # of the same file before it grew
+            if older != cached:  # from before the same file grew
                 older.unlink(missing_ok=True)
     table = pa.ipc.open_file(pa.memory_map(str(cached))).read_all()
     rows = {index: row for row, index in enumerate(table["index"].to_pylist())}

@@ -1,4 +1,4 @@
-"""Writes episodes as a recording for Rerun, a viewer for robots' data (https://rerun.io)."""
+"""Exports episodes as a recording for Rerun, a viewer for robot data (https://rerun.io)."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from yardarm.datasets.names import dimension_names
 from yardarm.datasets.selection import select_episodes
 from yardarm.datasets.video import VideoReaders
 from yardarm.errors import SetupError, UsageError, one_line
-from yardarm.files import beside
+from yardarm.files import temporary_path
 
 __all__ = ["write_rerun"]
 
-# So many frames are decoded at a time.
+# How many frames are decoded at a time.
 FRAMES_AT_ONCE = 64
 JPEG_QUALITY = 95
 
 
 def write_rerun(root: Path, path: Path, episodes: Sequence[int] | None = None) -> int:
-    """Write some episodes, or all, to a file for Rerun, and tell how many.
+    """Write some or all episodes to a file for Rerun, and return how many.
 
-    Its timelines are `frame_index` and `timestamp`, which begin anew with each episode, and `index`, which does not. Of
-    several episodes, each is below a name of its own.
+    Its timelines are `frame_index` and `timestamp`, which restart with each episode, and `index`, which does not.
+    Several episodes get separate entity paths.
     """
     rerun = _rerun()
     meta = read_metadata(root)
     chosen = [meta.episodes[index] for index in select_episodes(episodes, meta.total_episodes)]
     if not chosen:
         raise UsageError(f"{root} has no episodes yet")
-    temporary = beside(path)
+    temporary = temporary_path(path)
     try:
         recording = rerun.RecordingStream("yardarm_dataset", recording_id=root.resolve().name)
         recording.save(temporary)
@@ -48,7 +48,7 @@ def write_rerun(root: Path, path: Path, episodes: Sequence[int] | None = None) -
         recording.flush()
         recording.disconnect()
         temporary.replace(path)
-    except (OSError, RuntimeError) as error:  # Rerun raises the latter where a folder is not there
+    except (OSError, RuntimeError) as error:  # Rerun raises the latter if the folder does not exist
         raise UsageError(
             f"{path} cannot be written: {one_line(error)}; choose another with --rerun=FILE.rrd"
         ) from error
@@ -66,7 +66,7 @@ def _rerun() -> Any:
 
 
 class _Export:
-    """An episode on its way into a recording."""
+    """Writes one episode into a recording."""
 
     def __init__(self, rerun: Any, recording: Any, meta: DatasetMetadata, episode: Episode, *, below: bool) -> None:
         self._rerun = rerun
@@ -77,7 +77,7 @@ class _Export:
         self._index = np.arange(episode.start, episode.stop)
 
     def write(self) -> None:
-        """Write numbers, texts and pictures."""
+        """Write the episode's numbers, texts and pictures."""
         features = self._meta.info.features
         shown = [key for key, own in features.items() if not own.is_visual and key not in INDEX_FEATURES]
         columns = read_frames(self._meta, [self._episode], [*shown, "timestamp"])
@@ -91,7 +91,7 @@ class _Export:
                 continue
             values = columns[key].reshape(len(self._index), -1).astype(np.float64)
             for name, column in zip(dimension_names(features[key]), values.T, strict=True):
-                # Places like [0, 1] would have to be escaped.
+                # Indices like [0, 1] would have to be escaped.
                 place = [name.strip("[]").replace(", ", "_")] if name else []
                 self._send(self._path(key, *place), self._rerun.Scalars.columns(scalars=column))
         for key in self._meta.camera_keys:
@@ -116,10 +116,10 @@ class _Export:
         self._rerun.send_columns(path, times, columns, recording=self._recording)
 
     def _pictures(self, key: str) -> Iterator[tuple[int, list[bytes]]]:
-        """A camera's encoded pictures, some at a time, and the number of the first of them.
+        """A camera's encoded pictures in groups, each with the number of its first frame.
 
-        Those in the table are given as they are. Frames of videos are encoded anew, one by one: a part of a file is
-        no video, and Rerun needs another program for some codecs.
+        Pictures from the table are passed on unchanged. Video frames are encoded again, one by one: part of a video
+        file is not a video, and Rerun needs another program for some codecs.
         """
         episode = self._episode
         if key in episode.videos:

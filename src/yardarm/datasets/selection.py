@@ -1,4 +1,4 @@
-"""Which episodes of a dataset are meant."""
+"""Selects episodes of a dataset."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["select_episodes"]
 
 
 def select_episodes(episodes: Sequence[int] | None, total: int, what: str = "episodes") -> list[int]:
-    """The numbers of the wanted episodes in the dataset's order; all if none are named."""
+    """Check the numbers of selected episodes and sort them; None selects all."""
     if episodes is None:
         return list(range(total))
     numbers = [_number(episode, what) for episode in episodes]
     if not numbers:
-        raise UsageError(f"{what} is empty; leave it out for all {total}")
+        raise UsageError(f"{what} is empty; omit it to select all {total}")
     negative = [number for number in numbers if number < 0]
     if negative:
-        raise UsageError(f"{what} must not be negative, got {_listed(negative)}; they are counted from 0")
+        raise UsageError(f"{what} must not be negative, got {_listed(negative)}; the first is 0")
     repeated = [number for number, count in Counter(numbers).items() if count > 1]
     if repeated:
         raise UsageError(f"{what} must not be repeated, got {_listed(repeated)} more than once")

@@ -1,4 +1,4 @@
-"""Where a dataset is: in a folder, in LeRobot's cache, or on the Hub."""
+"""Finds a dataset: in a folder, in LeRobot's cache, or on the Hub."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from yardarm.hub import HUB_ID, HubFiles, download
 
 __all__ = ["check_files", "default_root", "find_dataset", "find_metadata"]
 
-# Datasets are tagged with the version of their format; the newest that this reads comes first.
+# Datasets are tagged with the version of their format; these can be read, newest first.
 VERSIONS = ("v3.0", "v2.1", "v2.0")
 
 
 def lerobot_home() -> Path:
-    """Where LeRobot keeps datasets."""
+    """Where LeRobot stores datasets."""
     if home := os.environ.get("HF_LEROBOT_HOME"):
         return Path(home).expanduser()
     hub_home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
@@ -26,9 +26,9 @@ def lerobot_home() -> Path:
 
 
 def default_root(repo_id: str) -> Path:
-    """Where a dataset of this name lies unless told otherwise."""
+    """Where a dataset of this name is by default."""
     if not HUB_ID.fullmatch(repo_id):
-        raise UsageError(f"a dataset's name is owner/name, got '{repo_id}'; or give its folder as root")
+        raise UsageError(f"a dataset's name must be owner/name, got '{repo_id}'; or give its folder as root")
     return lerobot_home() / repo_id
 
 
@@ -39,7 +39,7 @@ def find_dataset(
     episodes: Sequence[int] | None = None,
     videos: bool = True,
 ) -> Path:
-    """The folder of a dataset; from the Hub, the files of the wanted episodes are downloaded unless they are there."""
+    """A dataset's folder; from the Hub, missing files of the selected episodes are downloaded."""
     if local := _local(repo_id, root, revision):
         return local
     folder, revision = _download_metadata(repo_id, revision)
@@ -54,7 +54,7 @@ def find_dataset(
 
 
 def check_files(meta: DatasetMetadata, episodes: Sequence[int], videos: bool = True) -> None:
-    """Refuse a dataset on this machine that lacks a file of these episodes."""
+    """Raise if files of these episodes are missing on this machine."""
     missing = [path for path in _files(meta, episodes, videos) if not path.is_file()]
     if missing:
         more = f", and {len(missing) - 1} more are" if len(missing) > 1 else " is"
@@ -62,7 +62,7 @@ def check_files(meta: DatasetMetadata, episodes: Sequence[int], videos: bool = T
 
 
 def find_metadata(repo_id: str, root: str | Path | None = None, revision: str | None = None) -> tuple[Path, str | None]:
-    """The folder of a dataset's description, and the Hub's revision if the frames have to come from there."""
+    """The folder of a dataset's metadata, and the Hub revision if the frames have to be fetched from there."""
     if local := _local(repo_id, root, revision):
         return local, None
     return _download_metadata(repo_id, revision)
@@ -74,7 +74,7 @@ META = ("meta/*",)
 def _local(repo_id: str, root: str | Path | None, revision: str | None) -> Path | None:
     if root is not None:
         if revision is not None:
-            raise UsageError(f"revision={revision} is for the Hub, but root={root} is a folder; leave one of them out")
+            raise UsageError(f"revision={revision} is for the Hub, but root={root} is a folder; omit one of them")
         return Path(root).expanduser()
     if not repo_id:
         raise UsageError("which dataset? Give its name on the Hub (owner/name), or its folder as root")
@@ -83,13 +83,13 @@ def _local(repo_id: str, root: str | Path | None, revision: str | None) -> Path 
             if (folder / "meta" / "info.json").exists():
                 return folder
     if not HUB_ID.fullmatch(repo_id):
-        raise UsageError(f"there is no dataset '{repo_id}' here, and it is no Hub id (owner/name) either")
+        raise UsageError(f"there is no dataset '{repo_id}' here, and it is not a Hub id (owner/name) either")
     return None
 
 
 def _download_metadata(repo_id: str, revision: str | None) -> tuple[Path, str]:
     folder = download(_on_the_hub(repo_id, revision or _newest_version(repo_id), META))
-    return folder, folder.name  # the folder is called by the commit: what follows comes from the same
+    return folder, folder.name  # the commit, so that the frames come from the same one
 
 
 def _on_the_hub(repo_id: str, revision: str | None, allow: tuple[str, ...]) -> HubFiles:
@@ -98,7 +98,7 @@ def _on_the_hub(repo_id: str, revision: str | None, allow: tuple[str, ...]) -> H
 
 
 def _newest_version(repo_id: str) -> str | None:
-    """The tag of the newest format that the repository has, or, without an answer from the Hub, that the cache has."""
+    """The tag of the newest format in the repository, or in the cache if the Hub does not answer."""
     from huggingface_hub import HfApi, try_to_load_from_cache
     from huggingface_hub.errors import HTTPError
 

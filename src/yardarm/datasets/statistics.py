@@ -1,4 +1,4 @@
-"""Statistics of features, as LeRobot keeps them: minimum, maximum, mean, deviation, count and five quantiles."""
+"""Statistics of features, as LeRobot stores them: minimum, maximum, mean, deviation, count and five quantiles."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ Stats = Mapping[str, FeatureStats]
 
 KINDS = ("min", "max", "mean", "std", "count")
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
-# What networks that were trained on ImageNet expect of their input.
+# What networks trained on ImageNet expect of their input.
 IMAGENET = {
     "mean": np.array([0.485, 0.456, 0.406]).reshape(3, 1, 1),
     "std": np.array([0.229, 0.224, 0.225]).reshape(3, 1, 1),
 }
-# Larger pictures are counted on a grid of about this many pixels a side.
+# Larger pictures are sampled on a grid of about this many pixels a side.
 PICTURE_SIDE = 150
 
 
-# Numbers beyond 1e150 have squares that are none: their deviation is infinite.
+# The squares of numbers beyond 1e150 overflow: their deviation is infinite.
 _huge = np.errstate(over="ignore", invalid="ignore")
 
 
 @_huge
 def number_stats(values: np.ndarray) -> FeatureStats:
-    """Of numbers with a row for each frame; quantiles are exact. Of a matrix, along its last axis, as LeRobot does."""
+    """Statistics of numbers (a row per frame) with exact quantiles; for matrices along the last axis, as in LeRobot."""
     array = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1).astype(np.float64)
     quantiles = np.quantile(array, list(QUANTILES.values()), axis=0)
     return {
@@ -58,7 +58,7 @@ def number_stats(values: np.ndarray) -> FeatureStats:
 
 
 class PixelCounts:
-    """How often each of the 256 values occurs in each colour: all statistics of pictures follow from it, exactly."""
+    """Counts each of the 256 values in each colour; all statistics of pictures follow from that, exactly."""
 
     def __init__(self) -> None:
         self._counts = np.zeros((3, 256), np.int64)
@@ -73,12 +73,12 @@ class PixelCounts:
         self._frames += 1
 
     def merge(self, other: PixelCounts) -> None:
-        """Count what another has counted."""
+        """Add another's counts."""
         self._counts += other._counts
         self._frames += other._frames
 
     def stats(self) -> FeatureStats:
-        """Between 0 and 1, in the shape (3, 1, 1)."""
+        """The statistics, for values between 0 and 1, in the shape (3, 1, 1)."""
         values = np.arange(256) / 255
         total = self._counts.sum(axis=1, keepdims=True)
         mean = (self._counts @ values) / total[:, 0]
@@ -95,9 +95,9 @@ class PixelCounts:
 
 
 def aggregate(parts: Sequence[Stats]) -> dict[str, FeatureStats]:
-    """Statistics over several episodes or datasets, from theirs: exact but for the quantiles.
+    """Combine the statistics of several episodes or datasets; all but the quantiles are exact.
 
-    Quantiles are those of the mixture, with each part's distribution taken as straight lines between its own.
+    Quantiles are those of the mixture, with each part's distribution interpolated between its own quantiles.
     """
     names = dict.fromkeys(name for part in parts for name in part)
     known = {name: [part[name] for part in parts if name in part] for name in names}
@@ -140,7 +140,7 @@ def _mixed_quantiles(parts: Sequence[FeatureStats], weights: np.ndarray) -> Feat
 
 
 def _shares_below(part: np.ndarray, shares: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """For each place, the share of values below it, and the share up to it: a value that many frames have is a step."""
+    """For each place, the share of values below it and up to it; a value that many frames share makes a step."""
     below, up_to = np.searchsorted(part, places, "left"), np.searchsorted(part, places, "right")
     last = len(part) - 1
     before, after = np.clip(up_to - 1, 0, last), np.clip(up_to, 0, last)
@@ -154,12 +154,12 @@ def _shares_below(part: np.ndarray, shares: np.ndarray, places: np.ndarray) -> n
 
 
 def with_imagenet(stats: Stats, cameras: Sequence[str]) -> dict[str, FeatureStats]:
-    """Statistics with ImageNet's mean and deviation for pictures."""
+    """Statistics with ImageNet's mean and deviation for these cameras."""
     return {**stats, **{name: {**stats.get(name, {}), **IMAGENET} for name in cameras}}
 
 
 def read_stats(root: Path, frames: int) -> dict[str, FeatureStats]:
-    """A dataset's `meta/stats.json`, or nothing. Where no count is kept, as in v2.0, they are of all frames."""
+    """Read a dataset's `meta/stats.json`, if it has one. Without a count, as in v2.0, they cover all frames."""
     path = root / "meta" / "stats.json"
     try:
         content = read_json(path)
@@ -172,7 +172,7 @@ def read_stats(root: Path, frames: int) -> dict[str, FeatureStats]:
 
 
 def stats_from_json(content: Any) -> dict[str, FeatureStats]:
-    """Statistics as arrays, or `ValueError` if they are no numbers."""
+    """Statistics as arrays, or `ValueError` if they are not numbers."""
     map_of(map_of(anything))(content, "")
     return {
         feature: {kind: _numbers(value, f"{feature}.{kind}") for kind, value in own.items()}

@@ -1,4 +1,4 @@
-"""Frames one after the other from a dataset that is not loaded: from a folder, or straight from the Hub."""
+"""Streams frames from a dataset without loading it: from a folder, or directly from the Hub."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from torch.utils.data import IterableDataset, get_worker_info
 from yardarm.datasets.arrow import OpenFile
 from yardarm.datasets.dataset import TOLERANCE_S
 from yardarm.datasets.episodes import Episode
-from yardarm.datasets.frames import numbers_of, read_frames
-from yardarm.datasets.items import ImageTransform, Item, ItemMaker, Span, as_columns, check_reading
+from yardarm.datasets.frames import columns_without_images, read_frames
+from yardarm.datasets.items import EpisodeRows, ImageTransform, Item, ItemMaker, as_columns, check_reading
 from yardarm.datasets.metadata import read_metadata
 from yardarm.datasets.pictures import EncodedPictures
 from yardarm.datasets.selection import select_episodes
@@ -32,15 +32,15 @@ BLOCK = 2**20
 
 @dataclass(frozen=True, slots=True)
 class HubFile:
-    """Opens a dataset's files on the Hub; only the parts that are read are fetched."""
+    """Opens a dataset's files on the Hub, and fetches only the parts that are read."""
 
     root: Path
-    """Where the dataset would be on this machine; what is there is taken from there."""
+    """Where the dataset would be on this machine; files that exist there are used."""
     repo_id: str
     revision: str
 
     def __call__(self, path: Path) -> Any:
-        """Open a file, here or there."""
+        """Open a file, locally or on the Hub."""
         if path.exists():
             return path.open("rb")
         from huggingface_hub import HfFileSystem
@@ -50,10 +50,10 @@ class HubFile:
 
 
 class StreamingLeRobotDataset(IterableDataset):
-    """Items of a dataset of any size, in memory that does not grow.
+    """Items of a dataset of any size, in constant memory.
 
-    Episodes are read one at a time; `buffer_size` frames of the last ones wait, and a random one of them comes next.
-    Pictures are decoded when their frame comes. With several workers, each has its own episodes.
+    Episodes are read one at a time into a buffer of `buffer_size` frames, from which a random frame comes next.
+    Pictures are decoded when their frame is drawn. With several workers, each reads its own episodes.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class StreamingLeRobotDataset(IterableDataset):
         seed: int = 42,
         shard: tuple[int, int] = (0, 1),
     ) -> None:
-        """Options are those of `LeRobotDataset`; `shard` is this process's number among several, like (0, 4)."""
+        """Options are those of `LeRobotDataset`; `shard` is (this process, number of processes), like (0, 4)."""
         if buffer_size < 1:
             raise UsageError(f"buffer_size must be at least 1, got {buffer_size}")
         if not 0 <= shard[0] < shard[1]:
-            raise UsageError(f"shard must be a number and how many there are, like (0, 4); got {shard}")
+            raise UsageError(f"shard must be (this process, number of processes), like (0, 4); got {shard}")
         check_reading(image_transforms, video_backend)
         folder, hub_revision = find_metadata(repo_id, root, revision)
         self.repo_id = repo_id or folder.name
@@ -87,7 +87,7 @@ class StreamingLeRobotDataset(IterableDataset):
         self.episodes = select_episodes(episodes, self.meta.total_episodes)
         self.shuffle, self.buffer_size, self.seed, self.shard = shuffle, buffer_size, seed, shard
         self._passes = 0
-        self._told = torch.full((), -1).share_memory_()  # workers see it, those that are running as well
+        self._fixed_epoch = torch.full((), -1).share_memory_()  # running workers see it too
         self._open_file: OpenFile | None = HubFile(folder, repo_id, hub_revision) if hub_revision else None
         windows = Windows.of(delta_timestamps, self.meta.fps, tolerance_s, self.meta.readable)
         self._maker = ItemMaker(
@@ -99,7 +99,7 @@ class StreamingLeRobotDataset(IterableDataset):
 
     @property
     def fps(self) -> int:
-        """Frames a second."""
+        """Frames per second."""
         return self.meta.fps
 
     @property
@@ -109,23 +109,23 @@ class StreamingLeRobotDataset(IterableDataset):
 
     @property
     def num_frames(self) -> int:
-        """Frames of the chosen episodes, of all shards."""
+        """Number of frames in the selected episodes, over all shards."""
         return sum(self.meta.episodes[number].length for number in self.episodes)
 
     @property
     def num_episodes(self) -> int:
-        """The chosen episodes, of all shards."""
+        """Number of selected episodes, over all shards."""
         return len(self.episodes)
 
     def set_epoch(self, epoch: int) -> None:
-        """Shuffle by the seed and this number from the next pass on; otherwise each pass is shuffled in its own way."""
-        self._told.fill_(epoch)
+        """Shuffle by the seed and this number from the next pass on; otherwise each pass is shuffled differently."""
+        self._fixed_epoch.fill_(epoch)
 
     def __iter__(self) -> Iterator[Item]:
         worker = get_worker_info()
         part, parts = (worker.id, worker.num_workers) if worker else (0, 1)
         number, count = self.shard[0] * parts + part, self.shard[1] * parts
-        own = self.episodes[number::count]  # the same in each pass: nobody need know how the others shuffle
+        own = self.episodes[number::count]  # the same in each pass, however other workers shuffle
         generator = random.Random(f"{self.seed} {self._epoch()} {number}")
         if self.shuffle:
             generator.shuffle(own)
@@ -133,12 +133,12 @@ class StreamingLeRobotDataset(IterableDataset):
         return self._mixed(frames, generator) if self.shuffle else (self._item(frame) for frame in frames)
 
     def _epoch(self) -> str:
-        """What tells this pass from others."""
+        """What distinguishes this pass from others."""
         passes, self._passes = self._passes, self._passes + 1
-        if self._told >= 0:
-            return str(int(self._told))
+        if self._fixed_epoch >= 0:
+            return str(int(self._fixed_epoch))
         worker = get_worker_info()
-        # New workers count from 0 again, but torch gives those of each pass a seed of their own.
+        # New workers count from 0 again, but torch seeds the workers of each pass differently.
         return str(passes) if worker is None else f"{passes} {worker.seed}"
 
     def _frames(self, episodes: Sequence[int]) -> Iterator[_Frame]:
@@ -148,7 +148,7 @@ class StreamingLeRobotDataset(IterableDataset):
                 yield _Frame(loaded, row)
 
     def _mixed(self, frames: Iterator[_Frame], generator: random.Random) -> Iterator[Item]:
-        """A random one of those that wait comes next, and another takes its place."""
+        """Yield a random frame of the buffer, and put the next one in its place."""
         waiting: list[_Frame] = []
         for frame in frames:
             if len(waiting) < self.buffer_size:
@@ -161,14 +161,14 @@ class StreamingLeRobotDataset(IterableDataset):
         yield from (self._item(frame) for frame in waiting)
 
     def _load(self, episode: Episode) -> _LoadedEpisode:
-        names = [*numbers_of(self.meta), *self.meta.info.image_keys]
+        names = [*columns_without_images(self.meta), *self.meta.info.image_keys]
         arrays = read_frames(self.meta, [episode], names, self._open_file)
         pictures = {key: EncodedPictures(arrays.pop(key)) for key in self.meta.info.image_keys}
         return _LoadedEpisode(episode, {**as_columns(arrays), **pictures})
 
     def _item(self, frame: _Frame) -> Item:
         loaded = frame.episode
-        return self._maker.make(loaded.columns, frame.row, Span(loaded.episode, 0, loaded.episode.length))
+        return self._maker.make(loaded.columns, frame.row, EpisodeRows(loaded.episode, 0, loaded.episode.length))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class _LoadedEpisode:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A frame that waits for its turn."""
+    """A frame in the buffer."""
 
     episode: _LoadedEpisode
     row: int

@@ -30,7 +30,7 @@ SCHEMA = pa.schema(
 
 
 def read_tasks(root: Path) -> tuple[str, ...]:
-    """The instructions in the order of their numbers."""
+    """Read the instructions, in the order of their numbers."""
     path = tasks_file(root)
     table = read_table(path)
     names = [name for name in table.column_names if name != "task_index"]
@@ -40,7 +40,7 @@ def read_tasks(root: Path) -> tuple[str, ...]:
         rows = zip(table["task_index"].to_pylist(), table[names[0]].to_pylist(), strict=True)
         by_number = {int(number): str(task) for number, task in rows}
     if sorted(by_number) != list(range(len(by_number))):
-        raise DatasetFault(f"{path} must number its tasks from 0 on; it has {sorted(by_number)[:10]}")
+        raise DatasetFault(f"{path} must number its tasks from 0; it has {sorted(by_number)[:10]}")
     return tuple(by_number[number] for number in range(len(by_number)))
 
 

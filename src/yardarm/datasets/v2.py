@@ -1,4 +1,4 @@
-"""Datasets of the versions 2.1 and 2.0, which have a file for each episode, told in the nouns of version 3."""
+"""Reads datasets of versions 2.1 and 2.0, which have one file per episode, as if they were version 3."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ __all__ = ["V2EpisodeStats", "is_v2", "read_v2_metadata"]
 TASK = record({"task_index": count, "task": text})
 EPISODE = record({"episode_index": count, "tasks": list_of(text), "length": positive})
 STATS = record({"episode_index": count, "stats": map_of(map_of(anything))})
-# So many episodes' statistics are in memory at once.
+# How many episodes' statistics are in memory at once.
 BATCH = 500
 
 
 def is_v2(info: DatasetInfo) -> bool:
-    """Whether a dataset has a file for each episode."""
+    """Whether a dataset has one file per episode."""
     return info.codebase_version.startswith("v2.")
 
 
 def read_v2_metadata(root: Path) -> DatasetMetadata:
-    """Read the `meta` folder of a v2.1 or v2.0 dataset; an episode's number is its file's."""
+    """Read the `meta` folder of a v2.1 or v2.0 dataset; an episode's number is also its file's."""
     info = read_info(root)
     info = replace(
         info,
@@ -43,7 +43,7 @@ def read_v2_metadata(root: Path) -> DatasetMetadata:
 
 
 def _path_by_file(template: str) -> str:
-    """The same files, by the number of the file instead of the episode."""
+    """The same path template with the file's number instead of the episode's."""
     return template.replace("{episode_chunk", "{chunk_index").replace("{episode_index", "{file_index")
 
 
@@ -51,7 +51,7 @@ def _tasks(root: Path) -> tuple[str, ...]:
     path = root / "meta" / "tasks.jsonl"
     tasks = {line["task_index"]: line["task"] for line in _lines(path, TASK)}
     if sorted(tasks) != list(range(len(tasks))):
-        raise DatasetFault(f"{path} must number its tasks from 0 on; it has {sorted(tasks)[:10]}")
+        raise DatasetFault(f"{path} must number its tasks from 0; it has {sorted(tasks)[:10]}")
     return tuple(tasks[number] for number in range(len(tasks)))
 
 
@@ -71,7 +71,7 @@ def _episodes(root: Path, info: DatasetInfo) -> tuple[Episode, ...]:
 
 
 def _stats(root: Path, info: DatasetInfo) -> dict[str, FeatureStats]:
-    """Over all episodes; version 2.0 has nothing else."""
+    """Statistics over all episodes; version 2.0 has no others."""
     whole: dict[str, FeatureStats] = {}
     batch: list[Stats] = []
     for _, stats in V2EpisodeStats(root):
@@ -87,11 +87,11 @@ def _together(root: Path, parts: Sequence[Stats]) -> dict[str, FeatureStats]:
         return aggregate(parts)
     except (KeyError, ValueError) as error:
         path = root / "meta" / "episodes_stats.jsonl"
-        raise DatasetFault(f"{path} is damaged: statistics do not fit together ({one_line(error)})") from error
+        raise DatasetFault(f"{path} is damaged: statistics of episodes differ in shape ({one_line(error)})") from error
 
 
 class V2EpisodeStats:
-    """The episodes' own statistics, any of which can be reached at once; version 2.0 has none."""
+    """Each episode's statistics, with fast access to any of them; version 2.0 has none."""
 
     def __init__(self, root: Path) -> None:
         self._path = root / "meta" / "episodes_stats.jsonl"
@@ -120,12 +120,12 @@ class V2EpisodeStats:
 
 
 def _lines(path: Path, check: Check) -> Iterator[dict[str, Any]]:
-    """The lines of a file, each of which must pass the check."""
+    """A file's lines, parsed and checked."""
     return (line for _, line in _placed(path, check))
 
 
 def _placed(path: Path, check: Check) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The same with the place in the file at which each begins."""
+    """A file's lines, parsed and checked, each with its offset in the file."""
     try:
         with path.open("rb") as file:
             place = 0

@@ -1,4 +1,4 @@
-"""Writes datasets episode by episode: what was saved stays readable, whatever happens to the writer."""
+"""Writes datasets episode by episode. Saved episodes stay readable, even if the writer is killed."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = ["DatasetWriter"]
 
 log = logging.getLogger(__name__)
 
-# A file that grows is written anew with each episode, so that it is complete at any moment. Files grow to these sizes
-# only, or to the limits that `info.json` names if those are smaller, so that this stays cheap: each row group of a
-# table costs about a millisecond, however small it is.
+# A growing file is rewritten with each episode, so that it is complete at any moment. To keep that cheap, files grow
+# only to these sizes, or to the limits in `info.json` if those are smaller: each row group of a table costs about a
+# millisecond, however small it is.
 GROWING_DATA = 8 * MB
 GROWING_VIDEO = 32 * MB
 GROWING_EPISODES = 64
@@ -42,7 +42,7 @@ GROWING_EPISODES = 64
 
 @dataclass(frozen=True, slots=True)
 class _GrowingData:
-    """The data file that the next episode may still join."""
+    """The data file that the next episode may be added to."""
 
     slot: FileSlot
     tables: tuple[pa.Table, ...] = ()
@@ -51,7 +51,7 @@ class _GrowingData:
 
 @dataclass(frozen=True, slots=True)
 class _GrowingVideo:
-    """The video file that the next episode may still join."""
+    """The video file that the next episode may be added to."""
 
     slot: FileSlot
     frames: int = 0
@@ -60,17 +60,17 @@ class _GrowingVideo:
 
 @dataclass(frozen=True, slots=True)
 class _GrowingRows:
-    """The file of rows about episodes that the next episode may still join."""
+    """The file of episode rows that the next episode may be added to."""
 
     slot: FileSlot
     rows: tuple[tuple[Episode, Stats], ...] = ()
 
 
 class DatasetWriter:
-    """A dataset that grows. An episode is there when `save_episode` returns, and not before.
+    """Appends episodes to a dataset. An episode is part of it once `save_episode` returns, and not before.
 
-    Every file is replaced as a whole, and `info.json`, which says how many episodes there are, comes last: a writer
-    that is killed at any moment leaves the episodes that it had saved, for any reader.
+    Every file is replaced as a whole, and `info.json`, which counts the episodes, is written last: if the writer is
+    killed, readers still see all episodes that it saved.
     """
 
     def __init__(self, meta: DatasetMetadata, lock: int, encoding: VideoEncoding | None = None) -> None:
@@ -85,7 +85,7 @@ class DatasetWriter:
 
     @classmethod
     def create(cls, root: Path | str, info: DatasetInfo, encoding: VideoEncoding | None = None) -> DatasetWriter:
-        """Begin a new dataset in a folder that is not there yet."""
+        """Start a new dataset in a folder that does not exist yet, or is empty."""
         root = Path(root)
         check_features(info.features)
         encoding = encoding or VideoEncoding()
@@ -96,25 +96,25 @@ class DatasetWriter:
             root.mkdir(parents=True)
         except FileExistsError:
             if _holds_something(root):
-                raise UsageError(f"{root} is there already; choose another folder, or `resume` it") from None
+                raise UsageError(f"{root} already exists; choose another folder, or `resume` it") from None
         lock = lock_folder(root)
         write_info(root, info)
         return cls(DatasetMetadata(root, info), lock, encoding)
 
     @classmethod
     def resume(cls, root: Path | str, encoding: VideoEncoding | None = None) -> DatasetWriter:
-        """Go on with a dataset, after its last complete episode."""
+        """Append to a dataset, after its last complete episode."""
         root = Path(root)
-        read_info(root)  # whether it is a dataset at all
+        read_info(root)  # raises if it is not a dataset
         lock = lock_folder(root)
         try:
             meta = read_metadata(root)  # after the lock: another writer may just have ended
             if not meta.info.codebase_version.startswith("v3."):
                 raise UsageError(
-                    f"{root} is of version {meta.info.codebase_version}; `yardarm dataset convert` it first"
+                    f"{root} has version {meta.info.codebase_version}; convert it first with `yardarm dataset convert`"
                 )
             if not os.path.samestat(os.fstat(lock), root.stat()):
-                raise UsageError(f"{root} was replaced in this very moment; try again")
+                raise UsageError(f"{root} was replaced while it was being opened; try again")
             writer = cls(meta, lock, encoding)
             writer._pick_up()
         except BaseException:
@@ -129,12 +129,12 @@ class DatasetWriter:
 
     @property
     def num_episodes(self) -> int:
-        """How many episodes are saved."""
+        """Number of saved episodes."""
         return self.meta.total_episodes
 
     @property
     def num_frames(self) -> int:
-        """How many frames are saved."""
+        """Number of saved frames."""
         return self.meta.total_frames
 
     def add_frame(self, frame: Mapping[str, Any]) -> None:
@@ -144,20 +144,20 @@ class DatasetWriter:
         self._draft.add_frame(frame)
 
     def save_episode(self) -> Episode:
-        """Make the current episode part of the dataset."""
+        """Append the current episode to the dataset."""
         draft, self._draft = self.draft() if self._draft is None else self._draft, None
         return self.save(draft)
 
     def clear_episode_buffer(self) -> None:
-        """Throw the current episode away."""
+        """Discard the current episode."""
         if self._draft is not None:
             self._draft.close()
             self._draft = None
 
     def finalize(self) -> None:
-        """Let go of the dataset. It is complete without; an episode that was not saved is thrown away."""
+        """Release the dataset, and discard an episode that was not saved. Saved episodes are complete without this."""
         if self._draft is not None and len(self._draft):
-            log.warning("%s: %d frames were added and not saved; they are thrown away", self.root, len(self._draft))
+            log.warning("%s: discarding %d frames that were added but not saved", self.root, len(self._draft))
         self.clear_episode_buffer()
         if self._lock >= 0:
             os.close(self._lock)
@@ -170,23 +170,23 @@ class DatasetWriter:
         self.finalize()
 
     def draft(self) -> EpisodeDraft:
-        """Begin an episode of its own, beside others; `save` makes it part of the dataset."""
+        """Start an episode that is recorded independently of others; `save` adds it to the dataset."""
         self._check_open()
         return EpisodeDraft(self.root, self.meta.info, self._encoding)
 
     def save(self, draft: EpisodeDraft) -> Episode:
-        """Make an episode part of the dataset, as the next one."""
+        """Append an episode to the dataset."""
         try:
             self._check_open()
             if not len(draft):
-                raise UsageError("an episode without frames cannot be saved; add_frame comes first")
+                raise UsageError("an episode without frames cannot be saved; call add_frame first")
             return self._save(draft)
         finally:
             draft.close()
 
     def _check_open(self) -> None:
         if self._lock < 0:
-            raise UsageError(f"the writer of {self.root} is closed; `resume` opens another")
+            raise UsageError(f"the writer of {self.root} is closed; open another with `resume`")
 
     def _save(self, draft: EpisodeDraft) -> Episode:
         meta, info, length = self.meta, self.meta.info, len(draft)
@@ -210,7 +210,7 @@ class DatasetWriter:
         whole = aggregate([meta.stats, stats]) if meta.stats else stats
         write_stats(self.root, whole)
         info = info.grown(info.total_episodes + 1, start + length, len(tasks))
-        write_info(self.root, info)  # from here on, the episode is there
+        write_info(self.root, info)  # from here on, readers see the episode
 
         self._data, self._rows, self._videos = data, rows, {**self._videos, **grown}
         self.meta = DatasetMetadata(self.root, info, tasks, (*meta.episodes, episode), whole)
@@ -259,7 +259,7 @@ class DatasetWriter:
         return _GrowingRows(growing.slot, rows)
 
     def _pick_up(self) -> None:
-        """Find the files that may still grow, and remove what a writer that was killed left beyond the last episode."""
+        """Find the files that may still grow, and remove what a killed writer left beyond the last episode."""
         meta, info = self.meta, self.meta.info
         self._sweep()
         if not meta.episodes:
@@ -274,18 +274,18 @@ class DatasetWriter:
         slot, size = last.data, path.stat().st_size
         next_file = _GrowingData(slot.next(self.meta.info.chunks_size))
         schema = arrow_schema(self.meta.info.features)
-        if size > GROWING_DATA:  # another's large file is not taken into memory, but left as it is
+        if size > GROWING_DATA:  # another program's large file is left alone instead of read into memory
             return next_file
         try:
             table = read_table(path).select(schema.names).cast(schema)
-        except (pa.ArrowException, ValueError):  # another's types
+        except (pa.ArrowException, ValueError):  # another program's types
             return next_file
         own = [episode.index for episode in self.meta.episodes if episode.data == slot]
         numbers = table["episode_index"]
         return _GrowingData(slot, tuple(table.filter(pa.compute.equal(numbers, index)) for index in own), size)
 
     def _growing_video(self, key: str, slot: FileSlot) -> _GrowingVideo:
-        """The last file, if its frames are those of its episodes, one after the other: others' may have more in it."""
+        """The last file, if it holds exactly its episodes' frames in order; other programs' files may hold more."""
         info, frames = self.meta.info, 0
         for episode in self.meta.episodes:
             if episode.videos[key].slot == slot:
@@ -302,7 +302,7 @@ class DatasetWriter:
         return _GrowingRows(last.row, tuple((episode, stats[index]) for index, episode in sorted(known.items())))
 
     def _sweep(self) -> None:
-        """Remove what a writer that was killed left: half-written files, drafts, and the files after the last ones."""
+        """Remove what a killed writer left: half-written files, drafts, and files after the last ones."""
         root, info, episodes = self.root, self.meta.info, self.meta.episodes
         for folder in ("meta", "data", "videos"):
             for path in (root / folder).rglob(f".*{TEMPORARY}"):
@@ -321,12 +321,12 @@ class DatasetWriter:
 
 
 def _holds_something(root: Path) -> bool:
-    """Whether a folder has files in it; what a writer that was killed at once left does not count."""
+    """Whether a folder has files in it, apart from the hidden ones that a killed writer leaves."""
     return not root.is_dir() or any(not path.is_dir() and not path.name.startswith(".") for path in root.rglob("*"))
 
 
 def _stored_size(table: pa.Table) -> int:
-    """What an episode takes in a file, encoded and compressed."""
+    """The bytes that an episode takes in a file, encoded and compressed."""
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="snappy", use_dictionary=True)
     return buffer.tell()

@@ -1,6 +1,6 @@
 """Plays episodes: scheduler, queues, inference, workers, and where they live. Knows nothing of evaluations."""
 
-from yardarm.engine.exactness import batching_text, fix_batching
+from yardarm.engine.exactness import FixedBatching, batching_text, fix_batching
 from yardarm.engine.film import VIDEO_FPS, VIDEO_HEIGHT, Filming, film_of, video_size
 from yardarm.engine.inference import Inference
 from yardarm.engine.options import MOST_WORKERS, EngineOptions
@@ -21,6 +21,7 @@ __all__ = [
     "EpisodeQueue",
     "EpisodeResult",
     "Filming",
+    "FixedBatching",
     "Inference",
     "Job",
     "LineupQueue",

@@ -1,69 +1,77 @@
-"""Fixes how a policy's batches are put together, once for a run and for all who continue it."""
+"""Fixes how a policy's batches are put together, once for a run and all of its sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from yardarm.errors import PolicyFault, UsageError, YardarmError, one_line, trace_of
 from yardarm.machine import usable_cores
-from yardarm.policies import BatchedPolicy, Batching, Policy, Releasable
+from yardarm.policies import BatchedPolicy, Batching, LoadedPolicy, Releasable
 
-__all__ = ["batching_text", "fix_batching"]
+__all__ = ["FixedBatching", "batching_text", "fix_batching"]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedBatching:
+    """How a policy's batches are put together from a run's beginning to its end, and on which kind of device."""
+
+    exact: bool
+    rows: int | None
+    threads: int | None
+    device: str
+    reason: str = ""
 
 
 def fix_batching(
-    policy: Policy, *, exact: bool, stored: Mapping[str, Any] | None, known: dict[str, Batching] | None = None
-) -> dict[str, Any] | None:
-    """Set the policy's batching as the run began with it, or choose one; return what the manifest shall say.
+    loaded: LoadedPolicy, *, exact: bool, stored: FixedBatching | None, known: dict[str, Batching] | None = None
+) -> FixedBatching | None:
+    """Set the policy's batching as the run began with it, or choose one; return what the run's record shall say.
 
-    A policy that is no `BatchedPolicy` answers requests in its own way, and is taken to be exact. `known` has what was
-    chosen for others, by their architecture: which rows are exact follows from shapes, not from weights.
+    A policy that is no `BatchedPolicy` answers requests in its own way, and is assumed to be exact. `known` has what
+    was chosen for others, by their batching key: which rows are exact follows from shapes, not from weights.
     """
+    policy = loaded.policy
     if not isinstance(policy, BatchedPolicy):
         return None
     if stored is not None:
-        if stored["exact"] != exact:
+        if stored.exact != exact:
             raise UsageError(
-                f"this run was begun with --eval.exact={str(stored['exact']).lower()}, and cannot go on otherwise: "
-                "give that, or another --output_dir"
+                f"this run was started with --eval.exact={str(stored.exact).lower()}, and cannot be resumed otherwise: "
+                "use the same value, or another --output_dir"
             )
-        if stored["device"] != policy.device_type:
+        if stored.device != policy.device_type:
             raise UsageError(
-                f"this run was begun with --policy.device={stored['device']}, and cannot go on with "
-                f"{policy.device_type}, which rounds differently; give that device, or another --output_dir"
+                f"this run was started with --policy.device={stored.device}, and cannot be resumed with "
+                f"{policy.device_type}, which rounds differently; use the same device, or another --output_dir"
             )
-        policy.batching = Batching(stored["rows"], stored["threads"], stored.get("reason", ""))
-        return dict(stored)
+        policy.batching = Batching(stored.rows, stored.threads, stored.reason)
+        return stored
     chosen = {} if known is None else known
-    batching = _chosen(policy, chosen) if exact else Batching(rows=None, reason="--eval.exact=false")
+    batching = (
+        _chosen(policy, loaded.traits.batching_key, chosen)
+        if exact
+        else Batching(rows=None, reason="--eval.exact=false")
+    )
     policy.batching = batching
-    return {
-        "exact": exact,
-        "rows": batching.rows,
-        "threads": batching.threads,
-        "device": policy.device_type,
-        "reason": batching.reason,
-    }
+    return FixedBatching(exact, batching.rows, batching.threads, policy.device_type, batching.reason)
 
 
-def batching_text(inference: Mapping[str, Any]) -> str:
-    """What a manifest says of batching, as a line for a log."""
-    rows = f"{inference['rows']} row(s) a micro-batch" if inference["rows"] else "batches of any shape"
-    threads = f", {inference['threads']} thread(s)" if inference["threads"] else ""
-    return f"inference in {rows}{threads}" + (f": {inference['reason']}" if inference.get("reason") else "")
+def batching_text(batching: FixedBatching) -> str:
+    """What a manifest says about batching, as a line for a log."""
+    rows = f"{batching.rows} row(s) a micro-batch" if batching.rows else "batches of any shape"
+    threads = f", {batching.threads} thread(s)" if batching.threads else ""
+    return f"inference in {rows}{threads}" + (f": {batching.reason}" if batching.reason else "")
 
 
-def _chosen(policy: BatchedPolicy, known: dict[str, Batching]) -> Batching:
-    name = getattr(policy, "architecture", None)
-    if name is None:
+def _chosen(policy: BatchedPolicy, key: str | None, known: dict[str, Batching]) -> Batching:
+    if key is None:
         return _choose(policy)
-    if name not in known:
+    if key not in known:
         waiting = policy if isinstance(policy, Releasable) and policy.released else None
-        known[name] = _choose(policy)
+        known[key] = _choose(policy)
         if waiting is not None:
             waiting.release()  # its turn comes later
-    return known[name]
+    return known[key]
 
 
 def _choose(policy: BatchedPolicy) -> Batching:

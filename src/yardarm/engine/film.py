@@ -11,7 +11,7 @@ from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["VIDEO_FPS", "VIDEO_HEIGHT", "Filming", "film_of", "video_size"]
 
-# Real time at a rate that the eye accepts; a frame costs 0.2 s without a GPU.
+# Smooth enough in real time; a frame costs 0.2 s without a GPU.
 VIDEO_FPS = 20
 VIDEO_HEIGHT = 480
 
@@ -34,7 +34,7 @@ def film_of(
 
 
 class Filming(Protocol):
-    """Decides which episodes are filmed as they run, and takes their frames."""
+    """Decides which episodes are filmed while they run, and takes their frames."""
 
     def frame_size(self, task: TaskSpec) -> tuple[int, int]:
         """The room that a worker needs for a frame."""

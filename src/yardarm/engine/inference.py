@@ -1,4 +1,15 @@
-"""Asks the policy, without keeping the scheduler waiting."""
+"""Asks the policy, without keeping the scheduler waiting.
+
+    the scheduler's thread                           threads that one `Inference` owns
+    ──────────────────────                           ─────────────────────────────────
+    submit ─── batches ────────────────────────────▶ infer: one thread, or one for each lane
+      serves workers; checks the time limit            (policies in this process wait for the `ComputeTurn`)
+    collect ◀─ answers, and a byte in the pipe ────── puts the answer, rings
+    call("start" | "finish" | …) ─── other calls ──▶ a thread of its own
+      waits for the result, at most the time limit
+
+A `quick` policy's `infer` is waited for like `start`. A thread that hangs is abandoned (`policy_thread.py`).
+"""
 
 from __future__ import annotations
 
@@ -14,11 +25,11 @@ from typing import Any, Generic, TypeVar
 
 from yardarm.engine.policy_thread import Calls, ComputeTurn, PolicyThread, TimeLimit
 from yardarm.errors import ConnectionFault, PolicyFault, one_line, trace_of
-from yardarm.policies import ActionChunk, Policy, Request
+from yardarm.policies import ActionChunk, LoadedPolicy, Request
 
 __all__ = ["LOOK_EVERY_S", "Answer", "Inference", "Tally"]
 
-# How often somebody looks whether a policy that computes has been computing for too long.
+# How often to check whether a policy has been computing for too long.
 LOOK_EVERY_S = 0.5
 
 Owner = TypeVar("Owner")
@@ -35,12 +46,12 @@ class Answer(Generic[Owner]):
     error: PolicyFault | None = None
     """What the policy raised: it would raise again."""
     lost: str | None = None
-    """How the way to the policy broke: asking again may help."""
+    """How the connection to the policy broke: asking again may help."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Sums over all answers. The load of an answer is its batch, or how many were in the air if there are lanes."""
+    """Sums over all answers. The load of an answer is its batch's size; with lanes, the number of pending requests."""
 
     answers: int = 0
     seconds: float = 0.0
@@ -66,24 +77,26 @@ class Tally:
 class Inference(Generic[Owner]):
     """One policy in threads of its own: mostly one, which gets all that waits as one batch.
 
-    While the policy thinks, the scheduler goes on serving workers: a finished episode is written down and the next one
-    begun. A policy that says it is `quick` is waited for, because to hear of its answer by a bell costs 0.1 ms. One
-    that lives elsewhere has several `lanes`: requests of one episode each, which wait for nobody else's answer.
+    While the policy computes, the scheduler serves workers: a finished episode is written down and the next one begun.
+    A policy that says it is `quick` is waited for, because a descriptor takes 0.1 ms to signal its answer. One that
+    lives elsewhere has several `lanes`: requests of one episode each, which wait for no other answer.
 
     A policy that takes longer than the `time_limit` is given up. `turn` keeps two policies that compute in this process
     from doing so at the same time.
     """
 
-    def __init__(self, policy: Policy, time_limit: TimeLimit | None = None, turn: ComputeTurn | None = None) -> None:
-        self._policy = policy
+    def __init__(
+        self, loaded: LoadedPolicy, time_limit: TimeLimit | None = None, turn: ComputeTurn | None = None
+    ) -> None:
+        self._policy = loaded.policy
         self._time_limit = time_limit or TimeLimit()
-        self._turn = None if hasattr(policy, "lanes") else turn
-        self._quick = bool(getattr(policy, "quick", False))
-        self._lanes = int(getattr(policy, "lanes", 1))
+        self._turn = None if loaded.traits.lanes else turn
+        self._quick = loaded.traits.quick
+        self._lanes = loaded.traits.lanes or 1
         self._batches: Calls = SimpleQueue()
         self._thinkers: list[PolicyThread] = []
-        self._errands: Calls = SimpleQueue()
-        self._runner: PolicyThread | None = None
+        self._other_calls: Calls = SimpleQueue()
+        self._caller: PolicyThread | None = None
         self._answers: SimpleQueue[Answer[Owner]] = SimpleQueue()
         self.descriptor, self._bell = os.pipe()
         self._thinking = 0
@@ -93,12 +106,12 @@ class Inference(Generic[Owner]):
 
     @property
     def threads(self) -> list[int]:
-        """The threads that call the policy, as the system numbers them."""
+        """The system's numbers of the threads that call the policy."""
         return [thread.native_id for thread in self._all_threads()]
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is to come."""
+        """Whether an answer is pending."""
         return self._thinking > 0 and not self._given_up
 
     def room(self, waiting: int) -> int:
@@ -108,7 +121,7 @@ class Inference(Generic[Owner]):
         return waiting if self._lanes == 1 else min(waiting, 1)
 
     def submit(self, owners: Sequence[Owner], requests: Sequence[Request]) -> None:
-        """Hand over a batch; `collect` gives its answer later, or at once."""
+        """Hand over a batch; `collect` returns its answer, later or at once."""
         assert self.room(len(requests)) == len(requests), "more than there is room for"
         self._thinking += 1
         if self._quick:
@@ -119,7 +132,7 @@ class Inference(Generic[Owner]):
         self._batches.put(partial(self._answer, owners, requests))
 
     def collect(self) -> list[Answer[Owner]]:
-        """The answers that have come since the last call; raises if the policy has failed, or hangs."""
+        """The answers since the last call; raises if the policy has failed, or hangs."""
         answers = []
         while not self._answers.empty():
             answer = self._answers.get()
@@ -154,15 +167,15 @@ class Inference(Generic[Owner]):
 
     def _wait_for(self, call: Callable[[PolicyThread], Result], method: str) -> Result:
         """Have a call made in a thread, while this one waits."""
-        if self._runner is None:
-            self._runner = PolicyThread(self._errands)
+        if self._caller is None:
+            self._caller = PolicyThread(self._other_calls)
         results: SimpleQueue[Result] = SimpleQueue()
-        self._errands.put(lambda thread: results.put(call(thread)))
+        self._other_calls.put(lambda thread: results.put(call(thread)))
         while True:
             try:
                 return results.get(timeout=LOOK_EVERY_S)
             except Empty:
-                self._look_at(self._runner, method)
+                self._look_at(self._caller, method)
 
     def _look_at(self, thread: PolicyThread, method: str) -> None:
         try:
@@ -174,7 +187,7 @@ class Inference(Generic[Owner]):
             raise
 
     def _all_threads(self) -> list[PolicyThread]:
-        return [*self._thinkers, *([self._runner] if self._runner else [])]
+        return [*self._thinkers, *([self._caller] if self._caller else [])]
 
     def _count(self, answer: Answer[Owner]) -> None:
         # The first answer takes longer than any other: libraries and devices are still being set up.
@@ -184,14 +197,14 @@ class Inference(Generic[Owner]):
 
     @property
     def given_up(self) -> bool:
-        """Whether the policy hangs: it is asked nothing more."""
+        """Whether the policy hangs, and is not called any more."""
         return self._given_up
 
     def close(self) -> None:
-        """End the threads; one that is in the middle of a call is left to itself, and ends with the process."""
+        """End the threads; one in the middle of a call is abandoned, and ends with the process."""
         for _ in self._thinkers:
             self._batches.put(None)
-        self._errands.put(None)
+        self._other_calls.put(None)
         idle = not self.busy and not self._given_up
         if idle and all(thread.join(LOOK_EVERY_S) for thread in self._all_threads()):
             os.close(self.descriptor)

@@ -1,4 +1,4 @@
-"""How episodes are played, whoever wants them played."""
+"""How episodes are played, for any command."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class EngineOptions:
     use_async_envs: bool = True
     """False: one simulator in this process."""
     timeout_s: float = 300.0
-    """A worker that says nothing for so long is replaced."""
+    """A worker that says nothing for this long is replaced."""
     max_retries: int = 2
     """How often an episode is run again after its worker failed."""
     films: bool = False
     """Whether videos are wanted, so that a renderer must be there."""
     policies_at_once: int = 0
-    """Of several policies, how many are held in memory; 0: as many as is usual."""
+    """Of several policies, how many are held in memory; 0: the usual number."""

@@ -41,16 +41,18 @@ class Running:
 
 
 class Player:
-    """A policy, its inference if that happens here, and the episodes whose looks wait for it."""
+    """A policy, its inference if it computes in this process, and the episodes whose looks wait for it."""
 
     def __init__(self, policy: LoadedPolicy, filming: Filming, inference: Inference[Running] | None = None) -> None:
         self.policy = policy.policy
+        self.traits = policy.traits
+        self.hooks = policy.hooks
         self.spec = policy.spec
         self.filming = filming
         self.inference = inference
         self.ready: list[Running] = []
         self.withdrawn = False
-        """Whether it has failed, and the run goes on without it."""
+        """Whether it has failed, and the run continues without it."""
         self._leaving = False
         self._failed_at_the_end: PolicyFault | None = None
 
@@ -59,7 +61,7 @@ class Player:
         return self.inference.call("start", episode) if self.inference else None
 
     def think(self) -> None:
-        """Hand over as many of the waiting looks as there is room for."""
+        """Hand the policy as many waiting looks as there is room for."""
         while self.inference is not None and (count := self.inference.room(len(self.ready))):
             asked, self.ready = self.ready[:count], self.ready[count:]
             self.inference.submit(asked, [running.request() for running in asked])
@@ -76,17 +78,17 @@ class Player:
 
     def say_goodbye(self, running: Running, rollout: Rollout | None) -> None:
         """Tell a policy that wants to know that an episode is over."""
-        if self.inference is None or self.inference.given_up or not hasattr(self.policy, "finish"):
+        if self.inference is None or self.inference.given_up or self.hooks.finish is None:
             return
         seconds = time.perf_counter() - running.started
         outcome = Outcome(rollout.success, len(rollout.rewards), seconds) if rollout else None
         try:
             self.inference.call("finish", running.state, outcome)
-        except PolicyFault as fault:  # the episode is over, and is kept: `answers` tells of the fault
+        except PolicyFault as fault:  # the episode is over, and is kept: `answers` raises the fault
             self._failed_at_the_end = fault
 
     def leave(self) -> None:
-        """Let go of what is large, once no answer is under way: there is nothing left to play."""
+        """Release the policy's weights once no answer is pending: it has nothing left to play."""
         self._leaving = bool(self.inference and self.inference.busy)
         hangs = bool(self.inference and self.inference.given_up)
         if isinstance(self.policy, Releasable) and not self._leaving and not hangs:

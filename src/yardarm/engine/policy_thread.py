@@ -1,4 +1,4 @@
-"""Threads in which a policy computes, so that one that hangs holds up nobody else.
+"""Threads in which a policy computes, so that one that hangs holds up nothing else.
 
     the scheduler's thread                  a thread of the policy
     ──────────────────────                  ──────────────────────
@@ -29,19 +29,19 @@ __all__ = ["Calls", "ComputeTurn", "PolicyThread", "TimeLimit"]
 SAY_AFTER_S = 30.0
 
 Calls: TypeAlias = "SimpleQueue[Callable[[PolicyThread], None] | None]"
-"""What one thread, or any of several, shall do next; None ends one. A call is told its thread, and must not raise."""
+"""Calls that one thread, or any of several, makes next; None ends one. A call gets its thread, and must not raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """How long a policy may compute, and who hears of one that takes its time."""
+    """How long a policy may compute, and who is told when it is slow."""
 
     policy: str = ""
     limit_s: float = float("inf")
     on_slow: Callable[[str, float, float], None] = lambda policy, seconds, limit_s: None
 
     def look_at(self, thread: PolicyThread, method: str) -> None:
-        """Say how long a call has been going on, each time it has taken twice as long; raise at the limit."""
+        """Report how long a call has taken, each time that has doubled; raise at the limit."""
         seconds = thread.seconds
         if seconds > self.limit_s:
             raise PolicyFault(
@@ -55,11 +55,11 @@ class TimeLimit:
 
 
 class PolicyThread:
-    """Makes one call after the other, and knows how long the present one has been computing."""
+    """Makes one call after the other, and knows how long the current one has been computing."""
 
     def __init__(self, calls: Calls) -> None:
         self.said_s = 0.0
-        """How long the present call had taken when somebody heard of it."""
+        """How long the current call had taken when that was last reported."""
         self._calls = calls
         self._since: float | None = None
         self._thread = threading.Thread(target=self._work, name="policy", daemon=True)
@@ -67,18 +67,18 @@ class PolicyThread:
 
     @property
     def native_id(self) -> int:
-        """As the system numbers it."""
+        """The system's number for it."""
         return self._thread.native_id or 0
 
     @property
     def seconds(self) -> float:
-        """How long the present call has been computing; 0 if there is none, or it waits for its turn."""
+        """How long the current call has been computing; 0 if there is none, or it waits for its turn."""
         since = self._since
         return 0.0 if since is None else time.monotonic() - since
 
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:
-        """Have the clock run; entered by the call itself."""
+        """Start the clock; entered by the call itself."""
         self.said_s = 0.0
         self._since = time.monotonic()
         try:
@@ -91,7 +91,7 @@ class PolicyThread:
         return stack_of(self._thread.ident)
 
     def join(self, at_most_s: float) -> bool:
-        """Wait until it has ended; tells whether it has."""
+        """Wait until it has ended; returns whether it has."""
         self._thread.join(at_most_s)
         return not self._thread.is_alive()
 
@@ -119,7 +119,7 @@ class ComputeTurn:
             self.take_from(holder)
 
     def take_from(self, holder: object) -> None:
-        """Let the next one compute; a holder that hangs loses its turn, and gives back nothing later."""
+        """Let the next one compute; a holder that hangs loses its turn, and returns nothing later."""
         with self._changed:
             if self._holder is holder:
                 self._holder = None

@@ -17,19 +17,19 @@ TaskKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """An episode, and which of the players is to play it. The same job is the same object."""
+    """An episode, and the player that plays it. Equal jobs are the same object."""
 
     episode: EpisodeSpec
     player: int = 0
 
     @property
     def task(self) -> TaskKey:
-        """What a worker must have at hand to run it."""
+        """The task whose simulator a worker needs to run it."""
         return self.episode.task.key()
 
 
 class Queue(Protocol):
-    """Hands out jobs, and gets those back that came to nothing."""
+    """Hands out jobs, and takes failed ones back."""
 
     def take(self, at_hand: TaskSpec | None = None) -> Job | None:
         """The next job for a worker that has this task's simulator at hand; None if there is none for it."""
@@ -42,7 +42,7 @@ class Queue(Protocol):
 
 
 class EpisodeQueue:
-    """One queue over all tasks, in which a worker keeps its task, and so its simulator, where that costs nothing."""
+    """One queue over all tasks, in which a worker keeps its task, and so its simulator, if that costs nothing."""
 
     def __init__(self, jobs: Iterable[Job], max_parallel_tasks: int = 0) -> None:
         self._waiting: dict[TaskKey, deque[Job]] = {}
@@ -71,20 +71,20 @@ class EpisodeQueue:
     def _choose(self, at_hand: TaskKey | None) -> TaskKey | None:
         full = len(self._running) >= self._max_parallel_tasks
         if at_hand is not None and self._waiting.get(at_hand) and (at_hand in self._running or not full):
-            return at_hand  # as nearly always, so the other tasks are not even looked at
+            return at_hand  # nearly always, so the other tasks need not be looked at
         waiting = [task for task, jobs in self._waiting.items() if jobs and (task in self._running or not full)]
         untouched = [task for task in waiting if task not in self._running]
         if untouched:
             return untouched[0]
-        # Help where most is left: a second simulator of a task that has but one episode left would be in vain.
+        # Help where most is left: a second simulator of a task with one episode left would be wasted.
         return max(waiting, key=lambda task: len(self._waiting[task]), default=None)
 
 
 class PlannedOrderQueue:
-    """Keeps to the planned order, but for a few places that a worker may reach ahead to stay with its task.
+    """Keeps to the planned order, except that a worker may reach a few places ahead to stay with its task.
 
     A run that may stop early plays in a random order of tasks, and building a simulator takes time. What finishes ahead
-    of its turn is in vain if the run stops before.
+    of its turn is wasted if the run stops first.
     """
 
     def __init__(self, jobs: Iterable[Job], ahead: int, max_parallel_tasks: int = 0) -> None:
@@ -112,16 +112,16 @@ class PlannedOrderQueue:
         _leave(self._running, job.task)
 
     def put_back(self, job: Job) -> None:
-        """Run the job again, at its place: all that comes after it waits for its outcome."""
+        """Run the job again, at its place: everything after it waits for its outcome."""
         self.done(job)
         bisect.insort(self._waiting, job, key=self._places.__getitem__)
 
 
 class LineupQueue:
-    """For many players: a few of them play at once, one after the other comes in, and goes when it has played.
+    """For many players: a few play at once; the next one comes in when one has played everything and leaves.
 
-    A worker keeps its task from player to player, and so its simulator; only when all who are in have played the task
-    it goes on to another one.
+    A worker keeps its task, and so its simulator, from player to player; it takes another task only when all players
+    who are in have played this one.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class LineupQueue:
         self._on_leave = on_leave
 
     def take(self, at_hand: TaskSpec | None = None) -> Job | None:
-        """The next of the task at hand, of whoever came in first or can come in; else of another task."""
+        """The next job of the task at hand, of the player who came in first or can come in; else of another task."""
         task = at_hand.key() if at_hand else None
         chosen = self._find(task or self._other_task())
         while chosen is None and len(self._playing) < self._at_once and self._outside:
@@ -169,7 +169,7 @@ class LineupQueue:
         self._waiting[job.player].setdefault(job.task, deque()).appendleft(job)
 
     def withdraw(self, player: int, running: Iterable[Job]) -> None:
-        """Give up all that is left of a player, what is running, too."""
+        """Give up all remaining jobs of a player, including those that are running."""
         for job in running:
             _leave(self._running, job.task)
         self._waiting[player].clear()
@@ -189,7 +189,7 @@ class LineupQueue:
         return None
 
     def _other_task(self) -> TaskKey | None:
-        """A task that nobody plays now, or the one with most left."""
+        """A task that no worker plays now, or the one with most left."""
         left: Counter[TaskKey] = Counter()
         for player in self._playing:
             left.update({task: len(jobs) for task, jobs in self._waiting[player].items() if jobs})

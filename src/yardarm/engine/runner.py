@@ -1,4 +1,4 @@
-"""Where workers and policies live: on this machine, or wherever another runner brings them."""
+"""Where workers and policies live: on this machine, or where another runner puts them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from yardarm.engine.exactness import fix_batching
+from yardarm.engine.exactness import FixedBatching, fix_batching
 from yardarm.engine.options import EngineOptions
 from yardarm.engine.workers import how_many_workers, open_pool
 from yardarm.envs import Pool
@@ -18,35 +18,40 @@ from yardarm.tasks import TaskSpec
 
 __all__ = ["LocalRunner", "Runner", "Setting"]
 
-Setting = dict[str, Any]
-"""What a manifest says of it."""
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a run's record says about its workers: what they draw with, and where they live."""
+
+    renderer: str | None
+    runner: Mapping[str, Any]
 
 
 class Runner(Protocol):
-    """Brings a policy to where it computes, and opens the workers."""
+    """Places a policy where it computes, and opens the workers."""
 
-    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: Mapping[str, Any] | None) -> Setting | None:
-        """Set how the policy's batches are put together; returns what the manifest shall say of it."""
+    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: FixedBatching | None) -> FixedBatching | None:
+        """Set how the policy's batches are put together, as `stored` or afresh; None: it decides that itself."""
 
     def infers_here(self, policy: LoadedPolicy) -> bool:
         """Whether the scheduler must ask the policy, in this process."""
 
     def open_pool(self, log: Path, episodes: int) -> AbstractContextManager[tuple[Pool, Setting]]:
-        """Workers, and what there is to say of them."""
+        """Workers, and what the run's record says about them."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalRunner:
-    """All of it here."""
+    """Workers and policies on this machine."""
 
     options: EngineOptions
     policies: Sequence[LoadedPolicy]
     tasks: Sequence[TaskSpec]
     known: dict[str, Batching] = field(default_factory=dict)
 
-    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: Mapping[str, Any] | None) -> Setting | None:
+    def fix_batching(self, policy: LoadedPolicy, exact: bool, stored: FixedBatching | None) -> FixedBatching | None:
         """In this process."""
-        return fix_batching(policy.policy, exact=exact, stored=stored, known=self.known)
+        return fix_batching(policy, exact=exact, stored=stored, known=self.known)
 
     def infers_here(self, policy: LoadedPolicy) -> bool:
         """Unless it lives in the workers."""
@@ -57,4 +62,4 @@ class LocalRunner:
         """As many workers as suit this machine."""
         size = how_many_workers(self.options, self.policies, episodes)
         with open_pool(self.options, self.tasks, self.policies, log, size) as (pool, renderer):
-            yield pool, {"renderer": renderer, "runner": {"type": "local"}}
+            yield pool, Setting(renderer, {"type": "local"})

@@ -1,7 +1,17 @@
 """Runs episodes on workers, with no barrier anywhere.
 
-A free worker takes the next episode at once; every look that is ready joins the next inference batch; the
-policy infers while the workers step. What happens to one episode never waits for another.
+    workers (processes)            the scheduler's thread                      policies' threads
+    ───────────────────            ──────────────────────                      ─────────────────
+    play a chunk, look ─ Seen ───▶ pool.wait: blocks until a worker reports,
+                                   a policy has answered, or a bell rings
+                                   looks ─────────── Inference.submit ───────▶ infer one batch
+    play the next chunk ◀── Play ─ actions ◀──────── Inference.collect ─────── ring a descriptor
+    end the episode ── Finished ─▶ a result, for the caller, who writes it
+    begin ◀────────── Begin, Run ─ supervisor.look, then an episode for each free place
+
+A free worker takes the next episode at once; every look that is ready joins the next inference batch; the policy infers
+while the workers step. What happens to one episode never waits for another. The scheduler starts no thread itself: each
+`Inference` owns its policy's threads, the pool owns the processes.
 """
 
 from __future__ import annotations
@@ -16,32 +26,32 @@ from typing import Any
 from yardarm.engine.inference import LOOK_EVERY_S, Answer
 from yardarm.engine.player import Player, Running
 from yardarm.engine.queue import Job, Queue
-from yardarm.envs import MemoryLayout, Pool, Worker
+from yardarm.envs import MemoryLayout, Pool, TaskWorkers, Worker, looks_of
 from yardarm.envs.messages import Begin, Died, Failed, Finished, Play, PolicyFailed, Report, Rollout, Run, Seen, Timing
 from yardarm.errors import PolicyFault
-from yardarm.policies import Look, playable
+from yardarm.policies import playable
 from yardarm.tasks import EpisodeSpec, EpisodeTiming, TaskSpec
 
 __all__ = ["EpisodeResult", "Scheduler", "Supervisor"]
 
 
 class Supervisor:
-    """What whoever runs a scheduler sees to meanwhile. This one does nothing, and lets a fault end the run."""
+    """What the caller of a scheduler does while it runs. This one does nothing, and lets a fault end the run."""
 
     bells: Sequence[int] = ()
-    """Descriptors: when one is readable, and nothing else has happened, the scheduler gives None, and no result."""
+    """Descriptors: when one is readable, and nothing else has happened, the scheduler yields None."""
 
     def look(self) -> None:
-        """Called again and again, before free places get episodes."""
+        """Called repeatedly, before free places get episodes."""
 
     def go_on_without(self, player: int, fault: PolicyFault, running: Sequence[Job]) -> None:
-        """Hear of a player that has failed, and of its jobs that were running; or have that end the run."""
+        """Called when a player has failed, with its jobs that were running; raises to end the run."""
         raise fault
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    """An episode that needs no more work: its rollout, or the error that it ended in."""
+    """A finished episode: its rollout, or the error that it ended in."""
 
     job: Job
     rollout: Rollout | None
@@ -72,7 +82,7 @@ class Scheduler:
         self._max_retries = max_retries
         self._supervisor = supervisor or Supervisor()
         self._running: dict[Worker, Running] = {}
-        self._idle: list[Worker] = []
+        self._workers = TaskWorkers(pool)
         self._attempts: Counter[Job] = Counter()
 
     def __iter__(self) -> Generator[EpisodeResult | None]:
@@ -99,16 +109,15 @@ class Scheduler:
 
     def _assign(self) -> None:
         """Give every free place an episode."""
-        idle, self._idle = self._idle, []
-        for worker in idle:
+        for worker in self._workers.take_kept():
             if len(self._running) >= self._pool.size:  # there are fewer places than there were
-                self._pool.dismiss(worker)
+                self._workers.dismiss(worker)
                 continue
             begun = self._next(worker.task)
             if begun is not None and begun[0].task == worker.task.key():
                 self._begin(worker, *begun)
                 continue
-            self._pool.dismiss(worker)
+            self._workers.dismiss(worker)
             if begun is not None:
                 self._begin(self._hire(begun[0]), *begun)
         while len(self._running) < self._pool.size and (begun := self._next()) is not None:
@@ -124,7 +133,7 @@ class Scheduler:
         return None
 
     def _withdraw(self, number: int, fault: PolicyFault, jobs: Sequence[Job] = ()) -> None:
-        """Go on without a player, if the run can go on with others."""
+        """Continue without a player, if the run can continue with others."""
         player = self._players[number]
         if player.withdrawn:  # another of its answers
             return
@@ -133,12 +142,12 @@ class Scheduler:
         lost = [running for running in self._running.values() if running.job.player == number]
         for running in lost:
             del self._running[running.worker]
-            self._pool.dismiss(running.worker)
+            self._workers.dismiss(running.worker)
             player.say_goodbye(running, None)
         self._supervisor.go_on_without(number, fault, [*jobs, *(running.job for running in lost)])
 
     def _hire(self, job: Job) -> Worker:
-        return self._pool.hire(job.episode.task, self._layout(job.episode.task))
+        return self._workers.take(job.episode.task, self._layout(job.episode.task))
 
     def _begin(self, worker: Worker, job: Job, state: Any) -> None:
         player = self._players[job.player]
@@ -156,34 +165,24 @@ class Scheduler:
             return None
         player = self._players[running.job.player]
         match report:
-            case Seen(looks):
-                running.looks = [
-                    Look(step, {name: slot[name] for name in names})
-                    for slot, (step, names) in zip(worker.looks, looks, strict=False)
-                ]
+            case Seen():
+                running.looks = looks_of(worker, report)
                 player.ready.append(running)
             case Finished(rollout):
-                self._free(worker)
+                self._workers.keep(worker)
                 return self._finish(running, rollout=rollout)
             case PolicyFailed(message, trace):
                 self._withdraw(running.job.player, PolicyFault(message, trace))
             case Failed(error) | Died(error):
                 player.ready = [other for other in player.ready if other is not running]
-                self._pool.dismiss(worker)
+                self._workers.dismiss(worker)
                 if isinstance(report, Died) and report.blameless:
                     self._attempts[running.job] -= 1
                 return self._give_up(running, error)
         return None
 
-    def _free(self, worker: Worker) -> None:
-        """Let a worker go on to another episode, if it may have several."""
-        if worker.task.env.lives_once:
-            self._pool.dismiss(worker)
-        else:
-            self._idle.append(worker)
-
     def _give_up(self, running: Running, error: str) -> EpisodeResult | None:
-        """End an attempt that came to nothing: the episode is run again, or was run often enough."""
+        """End a failed attempt: the episode is run again, or was tried often enough."""
         if self._attempts[running.job] > self._max_retries:
             return self._finish(running, error=error)
         del self._running[running.worker]
@@ -218,7 +217,7 @@ class Scheduler:
 
     def _play_answers(self, player: Player) -> Iterator[EpisodeResult]:
         for answer in player.answers():
-            # Those whose worker died while the policy was thinking are running elsewhere by now, or not at all.
+            # Episodes whose worker died while the policy computed are running elsewhere by now, or not at all.
             alive = dict.fromkeys(own for own in answer.owners if self._running.get(own.worker) is own)
             if answer.lost is not None:
                 yield from self._lose(alive, answer.lost)
@@ -232,15 +231,15 @@ class Scheduler:
                 running.worker.order(Play.of(playable(chunk, player.policy.wants, running.episode.task)))
 
     def _lose(self, alive: Collection[Running], reason: str) -> Iterator[EpisodeResult]:
-        """The way to the policy broke in the middle of these episodes."""
+        """The connection to the policy broke in the middle of these episodes."""
         for running in alive:
-            self._free(running.worker)
+            self._workers.keep(running.worker)
             result = self._give_up(running, reason)
             if result is not None:
                 yield result
 
     def _layout(self, task: TaskSpec) -> MemoryLayout:
-        """Room for what any of the players looks at, so that a worker can serve each of them."""
+        """Room for what any of the players looks at, so that a worker can play for each of them."""
         # A policy in the worker reads its inputs where they are made.
         shown = [player.policy.wants for player in self._players if player.inference is not None]
         inputs = {name: task.env.features[name] for wants in shown for name in wants.inputs}

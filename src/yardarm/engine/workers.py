@@ -26,21 +26,21 @@ OpenPool = tuple[Pool, str | None]
 
 
 def how_many_workers(options: EngineOptions, policies: Sequence[LoadedPolicy], episodes: int) -> int:
-    """As many as suit all of the policies."""
+    """The number that suits all of the policies."""
     return min(_workers_for(options, policy, episodes) for policy in policies)
 
 
 def _workers_for(options: EngineOptions, policy: LoadedPolicy, episodes: int) -> int:
     """As many workers as cores, and one more to step while another's looks are with a policy on the host.
 
-    A policy with several threads of its own keeps the cores busy meanwhile: it gets no more than there are. One that
-    lives elsewhere leaves them idle, and gets twice as many, if it can serve so many. And never more than it takes for
-    the same number of rounds: a fourth episode that runs alone after three wastes what two rounds of two do not.
+    A policy with several threads of its own keeps the cores busy: it gets no more workers than cores. One that
+    lives elsewhere leaves them idle, and gets twice as many, if it can serve them. And never more than it takes for the
+    same number of rounds: a fourth episode that runs alone after three wastes what two rounds of two do not.
     """
     if not options.use_async_envs:
         return 1
     own = policy.policy
-    lanes = getattr(own, "lanes", None)
+    lanes = policy.traits.lanes
     limit = min(MOST_WORKERS, lanes or MOST_WORKERS)
     if options.batch_size:
         return min(options.batch_size, episodes, limit)
@@ -70,7 +70,8 @@ def open_pool(
 ) -> Iterator[OpenPool]:
     """Workers for these tasks, and what they render with.
 
-    Simulators are imported, and the renderer is found, before the first episode starts: what is missing is missed now.
+    Simulators are imported, and the renderer is found, before the first episode starts, so that anything missing is
+    noticed now.
     """
     looks = looks_at_pictures(tasks, policies)
     with open_process_pool(log, size, options.timeout_s) as pool:
@@ -86,7 +87,7 @@ def open_pool(
 
 @contextlib.contextmanager
 def open_process_pool(log: Path, size: int, timeout_s: float) -> Iterator[ProcessPool]:
-    """Worker processes that print into a log, which is removed if they had nothing to say."""
+    """Worker processes that print into a log, which is removed if it is empty."""
     pool = ProcessPool(size, time_limit_s=timeout_s, log=log)
     try:
         yield pool

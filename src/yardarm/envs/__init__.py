@@ -1,6 +1,6 @@
-"""Simulators behind one small protocol, and the workers that they live in.
+"""The protocol that every simulator follows, and the worker processes that run simulators.
 
-`yardarm.envs.messages`, what is said to a worker and by it, is public too.
+`yardarm.envs.messages`, the messages to and from a worker, is public too.
 """
 
 from yardarm.envs.names import environment_names, policy_names
@@ -12,6 +12,7 @@ from yardarm.envs.selection import select_tasks
 from yardarm.envs.setting_up import remove_world, set_up_world
 from yardarm.envs.shared_memory import MemoryLayout
 from yardarm.envs.simulator import Observation, Simulator, Step, fingerprint
+from yardarm.envs.task_workers import TaskWorkers, looks_of
 from yardarm.envs.trial import open_trial
 from yardarm.envs.world_venvs import WorldVenv, interpreter_for
 
@@ -23,6 +24,7 @@ __all__ = [
     "ProcessPool",
     "Simulator",
     "Step",
+    "TaskWorkers",
     "Worker",
     "WorldVenv",
     "check_installed",
@@ -32,6 +34,7 @@ __all__ = [
     "for_workers_of",
     "installed_for",
     "interpreter_for",
+    "looks_of",
     "open_trial",
     "policy_names",
     "remove_world",

@@ -1,4 +1,4 @@
-"""Keeps what simulators print from filling a disk."""
+"""Keeps simulators' output from filling the disk."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ LAST_PART = 1_000_000
 
 
 class CappedLog:
-    """A log that other processes append to; its middle goes when it grows too large.
+    """A log that other processes append to; its middle is cut out when it grows too large.
 
         workers ── write, O_APPEND ──▶ first 5 MB │ [… left out …] │ last 1 MB, growing
-        the pool ── look() now and then ──▶ cuts the middle at 10 MB
+        the pool ── look() now and then ──▶ cuts out the middle at 10 MB
 
-    Writers append wherever the end is, so they need not know. What one writes in the instant of the cut is lost.
+    Writers always append at the current end, so the cut does not disturb them. Only what is written at the moment of
+    the cut is lost.
     """
 
     def __init__(self, path: Path) -> None:
@@ -25,12 +26,12 @@ class CappedLog:
         self._left_out = 0
 
     def look(self) -> None:
-        """Cut the log, if it has grown too large."""
+        """Cut the log if it has grown too large."""
         try:
             size = self._path.stat().st_size
             if size > LARGEST:
                 self._cut(size)
-        except FileNotFoundError:  # nobody has written anything yet, or somebody took it away
+        except FileNotFoundError:  # nothing has been written yet, or the log was deleted
             pass
 
     def _cut(self, size: int) -> None:
@@ -39,6 +40,6 @@ class CappedLog:
             file.seek(size - LAST_PART)
             last = file.read()
             file.truncate(FIRST_PART)
-        note = f"\n[yardarm: {self._left_out:,} bytes are left out here: this log keeps {LARGEST:,}]\n"
+        note = f"\n[yardarm: {self._left_out:,} bytes are left out here: this log is limited to {LARGEST:,}]\n"
         with self._path.open("ab") as file:
             file.write(note.encode() + last)

@@ -1,10 +1,10 @@
 """Messages over a socket: one system call to send, and usually one to receive.
 
-`multiprocessing.Connection` reads twice per message and makes a pickler for each; at one message a step that was a
-fifth of the main process's time.
+`multiprocessing.Connection` reads twice per message and creates a pickler each time; with one message per step, that
+took a fifth of the main process's time.
 
-A simulator's native library may write to a descriptor that is not its own. So a message has a mark, a length and a
-checksum, and whoever receives anything else is told of `StrayBytes`.
+A simulator's native library may write to the wrong descriptor. So a message has a mark, a length and a checksum, and
+receiving anything else raises `StrayBytes`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ READ_SIZE = 65536
 
 
 class StrayBytes(ConnectionError):
-    """Somebody has written into a socket what is no message."""
+    """A socket has received bytes that are not a message."""
 
 
 class Channel:
@@ -36,17 +36,17 @@ class Channel:
         self._unread = bytearray()
 
     def send(self, message: Any) -> None:
-        """Send a message; raises `ConnectionError` if the other side is gone."""
+        """Send a message; raise `ConnectionError` if the other side is gone."""
         self._socket.sendall(packed(message))
 
     def receive(self) -> Any:
-        """Wait for a message; raises `EOFError` or `ConnectionError` if the other side is gone."""
+        """Wait for a message; raise `EOFError` or `ConnectionError` if the other side is gone."""
         while not (messages := unpacked(self._unread, at_most=1)):
             self._read(0)
         return messages[0]
 
     def arrived(self) -> list[Any]:
-        """All messages that have come, without waiting for any; raises as `receive` does."""
+        """All messages that have arrived, without waiting; raise as `receive` does."""
         try:
             while self._read(socket.MSG_DONTWAIT) == READ_SIZE and len(self._unread) <= LONGEST:
                 pass
@@ -70,18 +70,18 @@ class Channel:
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
 
 def packed(message: Any) -> bytes:
-    """A message as it goes over a socket."""
+    """Encode a message for a socket."""
     body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     return HEADER.pack(MARK, len(body), zlib.crc32(body)) + body
 
 
 def unpacked(unread: bytearray, at_most: int = -1) -> list[Any]:
-    """Take whole messages out of what was received; stray bytes after them are found the next time."""
+    """Remove whole messages from the received bytes, and decode them; stray bytes after them raise at the next call."""
     messages: list[Any] = []
     while len(messages) != at_most and unread:
         try:
@@ -98,9 +98,9 @@ def unpacked(unread: bytearray, at_most: int = -1) -> list[Any]:
 
 
 def _first_body(unread: bytearray) -> bytes | None:
-    """The first message, still pickled; None if some of it is to come."""
+    """The first message, still pickled; None if it has not fully arrived."""
     if not unread.startswith(MARK) and not MARK.startswith(unread[: len(MARK)]):
-        raise StrayBytes(f"{len(unread)} bytes that are no message: {bytes(unread[:20])!r}…")
+        raise StrayBytes(f"{len(unread)} bytes that are not a message: {bytes(unread[:20])!r}…")
     if len(unread) < HEADER.size:
         return None
     _, length, checksum = HEADER.unpack_from(unread)
@@ -110,5 +110,5 @@ def _first_body(unread: bytearray) -> bytes | None:
         return None
     body = bytes(unread[HEADER.size : HEADER.size + length])
     if zlib.crc32(body) != checksum:
-        raise StrayBytes("a message with something else in the middle")
+        raise StrayBytes("a message with other bytes in the middle")
     return body

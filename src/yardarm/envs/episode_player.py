@@ -1,4 +1,4 @@
-"""Plays episodes of one task in one simulator. The same in a worker and in the main process."""
+"""Plays episodes of one task in one simulator, in a worker or in the main process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["EpisodePlayer"]
 
-# Often enough to tell where a replay diverged, seldom enough to cost nothing.
+# Often enough to find where a replay diverged, rarely enough to cost nothing.
 FINGERPRINT_EVERY = 100
 ROBOT_STATE = "observation.state"
 
 
 class EpisodePlayer:
-    """Builds the task's simulator on first use, and keeps it for the task's further episodes."""
+    """Builds the task's simulator on first use, and keeps it for later episodes."""
 
     def __init__(self, task: TaskSpec, on_frame: Callable[[np.ndarray], None] | None = None) -> None:
         self._task = task
@@ -51,28 +51,28 @@ class EpisodePlayer:
 
     @property
     def steps(self) -> int:
-        """How many actions of this episode were played."""
+        """Number of actions played in this episode."""
         return len(self._rewards)
 
     @property
     def done(self) -> bool:
-        """Whether the episode is over: ended by the simulator, or by the task's step limit."""
+        """Whether the episode was ended, by the simulator or by the task's step limit."""
         return self._terminated or self._truncated or self.steps >= self._task.max_steps
 
     def look(self, wanted: tuple[str, ...]) -> Look:
-        """Read inputs as they are now."""
+        """Read the current inputs."""
         started = time.perf_counter()
         values = self._built().observe(wanted)
         self._timing.look_s += time.perf_counter() - started
         return Look(self.steps, values)
 
     def play(self, chunk: PlayableChunk) -> list[Look]:
-        """Play a chunk until its end or the episode's; return the looks that it asked for."""
+        """Play a chunk until it or the episode ends; return the looks that the chunk asked for."""
         simulator = self._built()
         looks: list[Look] = []
         started, look_s = time.perf_counter(), self._timing.look_s
         for offset, action in enumerate(chunk.actions, start=1):
-            step = simulator.step(action.copy())  # a copy, because some simulators write into their actions
+            step = simulator.step(action.copy())  # a copy, because some simulators modify their actions
             if not math.isfinite(step.reward):
                 raise EnvironmentFault(f"the simulator's reward after step {self.steps + 1} is {step.reward}")
             self._actions.append(action)
@@ -91,7 +91,7 @@ class EpisodePlayer:
         return looks
 
     def run(self, episode: EpisodeSpec, policy: Policy, on_progress: Callable[[int], None]) -> None:
-        """Play a whole episode with a policy that lives here."""
+        """Play a whole episode with a policy in this process."""
         with _blaming_the_policy():
             state = policy.start(episode)
         looks = [self.look(policy.wants.inputs)]
@@ -105,7 +105,7 @@ class EpisodePlayer:
             on_progress(self.steps)
 
     def rollout(self) -> Rollout:
-        """What there is to tell of the finished episode."""
+        """The record of the finished episode."""
         self._fingerprints[self.steps] = fingerprint(self._built().state())
         return Rollout(
             success=self._success,
@@ -146,10 +146,10 @@ class EpisodePlayer:
 
 @contextlib.contextmanager
 def _blaming_the_policy() -> Iterator[None]:
-    """What raises in a policy is no fault of the simulator's: running the episode again would not help."""
+    """Turn any exception into a `PolicyFault`: unlike a simulator's fault, it would happen again."""
     try:
         yield
-    except PolicyFault:  # it says itself what is wrong
+    except PolicyFault:  # already explains itself
         raise
     except (Exception, SystemExit) as error:
         raise PolicyFault(f"the policy raised {one_line(error)}", trace_of(error)) from error

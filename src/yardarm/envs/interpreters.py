@@ -1,4 +1,4 @@
-"""Other Python interpreters than this one, for simulators that cannot share an environment with the rest."""
+"""Other Python interpreters, for simulators that cannot be installed together with the rest."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from yardarm.errors import SetupError, UsageError
 __all__ = ["check_interpreter", "paths_for"]
 
 OLDEST = (3, 11)
-# Without the current folder, which `-c` puts first: a numpy.py that lies there is not asked.
+# Without the current folder, which `-c` puts first: a numpy.py in it must not be imported.
 CHECK = "import sys; sys.path[:] = filter(None, sys.path); import numpy; print(*sys.version_info[:2])"
 
 
 def check_interpreter(python: str) -> None:
-    """Raise if a path is no Python that can run workers; they need numpy, and Yardarm comes with them."""
+    """Raise if a path is not a Python that can run workers, which need numpy but not Yardarm."""
     try:
         answer = subprocess.run([python, "-c", CHECK], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -32,22 +32,22 @@ def check_interpreter(python: str) -> None:
     except ValueError:
         version = ()
     if len(version) != 2:
-        raise UsageError(f"{_called(python)} is no Python interpreter")
+        raise UsageError(f"{_called(python)} is not a Python interpreter")
     if version < OLDEST:
         raise SetupError(f"{_called(python)} is Python {version[0]}.{version[1]}; workers need 3.11 or newer")
 
 
 def _called(python: str) -> str:
-    """An interpreter as the user knows it: named by a flag, or set up before."""
+    """An interpreter as the user knows it: given by a flag, or made by `yardarm setup`."""
     if Path(python).is_relative_to(data_folder()):
         return f"{python} (made by `yardarm setup`)"
     return f"--env.python={python}"
 
 
 def paths_for(python: str) -> list[str]:
-    """Where a launcher finds modules besides its own: for this interpreter, wherever this process does.
+    """The search path that a launcher gets in addition to its own: all of this process's, for the same interpreter.
 
-    Another interpreter is told of the user's own folders only: what is installed for this one is not for it.
+    Another interpreter gets only the user's own folders, not the packages installed for this one.
     """
     entries = [os.path.abspath(entry) for entry in sys.path]
     if not python:

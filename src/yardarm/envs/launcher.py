@@ -1,22 +1,22 @@
 """The launcher: a small process that imports a simulator once and forks clean workers from it.
 
-Its standard input is a socket. After a setup it serves requests, each one JSON object:
+Its standard input is a socket. After the setup message it serves requests, each a JSON object:
 
-    {"op": "fork", "environment": {…}}   with descriptors: the worker's socket, and memory to play episodes → {"pid": …}
+    {"op": "fork", "environment": {…}}   with descriptors: the worker's socket, and memory for episodes   → {"pid": …}
     {"op": "kill", "pid": …}                                                                              → {}
-    {"op": "ended", "pid": …}            of a worker that has hung up; it is killed if it is still there  → {"how": …}
+    {"op": "ended", "pid": …}            for a worker that closed its socket; killed if it still runs     → {"how": …}
 
-An answer may be {"error": …}.
+An answer may be {"error": …}. `launching.py` is the other side, and shows who waits for whom.
 
-When the other side hangs up, however it ended, every worker is killed and the launcher goes. (A fork of
+When the main process closes the socket, or dies, the launcher kills all workers and exits. (A fork by
 `multiprocessing` would import the user's main module, and with it torch, into every worker.)
 
-What a simulator has started ends with its worker, even if it has made itself a daemon:
+Processes that a simulator started end with its worker, even daemons:
 
-    main process ── dies ──▶ SIGTERM to the launcher (the socket's end says the same)
-      └─ launcher           adopts what a dead worker leaves behind, and kills it
-           └─ worker        adopts what its simulator's children leave behind
-                └─ a daemon of the simulator's, however it was forked
+    main process ── dies ──▶ SIGTERM to the launcher (its socket closes too)
+      └─ launcher           adopts the processes that a dead worker leaves behind, and kills them
+           └─ worker        adopts the processes that its simulator's children leave behind
+                └─ a daemon of the simulator, however it was forked
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ REAP_EVERY_S = 1.0
 
 
 def main() -> None:
-    """Import what was asked for, then fork workers until the other side hangs up."""
+    """Import the requested modules, then fork workers until the main process closes the socket."""
     faulthandler.enable()  # a crash inside a simulator leaves its stack in the log
     control = socket.socket(fileno=os.dup(0))
     _read_nothing()
     answers = Channel(control)
     setup = answers.receive()
-    die_with_parent(setup["parent"], signal.SIGKILL)  # it cannot be heard while it imports
+    die_with_parent(setup["parent"], signal.SIGKILL)  # while it imports, it does not read the socket
     sys.path.extend(entry for entry in setup["path"] if entry not in sys.path)
     take_over_modules(setup["own_modules"])
     try:
@@ -71,29 +71,28 @@ def main() -> None:
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         family.end()
-        os._exit(0)  # taking the interpreter apart would keep the main process waiting
+        os._exit(0)  # a regular shutdown of the interpreter would keep the main process waiting
 
 
 def _read_nothing() -> None:
-    """A simulator that prompts reads an end of file; one that writes to its standard input disturbs nobody."""
+    """Replace standard input: a simulator that prompts reads an end of file, and cannot reach the socket."""
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.close(nothing)
 
 
 def _preload(modules: list[str]) -> None:
-    # MuJoCo loads its OpenGL binding when it is imported. A worker inherits no such state: it turns
-    # rendering on for itself.
+    # MuJoCo loads its OpenGL binding when it is imported. A worker must not inherit that: it turns rendering on itself.
     os.environ["MUJOCO_GL"] = "off"
     for module in modules:
         importlib.import_module(module)
-    # What is there now is never garbage; without this the collector would touch, and so copy, all of it in each worker.
+    # These objects never become garbage; otherwise the collector would touch, and so copy, all of them in each worker.
     gc.collect()
     gc.freeze()
 
 
 def _serve(control: socket.socket, family: Family) -> dict[str, Any] | None:
-    """Serve one request and return its answer; None when the other side has hung up."""
+    """Serve one request and return its answer; None when the main process has closed the socket."""
     while not select.select([control], [], [], REAP_EVERY_S)[0]:
         family.reap()
     message, descriptors, _, _ = socket.recv_fds(control, LONGEST_REQUEST, 2)

@@ -1,4 +1,17 @@
-"""The main process's end of launchers."""
+"""The main process's side of launchers.
+
+    main process                           launcher (one per `Home`)            worker
+    Launcher() ─── start, setup ─────────▶ imports the simulator
+       waits, at most 300 s  ◀── {"pid"} ──┤
+    fork() ─────── socket, memory ───────▶ os.fork() ─────────────────────────▶ serve()
+       waits  ◀─────────────── {"pid"} ────┤                                      │
+    ask() ════════ the worker's own socket: Ask, or Enter, Begin, Play, … ══════▶ │
+       waits  ◀═══ Answered, or Seen, Finished, … ════════════════════════════════╡
+    kill() ──────────────────────────────▶ SIGKILL ───────────────────────────▶ ends
+    close() ────── closes the socket ────▶ kills all its workers, exits
+
+Only the first answer has a time limit: a launcher that has imported its modules answers at once.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +38,17 @@ from yardarm.tasks import Home
 
 __all__ = ["SINGLE_THREADED", "Launcher", "Launchers"]
 
-# One thread a worker: the workers are the parallelism, and more threads only fight for the same cores.
+# One thread per worker: the workers already run in parallel, and more threads would only compete for the same cores.
 SINGLE_THREADED = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "LP_NUM_THREADS": "1",
 }
-# Simulators that draw with pygame would look for a display, and introduce themselves.
+# Otherwise simulators that draw with pygame look for a display and print a banner.
 WITHOUT_DISPLAY = {"SDL_VIDEODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
-# What a launcher runs. A file in the current directory must not stand in for a module of the standard library, and
-# Yardarm comes from where it is, even to an interpreter that has none: a worker needs numpy beside it.
+# What a launcher runs. A file in the current directory must not replace a module of the standard library. Yardarm is
+# imported from where this process has it, even by an interpreter without Yardarm: that one needs only numpy.
 PROGRAM = """
 import sys
 sys.path[:] = [entry for entry in sys.path if entry]
@@ -51,12 +64,12 @@ FAREWELL_LIMIT_S = 10.0
 ATTEMPTS = 3
 
 
-class _Killed(Exception):
-    """Somebody, or the kernel for want of memory, has killed a launcher."""
+class _LauncherKilled(Exception):
+    """A launcher was killed, perhaps by the kernel because memory ran out."""
 
 
 class Launcher:
-    """Starts a launcher process, has it fork and kill workers, and sees it off."""
+    """A launcher process: started here, it forks and kills workers until it is closed."""
 
     def __init__(self, home: Home, log: Path | None = None) -> None:
         python = home.python or sys.executable
@@ -66,20 +79,20 @@ class Launcher:
         with theirs, contextlib.ExitStack() as stack:
             output: Any = stack.enter_context(log.open("ab")) if log else subprocess.DEVNULL
             self._process = subprocess.Popen(
-                # -u: a worker is killed when it is not needed any more, and what it printed must be in the log by then.
+                # -u: workers are killed when they are no longer needed, and must have written their output by then.
                 [python, "-u", "-c", PROGRAM, str(yardarm.__file__)],
                 stdin=theirs.fileno(),
                 stdout=output,
                 stderr=output,
                 env={**shared_kernels(), **os.environ, **SINGLE_THREADED, **WITHOUT_DISPLAY},
-                # A session of its own: Ctrl-C is for the main process, which ends the workers in its own time.
+                # A separate session: Ctrl-C is for the main process only, which then ends the workers.
                 start_new_session=True,
             )
         self._control.settimeout(PRELOAD_LIMIT_S)
         self._answers = Channel(self._control)
         try:
             complaint = self._preload(home)
-        except BaseException:  # interrupted: it is still importing, and does not listen yet
+        except BaseException:  # interrupted: the launcher is still importing and does not listen yet
             self._process.kill()
             self._process.wait()
             self._control.close()
@@ -89,16 +102,16 @@ class Launcher:
             by = f" of {home.python}" if home.python else ""
             raise SetupError(
                 f"cannot import {', '.join(home.preload)} in a worker{by}: {complaint}; "
-                "`yardarm info` shows what is installed"
+                "run `yardarm info` to see what is installed"
             )
 
     def fork(self, environment: Mapping[str, str], descriptors: Sequence[int]) -> int:
-        """Start a worker that owns these descriptors; return its process id."""
+        """Start a worker with these descriptors; return its process id."""
         request = {"op": "fork", "environment": dict(environment)}
         socket.send_fds(self._control, [json.dumps(request).encode()], list(descriptors))
         answer = self._receive()
         if "error" in answer:
-            raise EnvironmentFault(f"a worker cannot be started: {answer['error']}")
+            raise EnvironmentFault(f"cannot start a worker: {answer['error']}")
         return answer["pid"]
 
     def kill(self, pid: int) -> None:
@@ -107,7 +120,7 @@ class Launcher:
         self._receive()
 
     def how_ended(self, pid: int) -> str:
-        """How a worker of this launcher that has hung up came to its end."""
+        """How a worker of this launcher that closed its connection ended."""
         try:
             self._control.sendall(json.dumps({"op": "ended", "pid": pid}).encode())
             return self._receive()["how"]
@@ -115,16 +128,16 @@ class Launcher:
             return "its launcher was killed"
 
     def close(self) -> None:
-        """Hang up, upon which the launcher kills its workers, and wait until it is gone."""
+        """Close the socket, so that the launcher kills its workers and exits; wait for that."""
         self._control.close()
         try:
             self._process.wait(FAREWELL_LIMIT_S)
-        except subprocess.TimeoutExpired:  # it hangs in an import; its workers die with it
+        except subprocess.TimeoutExpired:  # it hangs in an import; its workers will die with it
             self._process.kill()
             self._process.wait()
 
     def _preload(self, home: Home) -> str | None:
-        """Have the launcher import modules; return what went wrong, if anything did."""
+        """Make the launcher import modules; return what went wrong, if anything."""
         try:
             self._answers.send(
                 {
@@ -138,26 +151,26 @@ class Launcher:
         except TimeoutError:
             return f"it takes more than {PRELOAD_LIMIT_S:g} s"
         except StrayBytes:
-            return "something in it has written into its connection"
+            return "something in it wrote into its connection"
         except (EOFError, OSError):
             return self._last_words()
 
     def _last_words(self) -> str:
-        """How it ended in the middle of an import."""
+        """How the launcher ended during an import."""
         try:
             code = self._process.wait(FAREWELL_LIMIT_S)
         except subprocess.TimeoutExpired:
-            return "the process that imports it has closed its connection"
+            return "the process that imports it closed its connection"
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         if -code in (signal.SIGKILL, signal.SIGTERM):
-            raise _Killed(name)
+            raise _LauncherKilled(name)
         return f"the process that imports it crashed ({name})"
 
     def _receive(self) -> dict[str, Any]:
         try:
             return self._answers.receive()
         except EOFError:
-            raise ConnectionError("the launcher has gone") from None
+            raise ConnectionError("the launcher has ended") from None
 
 
 class Launchers:
@@ -168,7 +181,7 @@ class Launchers:
         self._launchers: dict[Home, Launcher] = {}
 
     def start(self, home: Home) -> Launcher:
-        """The home's launcher, which has imported what it should."""
+        """The home's launcher, with its modules imported."""
         if home not in self._launchers:
             self._launchers[home] = self._started(home)
         return self._launchers[home]
@@ -177,28 +190,28 @@ class Launchers:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return Launcher(home, self._log)
-            except _Killed as killed:
+            except _LauncherKilled as killed:
                 if attempt == ATTEMPTS:
                     raise EnvironmentFault(
                         f"the process that imports {_named(home)} was killed {ATTEMPTS} times ({killed}); "
-                        "is memory short?"
+                        "did memory run out?"
                     ) from killed
         raise AssertionError("the last attempt returns or raises")
 
     def fork(self, home: Home, environment: Mapping[str, str], descriptors: Sequence[int]) -> tuple[Launcher, int]:
-        """Start a worker; return who started it, and its process id."""
+        """Start a worker; return its launcher and its process id."""
         for _ in range(ATTEMPTS):
             launcher = self.start(home)
             try:
                 return launcher, launcher.fork(environment, descriptors)
-            except OSError:  # the launcher was killed: its workers died with it; start another
+            except OSError:  # the launcher was killed, and its workers with it; start another
                 self._launchers.pop(home).close()
         raise EnvironmentFault(f"cannot start workers that import {_named(home)}: the launcher keeps dying")
 
     def ask(
         self, home: Home, question: Ask, *, environment: Mapping[str, str] | None = None, time_limit_s: float = 300.0
     ) -> Any:
-        """Have a fresh worker answer a question; what the user can mend is raised as such."""
+        """Let a new worker answer a question; raise `UsageError` for what the user can fix."""
         ours, theirs = socket.socketpair()
         ours.settimeout(time_limit_s)
         channel = Channel(ours)
@@ -221,10 +234,10 @@ class Launchers:
                 raise UsageError(reason)
             case Failed(traceback):
                 raise EnvironmentFault(traceback.strip().splitlines()[-1])
-        raise AssertionError(f"{report!r} is no answer")
+        raise AssertionError(f"{report!r} is not an answer")
 
     def find_renderer(self, home: Home) -> tuple[str, str]:
-        """An OpenGL that works in the home's workers: its backend, and who renders."""
+        """An OpenGL backend that works in the home's workers, and the renderer's name."""
         complaints = []
         for backend in backends():
             try:
@@ -235,7 +248,7 @@ class Launchers:
         raise SetupError(f"nothing here can render ({'; '.join(complaints)}); {missing_renderer_hint()}")
 
     def close(self) -> None:
-        """Wait until all launchers are gone, and their workers with them."""
+        """End all launchers and their workers, and wait for that."""
         for launcher in self._launchers.values():
             launcher.close()
         self._launchers.clear()

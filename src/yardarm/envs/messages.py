@@ -1,13 +1,13 @@
-"""What the scheduler and a worker say to each other. Small: pixels go through shared memory.
+"""The messages between the scheduler and a worker. They are small: pixels go through shared memory.
 
 Enter    → (nothing)                 Begin → Seen
 Play     → Seen | Finished           Run   → Alive … Finished
 Finish   → Finished                  any   → Failed | PolicyFailed
 
-Ask      → Answered | Refused | Failed; the only order before Enter.
+Ask      → Answered | Refused | Failed; sent instead of Enter, and the worker's only order.
 
-Filmed: the worker has put a film's frame into shared memory and waits for Proceed; the pool sees to it.
-Died: said by the pool of a worker that cannot speak any more.
+Filmed: the worker has put a film's frame into shared memory, and waits for Proceed, which the pool sends.
+Died: reported by the pool for a worker that no longer answers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """What to film while an episode is played: every so many steps, from one camera."""
+    """What to film while an episode is played: every n-th step, from one camera."""
 
     camera: str
     height: int
@@ -59,7 +59,7 @@ class Film:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Call a function of plain values that can be answered in a worker only: what renders there, what a task offers."""
+    """Call a function that works only in a worker, with plain values: what renders there, what a task offers."""
 
     function: str
     """``"module:name"``."""
@@ -68,17 +68,17 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Enter:
-    """The first order but for questions: the task whose simulator this worker will hold, and its memory's layout."""
+    """The first order: which task this worker plays, and the layout of its memory."""
 
     task: TaskSpec
     layout: MemoryLayout
     heartbeat_s: float = 1.0
-    """How often to say `Alive` while playing a whole episode."""
+    """How often to send `Alive` while playing a whole episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Reset for an episode and look at it."""
+    """Reset for an episode, and take the first look."""
 
     episode: EpisodeSpec
     wanted: tuple[str, ...]
@@ -88,7 +88,8 @@ class Begin:
 class Play(NamedTuple):
     """Play a chunk open loop.
 
-    A tuple with plain bytes, because it is said most often: an array, or a dataclass, pickles several times slower.
+    A tuple with plain bytes, because it is the most frequent message: an array or a dataclass pickles several times
+    slower.
     """
 
     actions: bytes
@@ -106,7 +107,7 @@ class Play(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Run a whole episode with a policy that lives in the worker."""
+    """Run a whole episode with a policy in the worker."""
 
     episode: EpisodeSpec
     policy: PolicySpec
@@ -115,12 +116,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """End the episode where it is, and tell of it."""
+    """End the episode now, and report it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """The frame has been taken."""
+    """The frame has been read; continue."""
 
 
 Order = Ask | Enter | Begin | Play | Run | Finish | Proceed
@@ -128,7 +129,7 @@ Order = Ask | Enter | Begin | Play | Run | Finish | Proceed
 
 @dataclass(slots=True)
 class Timing:
-    """Where an episode's seconds went in its worker."""
+    """How an episode's time in its worker was spent."""
 
     build_s: float = 0.0
     reset_s: float = 0.0
@@ -139,7 +140,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """All that is known of a played episode."""
+    """The record of a played episode."""
 
     success: bool
     terminated: bool
@@ -147,14 +148,14 @@ class Rollout:
     rewards: np.ndarray
     initial_state: np.ndarray
     fingerprints: dict[int, str]
-    """Hash of the physical state after so many steps."""
+    """Hashes of the physical state, by the number of steps before them."""
     travel: float
-    """How far the robot's own state is from where it began; NaN where an environment does not show it."""
+    """How far the robot's state ended from where it began; NaN if the environment does not show it."""
     timing: Timing
 
 
 class Seen(NamedTuple):
-    """Looks that lie in shared memory: for each, the episode's step and the inputs that were read."""
+    """Looks in shared memory: for each, the episode's step and the inputs that were read."""
 
     looks: tuple[tuple[int, tuple[str, ...]], ...]
 
@@ -175,7 +176,7 @@ class Alive:
 
 @dataclass(frozen=True, slots=True)
 class Filmed:
-    """A frame lies in shared memory."""
+    """A frame is in shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,34 +188,34 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The function says what the user can mend."""
+    """The function raised an error that the user can fix."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The simulator raised, in the worker."""
+    """The simulator raised an exception."""
 
     traceback: str
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFailed:
-    """A policy that lives with the worker raised: it would raise again."""
+    """A policy in the worker raised an exception: it would raise again."""
 
     message: str
     trace: str = ""
-    """Where in its code."""
+    """Where in its code, as a traceback."""
 
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """The worker is gone, or does not answer."""
+    """The worker has ended, or does not answer."""
 
     reason: str
     blameless: bool = False
-    """Whether it went with its machine: the episode had no part in it."""
+    """Whether its machine was lost: then the episode is not to blame."""
 
 
 Report = Seen | Finished | Alive | Filmed | Answered | Refused | Failed | PolicyFailed | Died

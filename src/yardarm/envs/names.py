@@ -1,4 +1,4 @@
-"""What Gymnasium environments call their observations, and what policies call the same: LeRobot's table, both ways.
+"""Translates observation names between Gymnasium environments and policies, by LeRobot's table.
 
 pixels                → observation.image           agent_pos → observation.state
 pixels: {top: …}      → observation.images.top      anything  → observation.anything
@@ -19,7 +19,7 @@ IMAGE, IMAGES, STATE = "observation.image", "observation.images.", "observation.
 
 
 def policy_names(observation: Any, *, is_image: bool = False) -> dict[str, Any]:
-    """Flatten an observation, or its space, into a policy's inputs; `is_image` tells of one that is no mapping."""
+    """Flatten an observation, or its space, into a policy's inputs; `is_image` is about one that is not a mapping."""
     if not isinstance(observation, Mapping):
         return {IMAGE if is_image else STATE: observation}
     flat: dict[str, Any] = {}
@@ -31,13 +31,13 @@ def policy_names(observation: Any, *, is_image: bool = False) -> dict[str, Any]:
         else:
             named = {{"pixels": IMAGE, "agent_pos": STATE}.get(key, f"{PREFIX}{key}"): value}
         if taken := flat.keys() & named.keys():
-            raise UsageError(f"the environment's observation has two entries that policies call '{min(taken)}'")
+            raise UsageError(f"two entries of the environment's observation would both be named '{min(taken)}'")
         flat.update(named)
     return flat
 
 
 def environment_names(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Bring a policy's inputs, or their spaces, into the form that `policy_names` flattens."""
+    """Nest a policy's inputs, or their spaces, as an environment does: the reverse of `policy_names`."""
     observation: dict[str, Any] = {}
     for name, value in inputs.items():
         if name.startswith(IMAGES):

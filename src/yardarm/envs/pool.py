@@ -1,7 +1,7 @@
 """Workers as the scheduler sees them: hire one for a task, give orders, wait for reports, dismiss it.
 
-`Pool` is the seam: `ProcessPool` keeps workers in processes of this machine, `LocalPool` keeps the one
-simulator in this process for debugging, and a cluster can stand behind the same methods.
+`Pool` is the interface: `ProcessPool` runs workers in processes of this machine, `LocalPool` runs one simulator in
+this process for debugging, and a cluster can implement the same methods.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ __all__ = ["LocalPool", "Pool", "Worker"]
 
 
 class Worker(Protocol):
-    """A worker, seen from outside."""
+    """A worker, as the scheduler sees it."""
 
     task: TaskSpec
     looks: list[dict[str, np.ndarray]]
-    """Where the worker puts its looks; valid from its report to the next order."""
+    """The worker's looks; valid from its report until its next order."""
     on_frame: Callable[[np.ndarray], None] | None
     """Called with each frame of a film."""
 
     def order(self, order: Order) -> None:
-        """Give an order; its report comes out of `Pool.wait`."""
+        """Give an order; `Pool.wait` returns the report."""
 
 
 class Pool(Protocol):
-    """A number of places for workers."""
+    """A number of places for workers, and the workers in them."""
 
     @property
     def size(self) -> int:
-        """How many workers it can have now; on a cluster this changes."""
+        """How many workers it can have; on a cluster this changes."""
 
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> Any:
         """Start a worker for a task; there must be a free place."""
 
     def dismiss(self, worker: Any) -> None:
-        """Let a worker go, whatever it is doing; its place is free at once."""
+        """End a worker, whatever it is doing; its place is free at once."""
 
     def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[Any, Report]]:
         """Block until a worker reports (or dies, or runs out of time), or a descriptor in `also` is readable."""
@@ -56,7 +56,7 @@ class Pool(Protocol):
 
 
 class LocalWorker:
-    """The one worker of a `LocalPool`: its orders are carried out at once, by a call."""
+    """The only worker of a `LocalPool`: an order is a call that carries it out."""
 
     def __init__(self, task: TaskSpec, layout: MemoryLayout, report: Callable[[Any, Report], None]) -> None:
         self.task = task
@@ -67,7 +67,7 @@ class LocalWorker:
         self._core.enter(Enter(task, layout), self._memory)
 
     def order(self, order: Order) -> None:
-        """Carry out the order now; the report waits in the pool."""
+        """Carry out the order now; the report is kept for the pool's `wait`."""
         self._core.obey(order)
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ class LocalWorker:
 
 
 class LocalPool:
-    """One simulator in this process. No time limits, no protection from crashes; a debugger sees all."""
+    """One simulator in this process, for debugging. No time limits, no protection from crashes."""
 
     size = 1
 
@@ -92,7 +92,7 @@ class LocalPool:
         self._worker: LocalWorker | None = None
 
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> LocalWorker:
-        """Make the worker."""
+        """Create the worker."""
         assert self._worker is None, "a local pool has one place"
         self._worker = LocalWorker(task, layout, lambda *report: self._reports.append(report))
         return self._worker
@@ -104,7 +104,7 @@ class LocalPool:
         self._reports.clear()
 
     def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[LocalWorker, Report]]:
-        """Hand out what was reported; only a descriptor in `also` is worth waiting for."""
+        """Return the reports; if there are none, wait for a descriptor in `also`."""
         if not self._reports and also:
             select.select(also, [], [], at_most_s if math.isfinite(at_most_s) else None)
         reports = list(self._reports)
@@ -112,6 +112,6 @@ class LocalPool:
         return reports
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the simulator, if there is one."""
         if self._worker is not None:
             self.dismiss(self._worker)

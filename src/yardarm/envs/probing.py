@@ -1,4 +1,4 @@
-"""A benchmark's tasks, found by asking a worker where only the simulator knows them."""
+"""Finds a benchmark's tasks, by asking a worker if only the simulator knows them."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def find_tasks(config: BenchmarkConfig) -> tuple[TaskSpec, ...]:
 
 
 def for_workers_of(python: str, tasks: Iterable[TaskSpec]) -> tuple[TaskSpec, ...]:
-    """The tasks, for workers of an interpreter; "" is this one."""
+    """The same tasks, to be played by workers of an interpreter; "" is this one."""
     return tuple(replace(task, env=replace(task.env, python=python)) for task in tasks)
 
 
 def check_installed(benchmark: Benchmark) -> None:
-    """Raise `SetupError` if packages are missing here, and no other interpreter has them; imports nothing."""
-    if not interpreter_for(benchmark):  # what another interpreter has is tried when its workers are started
+    """Raise `SetupError` if packages are missing here and no other interpreter was set up; imports nothing."""
+    if not interpreter_for(benchmark):  # another interpreter is checked when its workers are started
         benchmark.check_requirements()
 
 
 def installed_for(python: str, modules: Iterable[str] = ()) -> dict[str, str | None]:
-    """The versions of packages that another interpreter's workers have, those of `modules` among them."""
+    """The package versions of another interpreter, including the packages of `modules`."""
     with contextlib.closing(Launchers()) as launchers:
         return launchers.ask(Home(python=python), Ask("yardarm.machine:versions", {"modules": sorted(modules)}))
 
@@ -48,12 +48,12 @@ def _probe(config: ProbedBenchmark, python: str) -> Any:
     question = Ask(config.probe, config.probe_arguments())
     with tempfile.NamedTemporaryFile() as log, contextlib.closing(Launchers(Path(log.name))) as launchers:
         environment = {}
-        # Whether it renders with MuJoCo is not known yet; if nothing does, it may draw by other means.
+        # Whether it renders with MuJoCo is not known yet; it may also draw without OpenGL.
         with contextlib.suppress(SetupError):
             environment["MUJOCO_GL"] = launchers.find_renderer(home)[0]
         try:
             return launchers.ask(home, question, environment=environment)
         except EnvironmentFault as fault:
             said = log.read().decode(errors="replace").strip().splitlines()[-1:]
-            reason = f"{fault}; it said: {said[0]}" if said else str(fault)
-            raise SetupError(f"--env.type={config.name} cannot be used as asked: {reason}") from fault
+            reason = f"{fault}; its last output: {said[0]}" if said else str(fault)
+            raise SetupError(f"--env.type={config.name} cannot be used with these options: {reason}") from fault

@@ -1,4 +1,16 @@
-"""Workers as processes of this machine, forked by launchers."""
+"""Workers as processes of this machine, forked by launchers.
+
+    scheduler              ProcessPool                        worker process
+    hire(task) ──────────▶ a launcher forks it ─────────────▶ waits for an order
+    order(Play) ─────────▶ its socket ──────────────────────▶ plays the chunk, and meanwhile
+    wait() blocks          selects on all sockets             writes looks into shared memory
+      ◀── (worker, Seen) ◀───────────────────────────────────  then waits for the next order
+    reads worker.looks,
+      until its next order
+
+`wait` also returns `Died` if a worker's socket closes, or if its report is overdue (checked every 0.25 s). The
+scheduler never waits for a single worker.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +38,14 @@ from yardarm.tasks import Home, TaskSpec
 __all__ = ["ProcessPool", "ProcessWorker"]
 
 CHECK_EVERY_S = 0.25
-# How often a worker that plays a whole episode by itself says that it is alive.
+# How often a worker that plays a whole episode by itself reports that it is alive.
 HEARTBEAT_S = 1.0
-# A worker that does not read its orders must not stop the main process, too.
+# A worker that does not read its orders must not block the main process for longer.
 STALL_LIMIT_S = 30
 
 
 class ProcessWorker:
-    """A worker process: its socket, its memory, and the time by which it must have spoken."""
+    """A worker process: its socket, its memory, and the deadline of its next report."""
 
     def __init__(self, task: TaskSpec, place: int, channel: Channel, memory: SharedMemory) -> None:
         self.task = task
@@ -47,20 +59,20 @@ class ProcessWorker:
         self.time_limit_s = float("inf")
         self.deadline = float("inf")
         self.rounds = 0
-        """How many orders it has carried out, but for the first of an episode, which may have it build a simulator."""
+        """Number of orders carried out, without the first of each episode, which may build a simulator."""
         self.start_s: float | None = None
-        """How long its first order took: a simulator was built, and mostly looked at."""
+        """How long its first order took: building a simulator, and usually a first look."""
         self._busy_s = 0.0
         self._ordered: float | None = None
         self._beginning = False
 
     @property
     def busy_s(self) -> float:
-        """Seconds that it has spent with orders so far."""
+        """Seconds spent on orders so far."""
         return self._busy_s + (time.monotonic() - self._ordered if self._ordered is not None else 0.0)
 
     def enter(self, order: Enter) -> None:
-        """Send the first order, which is not answered."""
+        """Send the first order, which has no answer."""
         self._send(order)
         self.deadline = float("inf")
 
@@ -72,12 +84,12 @@ class ProcessWorker:
 
     def _send(self, order: Order) -> None:
         self.deadline = self._new_deadline()
-        # A worker that died is noticed by `wait`, in its turn.
+        # If the worker has died, `wait` will notice.
         with contextlib.suppress(OSError):
             self._channel.send(order)
 
     def receive(self) -> Iterator[Report]:
-        """Read the reports that have arrived, without waiting; a frame of a film is dealt with here."""
+        """Read the reports that have arrived, without waiting; frames of a film are handled here."""
         try:
             arrived: list[Report] = self._channel.arrived()
         except (EOFError, OSError) as error:
@@ -92,19 +104,19 @@ class ProcessWorker:
                 yield report
             else:
                 self.deadline = float("inf")
-                self._rest()
+                self._finish_order()
                 yield report
 
     def _what_happened(self, error: EOFError | OSError) -> str:
         if isinstance(error, StrayBytes):
             return (
-                f"is not to be trusted any more: something in it, a native library perhaps, wrote into its connection "
+                f"can no longer be trusted: something in it, perhaps a native library, wrote into its connection "
                 f"({error})"
             )
         assert self.launcher is not None
         return f"ended unexpectedly: {self.launcher.how_ended(self.pid)}"
 
-    def _rest(self) -> None:
+    def _finish_order(self) -> None:
         self._busy_s = self.busy_s
         self._ordered = None
         if self.start_s is None:
@@ -131,16 +143,16 @@ class ProcessWorker:
 class ProcessPool:
     """A number of places, each with its own shared memory; a worker process lives for one task.
 
-    `size` may be changed at any time: who hires looks at it. Workers beyond it stay until they are dismissed.
+    `size` may be changed at any time: the scheduler checks it before it hires. Workers beyond it stay until dismissed.
 
-    A fork costs 3 ms where a simulator costs 150 ms and more to build, so a worker is not handed from task to
-    task: nothing can leak from one to the next, and memory does not grow with the number of tasks.
+    A fork takes 3 ms, building a simulator 150 ms or more. So a worker is not reused for another task: nothing can
+    leak from one task to the next, and memory does not grow with the number of tasks.
     """
 
     def __init__(self, size: int, *, time_limit_s: float = float("inf"), log: Path | None = None) -> None:
         self.size = size
         self._time_limit_s = time_limit_s
-        self._renderers: dict[Home, str] = {}  # nothing is rendered until `choose_renderer` was called
+        self._renderers: dict[Home, str] = {}  # nothing is rendered before `choose_renderer` is called
         self._gpus = gpu_ids()
         self._launchers = Launchers(log)
         self._log = CappedLog(log) if log else None
@@ -151,7 +163,7 @@ class ProcessPool:
 
     @property
     def workers(self) -> list[ProcessWorker]:
-        """Those that are there now."""
+        """The current workers."""
         return list(self._workers.values())
 
     def hire(self, task: TaskSpec, layout: MemoryLayout) -> ProcessWorker:
@@ -159,7 +171,7 @@ class ProcessPool:
         place = next(place for place in itertools.count() if place not in self._workers)
         memory = self._memory(place, layout)
         ours, theirs = socket.socketpair()
-        # In the kernel: with `settimeout`, Python would poll before every call.
+        # A time limit in the kernel: with `settimeout`, Python would poll before every call.
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", STALL_LIMIT_S, 0))
         worker = ProcessWorker(task, place, Channel(ours), memory)
         with theirs:
@@ -173,7 +185,7 @@ class ProcessPool:
         return worker
 
     def dismiss(self, worker: ProcessWorker) -> None:
-        """Kill a worker. It holds nothing that could be lost."""
+        """Kill a worker: it has nothing to lose."""
         self._selector.unregister(worker)
         del self._workers[worker.place]
         worker.close()
@@ -182,7 +194,7 @@ class ProcessPool:
             worker.launcher.kill(worker.pid)
 
     def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[ProcessWorker, Report]]:
-        """Collect all reports that have arrived, waiting for the first one."""
+        """Wait for the first report, and return all that have arrived."""
         given_up = time.monotonic() + at_most_s
         for descriptor in also:
             self._selector.register(descriptor, selectors.EVENT_READ)
@@ -201,12 +213,12 @@ class ProcessPool:
                 self._selector.unregister(descriptor)
 
     def prepare(self, tasks: Iterable[TaskSpec]) -> None:
-        """Import what the tasks' simulators need, so that what is missing is known before the first episode."""
+        """Import the tasks' simulators, so that a missing package is found before the first episode."""
         for task in tasks:
             self._launchers.start(task.env.home)
 
     def choose_renderer(self, tasks: Iterable[TaskSpec]) -> str | None:
-        """Find an OpenGL that works in workers, use it from now on, and name it; None if no task needs one."""
+        """Find an OpenGL backend that works in workers, use it from now on, and name it; None if no task needs one."""
         names = []
         for home in dict.fromkeys(task.env.home for task in tasks if task.env.renderer):
             self._renderers[home], name = self._launchers.find_renderer(home)
@@ -214,7 +226,7 @@ class ProcessPool:
         return "; ".join(dict.fromkeys(names)) or None
 
     def close(self) -> None:
-        """Kill all workers, and wait until their launchers are gone."""
+        """Kill all workers, and wait until their launchers have ended."""
         for worker in list(self._workers.values()):
             self._selector.unregister(worker)
             worker.close()
@@ -228,7 +240,7 @@ class ProcessPool:
         self._selector.close()
 
     def _overdue(self, now: float) -> list[tuple[ProcessWorker, Report]]:
-        """Workers that owe a report; looked for now and then only, because there may be a message every step."""
+        """Workers whose report is overdue; checked only now and then, since messages may arrive at every step."""
         self._next_check = now + CHECK_EVERY_S
         if self._log is not None:
             self._log.look()
@@ -239,7 +251,7 @@ class ProcessPool:
         return [(worker, Died(f"worker process {worker.pid} hung: {reason}")) for worker in late]
 
     def _memory(self, place: int, layout: MemoryLayout) -> SharedMemory:
-        """The place's memory, made anew only when its layout changes."""
+        """The place's memory, replaced only if the layout has changed."""
         if place in self._memories:
             known, memory = self._memories[place]
             if known == layout:
@@ -250,7 +262,7 @@ class ProcessPool:
         return memory
 
     def _environment(self, task: TaskSpec, place: int) -> dict[str, str]:
-        """What a worker must know before anything renders."""
+        """Environment variables that a worker needs before it renders."""
         backend = self._renderers.get(task.env.home)
         if not backend or not task.env.renderer:
             return {}

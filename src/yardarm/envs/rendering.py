@@ -1,4 +1,4 @@
-"""Which OpenGL a worker renders with. Chosen by the program, because the defaults need a display."""
+"""Chooses the OpenGL backend that a worker renders with, because the defaults need a display."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["backends", "gpu_ids", "missing_renderer_hint", "renderer_name", "ren
 
 HEADLESS = ("egl", "osmesa")
 KNOWN = ("egl", "osmesa", "glfw", "glx", "cgl")
-# Where MuJoCo decides, at import, what it renders with; newer versions have moved it.
+# Where MuJoCo decides, at import, how it renders; newer versions have moved it.
 DECIDING_MODULES = ("mujoco.rendering.classic.gl_context", "mujoco.gl_context")
-# What implements EGL behind the library that everybody links to.
+# The libraries that implement EGL behind the common one.
 EGL_DRIVERS = ("EGL_mesa", "EGL_nvidia")
 
 
 def backends() -> tuple[str, ...]:
-    """What to try, in order: the user's ``MUJOCO_GL``, or EGL and then OSMesa."""
+    """The backends to try, in order: the user's ``MUJOCO_GL``, or EGL and then OSMesa."""
     asked = os.environ.get("MUJOCO_GL", "").strip().lower()
     if not asked:
         return ("cgl",) if sys.platform == "darwin" else HEADLESS
@@ -35,14 +35,14 @@ def backends() -> tuple[str, ...]:
 
 
 def missing_renderer_hint() -> str:
-    """What to do where nothing renders."""
+    """What the user can do if nothing renders."""
     if os.environ.get("MUJOCO_GL"):
         return f"MUJOCO_GL is set to '{os.environ['MUJOCO_GL']}': unset it, or set it to egl or osmesa"
     if sys.platform == "linux" and not _has_opengl():
         return "on Debian or Ubuntu: sudo apt-get install libegl1 libgl1 libosmesa6"
     return (
-        "the system has OpenGL, so the versions of mujoco and PyOpenGL may not fit each other; "
-        "`yardarm setup WORLD` installs a world with versions that do"
+        "the system has OpenGL, so the versions of mujoco and PyOpenGL may be incompatible; "
+        "`yardarm setup WORLD` installs a world with versions that work together"
     )
 
 
@@ -57,8 +57,8 @@ def use_backend(name: str) -> None:
     os.environ["MUJOCO_GL"] = name
     os.environ["PYOPENGL_PLATFORM"] = name
     if "mujoco" in sys.modules:
-        # MuJoCo was imported before the fork with rendering off. Whoever renders is told what cannot be loaded: a
-        # missing library is an ImportError, or PyOpenGL looks for its functions in None.
+        # MuJoCo was imported before the fork with rendering off. A missing library raises ImportError, or makes
+        # PyOpenGL look up functions in None; it raises again when something is rendered.
         with contextlib.suppress(ImportError, AttributeError):
             importlib.reload(importlib.import_module(_deciding_module()))
 
@@ -74,7 +74,7 @@ def _deciding_module() -> str:
 
 
 def _context_class() -> Any:
-    """MuJoCo's OpenGL context for the backend in use; raises where its library cannot be loaded."""
+    """MuJoCo's OpenGL context class for the current backend; raises if its library cannot be loaded."""
     module = importlib.import_module(_deciding_module())
     if not hasattr(module, "GLContext"):  # imported while rendering was off
         module = importlib.reload(module)
@@ -83,7 +83,7 @@ def _context_class() -> Any:
 
 @contextlib.contextmanager
 def rendering_off() -> Iterator[None]:
-    """For imports of what would load an OpenGL binding of its own, or look for a display."""
+    """Import modules inside this block that would otherwise load OpenGL or look for a display."""
     before = os.environ.get("MUJOCO_GL")
     os.environ["MUJOCO_GL"] = "off"
     try:
@@ -96,7 +96,7 @@ def rendering_off() -> Iterator[None]:
 
 
 def renderer_name() -> str:
-    """Open a context and ask OpenGL who renders; raises if it cannot be opened."""
+    """Open a context and ask OpenGL for its renderer's name; raises if it cannot be opened."""
     context = _context_class()(64, 64)
     context.make_current()
     from OpenGL import GL
@@ -108,7 +108,7 @@ def renderer_name() -> str:
 
 
 def gpu_ids() -> list[str]:
-    """NVIDIA devices that workers can be spread over, those of ``CUDA_VISIBLE_DEVICES`` if it is set."""
+    """The NVIDIA devices to spread workers over: those in ``CUDA_VISIBLE_DEVICES`` if set, otherwise all."""
     visible = [word.strip() for word in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")]
     if all(word.isdecimal() for word in visible):
         return visible

@@ -1,7 +1,7 @@
-"""Memory that a worker writes observations into and the main process reads them from, without a copy.
+"""Shared memory: a worker writes observations, and the main process reads them without copying.
 
-It has no name: its file descriptor is handed over with the worker's socket, so nothing is left behind
-however the processes end.
+It has no name: its file descriptor is passed along with the worker's socket, so nothing is left behind, however the
+processes end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class MemoryLayout:
-    """Room for a number of looks at some inputs, and for one frame of a film."""
+    """Space for a number of looks at some inputs, and for one frame of a film."""
 
     inputs: Mapping[str, Feature]
     looks: int = 1
@@ -34,7 +34,7 @@ class MemoryLayout:
         return sum(_aligned(feature) for feature in self.inputs.values())
 
     def size(self) -> int:
-        """Bytes of it all, at least one, because empty memory cannot be mapped."""
+        """Bytes in total, at least one, because empty memory cannot be mapped."""
         height, width = self.frame
         return max(1, self.looks * self.look_size() + height * width * 3)
 
@@ -64,7 +64,7 @@ class SharedMemory:
 
     @classmethod
     def create(cls, layout: MemoryLayout) -> SharedMemory:
-        """Make a new block, owned by this process until it closes it."""
+        """Create a block, owned by this process until it closes it."""
         if hasattr(os, "memfd_create"):
             descriptor = os.memfd_create("yardarm")
         else:  # macOS: an unlinked file does the same
@@ -74,7 +74,7 @@ class SharedMemory:
         return cls(layout, descriptor)
 
     def close(self) -> None:
-        """Give up the descriptor; the pages go when the last view of them goes."""
+        """Close the descriptor; the memory is freed with the last view of it."""
         os.close(self.descriptor)
         self.looks, self.frame = [], np.empty(0, np.uint8)
 

@@ -1,4 +1,4 @@
-"""The small protocol that every simulator is put behind."""
+"""The protocol that every simulator follows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Observation = dict[str, np.ndarray]
 
 
 class Step(NamedTuple):
-    """What a step says. No pixels: those are what `Simulator.observe` is for."""
+    """The result of a step. No pixels: `Simulator.observe` returns those."""
 
     reward: float
     success: bool
@@ -25,27 +25,27 @@ class Step(NamedTuple):
 
 
 class Simulator(Protocol):
-    """One task's simulator. It lives in a worker, or in the main process when debugging."""
+    """One task's simulator. It runs in a worker, or in the main process for debugging."""
 
     def reset(self, episode: EpisodeSpec) -> None:
-        """Start an episode; what follows depends on the episode alone, not on what ran before."""
+        """Start an episode. It must depend on the episode alone, not on what ran before."""
 
     def step(self, action: np.ndarray) -> Step:
         """Play one action. Cheap."""
 
     def observe(self, wanted: Iterable[str]) -> Observation:
-        """Return the named inputs as they are now. Costly when images are among them."""
+        """Return the current values of the named inputs. Expensive if they include images."""
 
     def frame(self, camera: str, height: int, width: int) -> np.ndarray:
         """Render an RGB frame for a video, the right way up."""
 
     def state(self) -> np.ndarray:
-        """The physical state as one flat float64 array; equal states are followed by equal futures."""
+        """The physical state as a flat float64 array; equal states must have equal futures."""
 
     def close(self) -> None:
-        """Free what the simulator holds."""
+        """Free the simulator's resources."""
 
 
 def fingerprint(state: np.ndarray) -> str:
-    """A short hash of a physical state, to the last bit."""
+    """A short hash of every bit of a physical state."""
     return hashlib.sha256(np.ascontiguousarray(state, dtype=np.float64).tobytes()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Tries a world out in a worker: imports its simulator, and draws one frame."""
+"""Tests a world in a worker: imports its simulator, and draws one frame."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from yardarm.tasks import FIRST_SEED, EpisodeSpec, Home, TaskSpec
 __all__ = ["Trial", "open_trial"]
 
 TIME_LIMIT_S = 300.0
-# Large enough to show something, and quickly drawn without a GPU.
+# Large enough to show something, and quick to draw without a GPU.
 FRAME_SIZE = (96, 128)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A world whose simulator has been imported by workers of one interpreter."""
+    """A world whose simulator has been imported by an interpreter's workers."""
 
     task: TaskSpec | None
-    """Its first task, where tasks are known beforehand."""
+    """Its first task, if tasks are known without a worker."""
     launchers: Launchers
 
     def draw(self) -> str | None:
-        """Draw the first task and say what renders it; none if there is nothing to draw, or OpenGL is not needed."""
+        """Draw the first task and return the renderer's name; None if it has no camera or needs no OpenGL."""
         if self.task is None or not self.task.env.cameras:
             return None
         home, environment, renderer = self.task.env.home, {}, None
@@ -46,7 +46,7 @@ class Trial:
 
 @contextlib.contextmanager
 def open_trial(benchmark: Benchmark, python: str) -> Iterator[Trial]:
-    """Import a benchmark's simulator with an interpreter ("" is this one); raises `SetupError` if it cannot be."""
+    """Import a benchmark's simulator with an interpreter ("" is this one); raise `SetupError` if that fails."""
     first = next(iter(benchmark.catalogue()), None)
     task = first and replace(first, env=replace(first.env, python=python))
     with contextlib.closing(Launchers()) as launchers:
@@ -55,9 +55,9 @@ def open_trial(benchmark: Benchmark, python: str) -> Iterator[Trial]:
 
 
 def draw_first_frame(task: TaskSpec) -> None:
-    """Called in a worker: draw the beginning of the task's first episode."""
+    """Draw the start of the task's first episode; called in a worker."""
     simulator: Simulator = import_object(task.env.simulator)(task)
     simulator.reset(EpisodeSpec(task, 0, FIRST_SEED))
     frame = simulator.frame(task.env.cameras[0], *(task.env.frame_size or FRAME_SIZE))
-    if task.env.renderer and frame.min() == frame.max():  # a context that opened may still draw nothing
-        raise EnvironmentFault("the frame is all of one colour")
+    if task.env.renderer and frame.min() == frame.max():  # OpenGL may open a context and still draw nothing
+        raise EnvironmentFault("the whole frame has one colour")

@@ -1,4 +1,4 @@
-"""Yardarm's tasks with Gymnasium's face, for people who bring their own loop: `yardarm.make_env`."""
+"""Yardarm's tasks as Gymnasium environments, for users with their own loop: `yardarm.make_env`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["LazyVectorEnv", "TaskEnv", "vector_envs"]
 
 
 class TaskEnv(gymnasium.Env[Any, np.ndarray]):
-    """One task. Episode k has the seed 1000 + k, as in an evaluation: so a seed alone says which episode it is.
+    """One task. Episode k has the seed 1000 + k, as in an evaluation, so a seed identifies an episode.
 
-    A reset without a seed goes on to the next episode. Of n environments side by side, the first plays the episodes
-    0, n, 2n, …, the second 1, n + 1, and so on. The simulator is built at the first reset.
+    A reset without a seed starts the next episode. Of n parallel environments, the first plays the episodes 0, n, 2n,
+    …, the second 1, n + 1, and so on. The simulator is built at the first reset.
     """
 
     def __init__(self, task: TaskSpec, number: int = 0, count: int = 1) -> None:
@@ -51,7 +51,7 @@ class TaskEnv(gymnasium.Env[Any, np.ndarray]):
         self._closes_at_exit = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Start the episode that the seed stands for, or the next one."""
+        """Start the seed's episode, or the next one."""
         super().reset(seed=seed)
         episode = self._next_episode if seed is None else seed - FIRST_SEED
         self._next_episode = episode + self._count
@@ -59,14 +59,14 @@ class TaskEnv(gymnasium.Env[Any, np.ndarray]):
         self._built().reset(EpisodeSpec(self.task_spec, episode, FIRST_SEED + episode))
         observation = self._observation()
         if not self._closes_at_exit:
-            # For whoever forgets to close it. OpenGL, which complains of contexts that are left, takes its leave
-            # before this, if this is registered before anything was drawn.
+            # In case the user forgets to close it. Handlers run in reverse order: registered after the first drawing,
+            # this one runs before OpenGL's own, which complains about contexts that are still open.
             atexit.register(_close, weakref.ref(self))
             self._closes_at_exit = True
         return observation, {"is_success": False}
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play one action, and look at everything."""
+        """Play one action, and return all observations."""
         step = self._built().step(np.array(action, np.float32))
         self._steps += 1
         truncated = step.truncated or (self._steps >= self.task_spec.max_steps and not step.terminated)
@@ -98,9 +98,9 @@ class TaskEnv(gymnasium.Env[Any, np.ndarray]):
 
 
 class LazyVectorEnv(VectorEnv[Any, Any, Any]):
-    """Environments of one task side by side, in this process or each in its own, which exist from first use to `close`.
+    """Parallel environments of one task, in this process or in one each; they exist from first use to `close`.
 
-    So the environments of a whole benchmark cost nothing until their turn, and nothing after it.
+    So the environments of a whole benchmark take no resources before and after their turn.
     """
 
     def __init__(self, task: TaskSpec, n_envs: int, asynchronous: bool) -> None:
@@ -120,15 +120,15 @@ class LazyVectorEnv(VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start an episode in each place."""
+        """Start an episode in each environment."""
         return self._built().reset(seed=seed, options=options)
 
     def step(self, actions: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Play one action in each place; where an episode has ended, the next one is begun instead."""
+        """Play one action in each environment; where an episode has ended, start the next one instead."""
         return self._built().step(actions)
 
     def render(self) -> tuple[Any, ...]:
-        """A picture of each place."""
+        """A picture of each environment."""
         return self.call("render")
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -140,7 +140,7 @@ class LazyVectorEnv(VectorEnv[Any, Any, Any]):
         return self.call(name)
 
     def close(self, **kwargs: Any) -> None:
-        """Free the simulators; using it again builds others."""
+        """Free the simulators; the next use builds new ones."""
         if self._inner is not None:
             self._inner.close(**kwargs)
             self._inner = None
@@ -148,7 +148,7 @@ class LazyVectorEnv(VectorEnv[Any, Any, Any]):
     def _built(self) -> Any:
         if self._inner is None:
             _prepare_to_render(self._task)
-            # Its own processes start afresh: a fork of this one might inherit half a graphics library.
+            # New processes instead of forks, which might inherit a half-initialised graphics library.
             self._inner = (
                 AsyncVectorEnv(self._makers, context="spawn") if self._asynchronous else SyncVectorEnv(self._makers)
             )
@@ -156,7 +156,7 @@ class LazyVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def vector_envs(tasks: Sequence[TaskSpec], n_envs: int, use_async_envs: bool) -> dict[str, dict[int, LazyVectorEnv]]:
-    """``{suite: {task_id: environments}}``, as LeRobot's `make_env` gives them."""
+    """``{suite: {task_id: environments}}``, as LeRobot's `make_env` returns."""
     suites: dict[str, dict[int, LazyVectorEnv]] = {}
     for task in tasks:
         suites.setdefault(task.group, {})[task.index] = LazyVectorEnv(task, n_envs, use_async_envs)
@@ -170,7 +170,7 @@ def _close(reference: weakref.ref[TaskEnv]) -> None:
 
 
 def _prepare_to_render(task: TaskSpec) -> None:
-    """Have this process, and those that it starts, render with what works in a worker."""
+    """Make this process, and those that it starts, render with a backend that works in a worker."""
     if task.env.renderer and not os.environ.get("MUJOCO_GL"):
         with contextlib.closing(Launchers()) as launchers:
             use_backend(launchers.find_renderer(task.env.home)[0])

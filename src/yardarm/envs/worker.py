@@ -1,4 +1,4 @@
-"""A worker: one process, one task, one simulator. It needs numpy and the standard library only."""
+"""A worker: one process, one task, one simulator. It needs only numpy and the standard library."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["WorkerCore", "serve"]
 
 
 class WorkerCore:
-    """Carries out orders. Knows nothing of how they arrive: by socket, or by a call in the main process."""
+    """Carries out orders, whether they arrive by socket or by a call in the main process."""
 
     def __init__(self, send: Callable[[Report], None], take_frame: Callable[[np.ndarray], None]) -> None:
         self._send = send
@@ -47,14 +47,14 @@ class WorkerCore:
         self._spoken = time.monotonic()
 
     def enter(self, order: Enter, memory: SharedMemory) -> None:
-        """Learn the task that this worker is for; nothing is built yet."""
+        """Set this worker's task; the simulator is built later."""
         self._task = order.task
         self._heartbeat_s = order.heartbeat_s
         self._memory = memory
         self._player = EpisodePlayer(order.task, self._take_frame)
 
     def obey(self, order: Order) -> None:
-        """Carry out one order and report; what raises is reported too."""
+        """Carry out one order and report; exceptions are reported too."""
         try:
             self._send(self._report(order))
         except PolicyFault as fault:
@@ -92,8 +92,8 @@ class WorkerCore:
     def _put(self, name: str, value: np.ndarray, place: np.ndarray) -> None:
         if value.shape != place.shape or value.dtype != place.dtype:
             raise EnvironmentFault(
-                f"the simulator of '{self._task.name}' shows '{name}' as {value.dtype}{value.shape}, "
-                f"but its features say {place.dtype}{place.shape}"
+                f"the simulator of '{self._task.name}' returns '{name}' as {value.dtype}{value.shape}, "
+                f"but its features declare {place.dtype}{place.shape}"
             )
         place[...] = value
 
@@ -114,7 +114,7 @@ class WorkerCore:
 
 
 def answer(question: Ask) -> Report:
-    """Call the function, and say what came of it."""
+    """Call the function, and report the result."""
     try:
         return Answered(import_object(question.function)(**question.arguments))
     except UsageError as error:
@@ -124,7 +124,10 @@ def answer(question: Ask) -> Report:
 
 
 def serve(channel: Channel, memory_descriptor: int = -1) -> None:
-    """Answer a question, or play episodes until the other side hangs up."""
+    """Answer one question, or carry out orders until the main process closes the socket.
+
+    The worker waits in two places: for its next order, and, after `Filmed`, until the frame was read (`Proceed`).
+    """
     enter = channel.receive()
     if isinstance(enter, Ask):
         channel.send(answer(enter))
@@ -142,5 +145,5 @@ def serve(channel: Channel, memory_descriptor: int = -1) -> None:
         while True:
             core.obey(channel.receive())
     except (EOFError, ConnectionError):
-        # No clean-up: the process goes, and OpenGL drivers are known to complain at exit.
+        # No clean-up: the process ends anyway, and some OpenGL drivers complain at a regular exit.
         os._exit(0)

@@ -1,10 +1,10 @@
-"""Interpreters of worlds' own: virtual environments that ``yardarm setup`` makes in the user's data folder.
+"""The virtual environments that ``yardarm setup`` creates, one per world, in the user's data folder.
 
 $YARDARM_HOME or $XDG_DATA_HOME/yardarm or ~/.local/share/yardarm
 └── worlds/metaworld/
     ├── venv/          the world's packages and numpy; no torch, no Yardarm
-    ├── setup.json     what it was made of; written last, so without it the environment is half made
-    └── pip.log        what pip said
+    ├── setup.json     its requirements; written last, so without it the environment is incomplete
+    └── pip.log        pip's output
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from yardarm.tasks import BenchmarkConfig
 __all__ = ["Benchmark", "Receipt", "WorldVenv", "data_folder", "interpreter_for"]
 
 FORMAT = 1
-# What workers need beside their simulator.
+# What workers need in addition to their simulator.
 FOR_WORKERS = ("numpy>=2,<3",)
 
 Benchmark = BenchmarkConfig | type[BenchmarkConfig]
@@ -29,7 +29,7 @@ Benchmark = BenchmarkConfig | type[BenchmarkConfig]
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a world's environment was made of."""
+    """What was installed into a world's environment, and when."""
 
     requirements: tuple[str, ...]
     made: str
@@ -37,7 +37,7 @@ class Receipt:
 
     @classmethod
     def read(cls, path: Path) -> Receipt | None:
-        """The receipt in a file; none if there is none that this version understands."""
+        """Read a receipt; None if the file is missing or cannot be understood."""
         try:
             content = json.loads(path.read_bytes())
             return cls(tuple(content["requirements"]), str(content["made"]), content["format"])
@@ -45,13 +45,13 @@ class Receipt:
             return None
 
     def write(self, path: Path) -> None:
-        """Keep it, as a whole."""
+        """Write it atomically."""
         write_json(path, asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class WorldVenv:
-    """The environment of one world, whether or not it has been made."""
+    """The environment of one world, whether or not it exists yet."""
 
     folder: Path
     requirements: tuple[str, ...]
@@ -75,31 +75,31 @@ class WorldVenv:
 
     @property
     def receipt(self) -> Path:
-        """The file that says that it is complete."""
+        """The file that marks it as complete."""
         return self.folder / "setup.json"
 
     @property
     def log(self) -> Path:
-        """What pip said."""
+        """Pip's output."""
         return self.folder / "pip.log"
 
     def fault(self) -> str | None:
-        """Why it cannot be used, in a few words; none if it can."""
+        """Why it cannot be used, in a few words; None if it can."""
         if not self.folder.exists():
             return "not set up"
         if not self.is_own():
             return f"{self.folder} belongs to another user"
         receipt = Receipt.read(self.receipt)
         if receipt is None:
-            return "set up halfway"
+            return "set up incompletely"
         if receipt.format != FORMAT or receipt.requirements != self.requirements:
             return "set up for another version of Yardarm"
         if not os.access(self.python, os.X_OK):
-            return f"set up with a Python that is gone: {self.python}"
+            return f"set up with a Python that no longer exists: {self.python}"
         return None
 
     def is_own(self) -> bool:
-        """Whether all that decides what runs belongs to this user, who then chose it: nobody else is trusted."""
+        """Whether everything that decides what runs belongs to this user; nobody else is trusted."""
         inside = (self.venv, self.python.parent, self.python, self.receipt)
         return all(
             path.lstat().st_uid == os.geteuid() for path in (self.folder, *inside) if path.is_symlink() or path.exists()
@@ -107,19 +107,19 @@ class WorldVenv:
 
 
 def data_folder() -> Path:
-    """Where Yardarm keeps what a user has set up."""
+    """Where Yardarm stores what a user has set up."""
     if own := os.environ.get("YARDARM_HOME"):
         if not Path(own).is_absolute():
             raise UsageError(f"YARDARM_HOME must be an absolute path, got '{own}'")
         return Path(own)
-    shared = Path(os.environ.get("XDG_DATA_HOME", ""))  # a relative one must be ignored, says its specification
+    shared = Path(os.environ.get("XDG_DATA_HOME", ""))  # its specification says to ignore a relative path
     return (shared if shared.is_absolute() else Path.home() / ".local" / "share") / "yardarm"
 
 
 def interpreter_for(benchmark: Benchmark) -> str:
-    """The Python for a benchmark's workers, if it is another than this one.
+    """The Python for a benchmark's workers; "" is this one.
 
-    The one that the user names; else this one if it has the benchmark's packages; else the one that was set up.
+    It is the one that the user names; otherwise this one, if it has the packages; otherwise the one that was set up.
     """
     if benchmark.python:
         return benchmark.python

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from yardarm.cluster import RayOptions
-from yardarm.comparison import run_folder
 from yardarm.config import one_of, option, positive
-from yardarm.engine import EngineOptions
 from yardarm.errors import UsageError
 from yardarm.evaluation.sharding.shard import Shard
-from yardarm.evaluation.stopping.rules import DECIDED, PRECISION, RULES
 from yardarm.policies import Policy, PolicySpec
-from yardarm.results import OVER_TASKS, PER_TASK, Uncertainty
+from yardarm.results import DECIDED, OVER_TASKS, PER_TASK, PRECISION, STOPPING_RULES, Uncertainty
 from yardarm.stats import CONFIDENCE
 from yardarm.tasks import FIRST_SEED, BenchmarkConfig
 from yardarm.tracking import WandbOptions
+
+if TYPE_CHECKING:
+    from yardarm.engine import EngineOptions
 
 __all__ = ["LOCAL", "RAY", "EvalConfig", "EvalOptions"]
 
@@ -65,7 +66,7 @@ class EvalOptions:
             setattr(self, name, int(getattr(self, name)))  # numpy's integers are welcome, but no YAML
             if getattr(self, name) < 0:
                 raise UsageError(f"--eval.{name} must not be negative, got {getattr(self, name)}")
-        one_of("--eval.stop", self.stop, ("", *RULES))
+        one_of("--eval.stop", self.stop, ("", *STOPPING_RULES))
         one_of("--eval.interval", self.interval, ("", *PER_TASK))
         one_of("--eval.over_tasks", self.over_tasks, OVER_TASKS)
         if not 0.5 <= self.confidence < 1:
@@ -92,6 +93,8 @@ class EvalOptions:
     @property
     def engine(self) -> EngineOptions:
         """What the engine needs to know."""
+        from yardarm.engine import EngineOptions
+
         return EngineOptions(
             batch_size=self.batch_size,
             use_async_envs=self.use_async_envs,
@@ -139,27 +142,27 @@ class EvalConfig:
 
     @property
     def envs(self) -> tuple[BenchmarkConfig, ...]:
-        """The benchmarks, of which there is mostly one."""
+        """The benchmarks; usually one."""
         return (self.env,) if isinstance(self.env, BenchmarkConfig) else tuple(self.env)
 
     @property
     def several(self) -> bool:
-        """Whether policies are given as a list, be it of one."""
+        """Whether policies are given as a list, even of one."""
         return isinstance(self.policy, Sequence)
 
     @property
     def policies(self) -> tuple[PolicySpec | Policy, ...]:
-        """All of them, of which there is mostly one."""
+        """All policies; usually one."""
         return tuple(self.policy) if isinstance(self.policy, Sequence) else (self.policy,)
 
     @property
     def part(self) -> Shard | None:
-        """The part of the plan that is played, if it is not all."""
+        """The part of the plan to play; None: all of it."""
         return Shard.parse(self.shard) if self.shard is not None else None
 
     @property
     def run_dir(self) -> Path | None:
-        """The run's folder, if it is named: a shard's is inside of that."""
+        """The run's folder, if it is given: a shard has a folder inside it."""
         return self.part.folder_in(self.output_dir) if self.part and self.output_dir else self.output_dir
 
     def __post_init__(self) -> None:
@@ -178,7 +181,7 @@ class EvalConfig:
         if self.part is not None:
             self._check_shard()
         if self.training_seed is not None and not self.method:
-            raise UsageError(f"--training_seed={self.training_seed} is one of a method's: name it with --method")
+            raise UsageError(f"--training_seed={self.training_seed} belongs to a method: name it with --method")
         if self.seed is None:
             raise UsageError("--seed must be a number: an episode without a seed could not be repeated")
         self.seed = int(self.seed)
@@ -192,7 +195,10 @@ class EvalConfig:
         if not self.policies:
             raise UsageError("there is no policy in the list: name at least one")
         of_one = {
-            "--against": (self.against is not None, "all of a list are compared at the end: put it among them"),
+            "--against": (
+                self.against is not None,
+                "a list is compared as a whole: add it to the list",
+            ),
             "--eval.stop": (bool(self.eval.stop), "it judges one policy, or one against another"),
             "--eval.recording": (self.eval.recording, "record the run of one policy"),
             "--wandb.enable": (self.wandb.enable, "track the run of one policy"),
@@ -205,21 +211,23 @@ class EvalConfig:
     def _check_runner(self) -> None:
         one_of("--runner", self.runner, (LOCAL, RAY))
         if self.runner != RAY and self.ray != RayOptions():
-            raise UsageError("--ray.… is for --runner=ray: add that, or leave the other away")
+            raise UsageError("--ray.… is for --runner=ray: add that, or omit --ray.…")
         if self.runner == RAY and not self.eval.use_async_envs:
             raise UsageError("--eval.use_async_envs=false keeps the simulator in this process, not on --runner=ray")
 
     def _check_stopping(self) -> None:
         if self.eval.stop == DECIDED and self.against is None:
-            raise UsageError("--eval.stop=decided needs to know between what: add --against=RUN_OR_POLICY")
+            raise UsageError("--eval.stop=decided needs an opponent: add --against=RUN_OR_POLICY")
         if self.eval.stop == PRECISION and self.against is not None:
             raise UsageError("--eval.stop=precision is for one policy alone; with --against it is --eval.stop=decided")
         if not isinstance(self.against, Path):
             return
         if not self.against.exists():
             raise UsageError(f"--against={self.against}: there is no such run")
+        from yardarm.comparison import run_folder
+
         if self.output_dir and run_folder(self.against) == run_folder(self.output_dir):
-            raise UsageError(f"--against={self.against} is the --output_dir: a run does not differ from itself")
+            raise UsageError(f"--against={self.against} is the --output_dir: a run cannot be compared with itself")
 
     def _check_shard(self) -> None:
         if self.output_dir is None:

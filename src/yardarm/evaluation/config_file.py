@@ -1,4 +1,4 @@
-"""A configuration as plain data: what ``config.yaml`` holds, and what flags are gathered into."""
+"""A configuration as plain data: from flags, and in ``config.yaml``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["config_from_data", "config_to_data"]
 
 SECTIONS = ("env", "policy", "eval", "wandb", "ray")
 AGAINST = "against"
-# Of these a configuration file may have a list.
+# A configuration file may have a list of these.
 LISTED = ("env", "policy")
 
 
@@ -47,8 +47,8 @@ def config_to_data(config: EvalConfig) -> dict[str, Any]:
     """The configuration as plain data, all defaults written out."""
     policies = [policy_to_data(policy) for policy in config.policies if isinstance(policy, PolicySpec)]
     assert len(policies) == len(config.policies), "an object is named before it is written down"
-    # Consent to run code from elsewhere is not written down: no file can give it in the user's place. Nor is that to
-    # mix versions: it is for those that were there when it was given.
+    # Consent to run code from elsewhere is not saved: no file can give it for the user. Nor is consent to mix versions:
+    # it covers only the versions that were there when it was given.
     plain = ("seed", "job_name", "method", "training_seed", "rename_map", "resume", "shard", "runner")
     data = {name: getattr(config, name) for name in plain}
     data["output_dir"] = str(config.output_dir) if config.output_dir else None
@@ -73,7 +73,7 @@ def _ray_from_data(data: Mapping[str, Any], trusted: bool) -> RayOptions:
 
 
 def _decode_plain(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Decode what stands outside the sections."""
+    """Decode what belongs to no section."""
     hints = typing.get_type_hints(EvalConfig)
     return {name: _decode_one(name, hints[name], value) for name, value in data.items()}
 

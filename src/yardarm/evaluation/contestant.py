@@ -1,18 +1,17 @@
-"""A policy's part in a run: what it is to play, and where that is kept."""
+"""A policy's part in a run: what it plays, and where the results go."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from yardarm.comparison import EpisodeOutcome, outcome_of
 from yardarm.config import write_config_file
-from yardarm.engine import EpisodeResult, Runner
+from yardarm.engine import EpisodeResult, FixedBatching, Runner
 from yardarm.errors import PolicyFault, StorageFault, UsageError, one_line
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
@@ -20,20 +19,25 @@ from yardarm.evaluation.filming import RunFilming
 from yardarm.evaluation.folders import open_folder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.software import refuse_other_versions
-from yardarm.evaluation.stopping.rules import Declaration
 from yardarm.files import write_json
-from yardarm.pages import write_report
 from yardarm.policies import LoadedPolicy
 from yardarm.results import (
+    BatchingRecord,
     EpisodeRecord,
     FinishedEpisode,
     Journal,
-    Manifest,
+    ManifestWriter,
     PlayedEpisode,
+    PolicyRecord,
     RunFolder,
+    RunManifest,
     RunResult,
+    SessionRecord,
+    StoppingDeclaration,
+    StoppingRecord,
     counted,
     eval_info,
+    provenance,
     rescue,
     summarise,
 )
@@ -53,36 +57,42 @@ class Contestant:
     policy: LoadedPolicy
     plan: Plan
     journal: Journal
-    manifest: Manifest
+    manifest: ManifestWriter
     filming: RunFilming
     crashed: bool = False
-    """Whether the session before this one ended without a word."""
+    """Whether the previous session was killed, or crashed."""
 
     @property
     def folder(self) -> RunFolder:
         """Where its results are."""
         return self.manifest.folder
 
-    def fix_batching(self, runner: Runner) -> dict[str, Any] | None:
-        """Set how the policy's batches are put together; returns what the manifest shall say of it."""
-        return runner.fix_batching(self.policy, self.config.eval.exact, self.manifest.inference)
+    def fix_batching(self, runner: Runner) -> FixedBatching | None:
+        """Set how the policy's batches are put together; returns what the manifest says about it."""
+        stored = self.manifest.current.newest.batching
+        before = FixedBatching(**asdict(stored)) if stored else None
+        return runner.fix_batching(self.policy, self.config.eval.exact, before)
 
-    def check_software(self, software: Mapping[str, Any]) -> None:
-        """Refuse to go on with episodes that other versions have played, unless that is allowed."""
+    def check_software(self, session: SessionRecord) -> None:
+        """Refuse to continue episodes that other versions have played, unless that is allowed."""
         if self.journal.finished() and not self.config.allow_mixed_versions:
-            refuse_other_versions(self.manifest, {**software, **self._described()})
+            refuse_other_versions(self.manifest, self._with_policy(session))
 
-    def begin_session(self, setting: Mapping[str, Any]) -> None:
-        """Write down what is going to be played, and with what."""
+    def begin_session(self, session: SessionRecord, batching: FixedBatching | None = None) -> None:
+        """Record what is going to be played, and with what."""
         self._write_config(self.folder)
         self.folder.policy_error.unlink(missing_ok=True)  # of an earlier session
-        self.manifest.begin_session({**setting, **self._described()}, anew=not self.journal.finished())
+        own = replace(self._with_policy(session), batching=BatchingRecord(**asdict(batching)) if batching else None)
+        self.manifest.begin_session(own, anew=not self.journal.finished())
 
-    def _described(self) -> dict[str, Any]:
-        policy = self.policy.policy
-        # In the workers there is no torch, behind a socket another; else it was imported when the policy was made.
-        infers_here = policy.place == "host" and not hasattr(policy, "lanes")
-        return {"policy": self.policy.describe(), "uses_torch": infers_here and "torch" in sys.modules}
+    def _with_policy(self, session: SessionRecord) -> SessionRecord:
+        # A policy in workers uses no torch, one behind a socket another; otherwise it was imported with the policy.
+        infers_here = self.policy.policy.place == "host" and not self.policy.traits.lanes
+        return replace(
+            session,
+            policy=PolicyRecord.from_json(self.policy.describe()),
+            uses_torch=infers_here and "torch" in sys.modules,
+        )
 
     def _write_config(self, folder: RunFolder) -> None:
         # The spec has the renaming among its options, where any policy finds it.
@@ -96,7 +106,7 @@ class Contestant:
         self.manifest.finish(warnings)
 
     def close(self) -> None:
-        """Say how far it has come; if the folder was deleted, in the one that has what was saved of it."""
+        """Record how far it is; if the folder was deleted, in the folder that has what was rescued."""
         if self.journal.watched.has_folder:
             self.manifest.close()
         elif self.journal.refuge is not None:
@@ -105,9 +115,9 @@ class Contestant:
             self.manifest.move_to(refuge)
 
     def begin_if_new(self) -> None:
-        """Write down that there is nothing to play, as in a shard of a plan that has fewer episodes than shards."""
+        """Record that there is nothing to play, as in a shard of a plan with fewer episodes than shards."""
         if not self.folder.manifest.exists():
-            self.begin_session({})
+            self.begin_session(provenance())
 
     def note_fault(self, fault: PolicyFault) -> None:
         """Keep where in its code the policy failed."""
@@ -128,16 +138,16 @@ class Contestant:
         return outcome_of(self.folder, record)
 
     def played(self) -> int:
-        """How many episodes of the plan are on disk, counted or not."""
+        """How many episodes of the plan are on disk, whether they count or not."""
         return sum(self.plan.key(episode) in self.journal.records for episode in self.plan.episodes())
 
     def ended(self, result: EpisodeResult, place: int | None) -> FinishedEpisode:
-        """What is to be kept of an episode, so that it counts."""
+        """What is stored of an episode, so that it counts."""
         record, played = self._recorded(result, place)
         return FinishedEpisode(record, played, self.folder, self.journal, result.job)
 
-    def summarise(self, stopping: Mapping[str, Any] | None) -> RunResult:
-        """The results so far, as far as they count."""
+    def summarise(self, stopping: StoppingRecord | None) -> RunResult:
+        """The results so far, of episodes that count."""
         keys = [self.plan.key(episode) for episode in self.plan.episodes()]
         records = [self.journal.records[key] for key in keys if key in self.journal.records]
         counting = counted(records, stopping)
@@ -148,14 +158,16 @@ class Contestant:
             uncertainty=self.config.eval.uncertainty,
             stopping=stopping,
             shard=shard,
-            mixed_versions=self.manifest.mixed_versions,
+            mixed_versions=self.manifest.current.mixed_versions,
         )
 
     def write_summary(self, result: RunResult) -> None:
-        """Write results down, if anything has begun, and draw them."""
+        """Write and draw the results, if anything was played."""
         if self.folder.manifest.exists():
             write_json(self.folder.eval_info, eval_info(result, self.folder.videos()))
             try:
+                from yardarm.pages import write_report
+
                 write_report(self.folder)
             except Exception as error:  # whatever it is: results are on disk, and `yardarm report` can try again
                 log.warning("there is no %s (%s); the results are kept", self.folder.report, one_line(error))
@@ -186,9 +198,9 @@ class Contestant:
 
 @contextlib.contextmanager
 def open_contestants(
-    config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, declared: Declaration | None
+    config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, declared: StoppingDeclaration | None
 ) -> Iterator[list[Contestant]]:
-    """The run's policy in the run's folder, and the second one, if there is one, in a folder inside of it."""
+    """The run's policy in the run's folder; a second one in a folder inside it."""
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(open_contestant(config, policies[0], plan, declared))
         contestants = [first]
@@ -201,21 +213,22 @@ def open_contestants(
 
 @contextlib.contextmanager
 def open_contestant(
-    config: EvalConfig, policy: LoadedPolicy, plan: Plan, declared: Declaration | None = None
+    config: EvalConfig, policy: LoadedPolicy, plan: Plan, declared: StoppingDeclaration | None = None
 ) -> Iterator[Contestant]:
     """A policy with its plan, in the folder that the configuration names."""
-    plan = replace(plan, policy_id=policy.id, stopping=declared.to_json() if declared else None)
+    plan = replace(plan, policy_id=policy.id, stopping=declared)
     folder = open_folder(config, plan)
-    content = {**plan.to_json(), **_names(config, folder)}
     filming = RunFilming(folder, plan, config.eval.videos)
     with Journal(folder.journal) as journal, contextlib.closing(filming):
-        # Nobody else plays in this folder, as the journal is ours: whoever is said to be running there is dead.
-        crashed = folder.manifest.exists() and folder.read_manifest().get("status") == "running"
-        yield Contestant(config, policy, plan, journal, Manifest(folder, content), filming, crashed)
+        stored = folder.read_manifest() if folder.manifest.exists() else None
+        manifest = ManifestWriter(folder, _named(plan.manifest(stored), config, folder))
+        # We hold the journal, so no other process plays in this folder: a session that is marked as running is dead.
+        crashed = stored is not None and stored.status == "running"
+        yield Contestant(config, policy, plan, journal, manifest, filming, crashed)
 
 
 def finish_contestants(contestants: Sequence[Contestant], warnings: Sequence[Sequence[str]]) -> None:
-    """All is done of those whose folder is still there; then raise what has happened to another's, if anything has."""
+    """Finish those whose folder is still there; then raise what happened to the folder of another, if anything did."""
     faults = []
     for contestant, own in zip(contestants, warnings, strict=True):
         try:
@@ -227,7 +240,7 @@ def finish_contestants(contestants: Sequence[Contestant], warnings: Sequence[Seq
 
 
 def close_contestants(contestants: Sequence[Contestant], results: Sequence[RunResult]) -> None:
-    """Say of all how far they have come, then draw them: a page may show how two compare."""
+    """Record how far each is, then draw them: a page may compare two."""
     for contestant in contestants:
         contestant.close()
     for contestant, result in zip(contestants, results, strict=True):
@@ -235,20 +248,24 @@ def close_contestants(contestants: Sequence[Contestant], results: Sequence[RunRe
             contestant.write_summary(result)
 
 
-def _names(config: EvalConfig, folder: RunFolder) -> dict[str, Any]:
-    """The method and the training seed, which a run keeps."""
-    stored = folder.read_manifest() if folder.manifest.exists() else {}
-    given = {"method": config.method, "training_seed": config.training_seed}
-    for name, value in given.items():
-        if value is not None and stored.get(name, value) != value:
-            raise UsageError(
-                f"{folder.path} was made with --{name}={stored[name]}, not {value}; choose another --output_dir"
-            )
-    return {name: value for name, value in given.items() if value is not None}
+def _named(manifest: RunManifest, config: EvalConfig, folder: RunFolder) -> RunManifest:
+    """With the method and the training seed, which a run keeps."""
+    flags = {
+        "--method": (manifest.method, config.method),
+        "--training_seed": (manifest.training_seed, config.training_seed),
+    }
+    for flag, (stored, given) in flags.items():
+        if None not in (stored, given) and stored != given:
+            raise UsageError(f"{folder.path} was made with {flag}={stored}, not {given}; choose another --output_dir")
+    return replace(
+        manifest,
+        method=manifest.method if config.method is None else config.method,
+        training_seed=manifest.training_seed if config.training_seed is None else config.training_seed,
+    )
 
 
 def _config_of_opponent(config: EvalConfig, policy: LoadedPolicy, path: Path) -> EvalConfig:
-    """A run of its own: it knows nothing of the other, but that its intervals must allow for an early stop."""
+    """A run of its own, independent of the other, except that its intervals must allow for an early stop."""
     options = replace(config.eval, stop="", interval=config.eval.uncertainty.per_task)
     own = replace(config, policy=policy.spec, against=None, eval=options, output_dir=path)
     return replace(own, rename_map=None, method=None, training_seed=None, wandb=WandbOptions())

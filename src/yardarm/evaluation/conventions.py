@@ -1,4 +1,4 @@
-"""Looks through what was played for actions that the environment cannot have been meant to get.
+"""Searches what was played for actions that were hardly meant for the environment.
 
 A policy with another convention (other units, a gripper from 0 to 1, an axis too many) fails every episode, and reads
 as 0% success. What is odd about its actions says so. But healthy policies do odd things, too: they exceed bounds, push
@@ -19,7 +19,7 @@ from yardarm.tasks import ActionSpec
 
 __all__ = ["odd_actions"]
 
-# Enough to tell a convention, few enough to read in a moment.
+# Enough to recognise a convention, few enough to read quickly.
 MOST_EPISODES = 200
 FEWEST_ACTIONS = 100
 # The share of episodes that may be solved by accident.
@@ -36,7 +36,7 @@ TINY, NEAR_ZERO, NEAR_BOUND = 0.05, 0.1, 0.9
 
 
 def odd_actions(result: RunResult, folder: RunFolder) -> tuple[str, ...]:
-    """One line for everything that is odd, for each kind of action that the run's environments take."""
+    """One line for each oddity, for each kind of action that the run's environments take."""
     kinds: dict[ActionSpec, list[TaskResult]] = {}
     for task in result.tasks:
         kinds.setdefault(task.task.env.action, []).append(task)
@@ -47,7 +47,7 @@ def _notes(action: ActionSpec, tasks: Sequence[TaskResult], folder: RunFolder) -
     finished = [record for task in tasks for record in task.episodes if record.status != "error"]
     solved = {record.key.task for record in finished if record.success}
     if sum(record.success for record in finished) > LUCK * len(finished):
-        return  # tasks share their convention: some that are solved clear it
+        return  # tasks share their convention: if some are solved, it is right
     records = [record for record in finished if record.key.task not in solved]
     played = _Played.of(action, list(_sample(records, folder)))
     if played is None:
@@ -63,7 +63,7 @@ def _sample(records: Sequence[EpisodeRecord], folder: RunFolder) -> Iterator[tup
     for record in records[:: max(1, len(records) // MOST_EPISODES)]:
         try:
             yield record.key.task, folder.load_played(record.key)
-        except UsageError:  # lost or damaged: replay says so, when it is asked for
+        except UsageError:  # lost or damaged: `yardarm replay` reports it
             continue
 
 
@@ -82,7 +82,7 @@ class _Played:
 
     @classmethod
     def of(cls, action: ActionSpec, sample: Sequence[tuple[str, PlayedEpisode]]) -> _Played | None:
-        """None if there is too little to say anything."""
+        """None if there is too little evidence."""
         by_task: dict[str, list[np.ndarray]] = {}
         for task, episode in sample:
             by_task.setdefault(task, []).append(episode.actions.astype(np.float64))
@@ -137,7 +137,7 @@ class _Played:
 
 
 def _grippers(action: ActionSpec) -> frozenset[int]:
-    """By their names; without names the last axis, by custom."""
+    """By their names; without names the last axis, as is usual."""
     named = frozenset(axis for axis, name in enumerate(action.names) if "gripper" in name)
     return named or (frozenset() if action.names else frozenset({action.size - 1}))
 
@@ -158,7 +158,7 @@ def _constant(played: _Played) -> Iterator[str]:
     for axis in _axes(2 * played.held_tasks >= played.tasks):
         is_gripper, is_held = axis in played.grippers, not played.varies[axis]
         if is_gripper and not (is_held and played.several_tasks and played.parts[0, axis] < NEAR_BOUND):
-            continue  # it stays as it is where it is not needed, and where a policy does not get as far
+            continue  # it does not move in tasks that do not need it, nor if the policy never gets that far
         if is_held and played.parts[0, axis] < TWICE:
             yield f"axis {axis} was {first[axis]:.3g} in every action: {played.question(axis)}"
         elif not is_held:
@@ -173,7 +173,7 @@ def _one_sided(played: _Played) -> Iterator[str]:
     below, above = (played.actions < -TOLERANCE).any(axis=0), (played.actions > TOLERANCE).any(axis=0)
     within = (played.parts <= 1 + TOLERANCE).all(axis=0)
     for axis in _axes(played.has_middle_at_zero & played.varies & within & ~(below & above)):
-        # A gripper that never gets as far as to close stays near its bound.
+        # The gripper of a policy that never gets to closing it stays near its bound.
         if axis not in played.grippers or np.abs(played.actions[:, axis]).min() <= NEAR_ZERO * played.high[axis]:
             yield f"axis {axis} stayed on one side of zero, {played.range(axis)}: {played.question(axis)}"
 

@@ -1,10 +1,11 @@
-"""Finds or makes the folder of a run: a new one, the one that was named, or the newest that can go on."""
+"""Finds or makes the folder of a run: a new one, the one that was named, or the newest that can be resumed."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from yardarm.evaluation.policy_names import free_name, numbered, policy_name
 from yardarm.evaluation.sharding.shard import Shard
 from yardarm.files import sweep
 from yardarm.policies import LoadedPolicy, PolicySpec
-from yardarm.results import PolicyEntry, RunFolder, SeveralFolder, read_journal
+from yardarm.results import PlanRecord, PolicyEntry, RunFolder, SeveralFolder, read_journal
 
 __all__ = ["open_folder", "open_several_folder", "refuse_results_of_others"]
 
@@ -37,7 +38,7 @@ def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
 
 def _check_plan(folder: RunFolder, plan: Plan) -> None:
     if folder.manifest.exists():
-        stored = folder.read_manifest()["plan"]
+        stored = folder.read_manifest().plan
         if stored != plan.identity():
             raise UsageError(f"{folder.path} {_why_not(stored, plan.identity())}; choose another --output_dir")
     else:
@@ -45,7 +46,7 @@ def _check_plan(folder: RunFolder, plan: Plan) -> None:
 
 
 def refuse_results_of_others(folder: RunFolder) -> None:
-    """Stop at a folder that is no run, and yet has results."""
+    """Refuse a folder that is no run, but has results."""
     if folder.eval_info.exists() or (folder.journal.exists() and folder.journal.stat().st_size):
         raise UsageError(f"{folder.path} holds results of something else; choose another --output_dir")
 
@@ -53,13 +54,13 @@ def refuse_results_of_others(folder: RunFolder) -> None:
 def _check_shard(folder: RunFolder, wanted: Shard | None) -> None:
     if not folder.manifest.exists():
         return
-    stored = folder.read_manifest().get("shard")
+    stored = folder.read_manifest().shard
     if stored == (wanted and str(wanted)):
         return
     several = SeveralFolder(folder.path.parent.parent)
     if wanted is None and several.index.exists():
         raise UsageError(
-            f"{folder.path} is part of an evaluation of several policies, shard {stored}: go on with all of them, by "
+            f"{folder.path} is part of an evaluation of several policies, shard {stored}: resume all of them with "
             f"--config_path={several.whole.config}"
         )
     if wanted is None:
@@ -74,11 +75,11 @@ def open_several_folder(
     config: EvalConfig, plan: Plan, policies: Mapping[str, LoadedPolicy]
 ) -> tuple[SeveralFolder, list[str]]:
     """Return the folder of a list of policies, and what each is called in it; a list may grow and shrink."""
-    wanted = {name: value for name, value in plan.identity().items() if name != "policy"}
+    wanted = replace(plan.identity(), policy=None)
     ids = [policy.id for policy in policies.values()]
     path = _made(config, config.run_dir or (_newest_of_several(wanted, ids) if config.resume else None))
     folder = SeveralFolder(path)
-    known: list[PolicyEntry] = []
+    known: Sequence[PolicyEntry] = ()
     if folder.index.exists():
         known, stored = folder.read_policies(), folder.read_plan()
         if stored != wanted:
@@ -94,7 +95,7 @@ def open_several_folder(
 
 
 def _listed(known: Sequence[PolicyEntry], policies: Mapping[str, LoadedPolicy]) -> list[PolicyEntry]:
-    """Those that are known, and the others under names that are free."""
+    """Known policies under their names, the others under free ones."""
     listed = {own.id: own for own in known}
     for name, policy in policies.items():
         if policy.id not in listed:
@@ -107,18 +108,18 @@ def _source(spec: PolicySpec) -> str:
     return str(spec.options.get("path") or spec.options.get("url") or spec.type)
 
 
-def _newest_of_several(plan: dict[str, Any], ids: Sequence[str]) -> Path | None:
+def _newest_of_several(plan: PlanRecord, ids: Sequence[str]) -> Path | None:
     """The newest evaluation of the same policies on the same plan."""
     newest_first = sorted(DEFAULT_ROOT.glob("*/*/evaluation.json"), key=lambda path: path.parts, reverse=True)
     for folder in (SeveralFolder(index.parent) for index in newest_first):
-        with contextlib.suppress(UsageError):  # a damaged one is not this one's business
+        with contextlib.suppress(UsageError):  # a damaged one does not concern this run
             if folder.read_plan() == plan and {own.id for own in folder.read_policies()} == set(ids):
                 return folder.path
     return None
 
 
 def _made(config: EvalConfig, path: Path | None) -> Path:
-    """A folder that is there, without what a session that was killed has left half done."""
+    """Make the folder, and remove what a killed session left half done."""
     try:
         if path is None:
             path = _new_folder(config)
@@ -129,18 +130,18 @@ def _made(config: EvalConfig, path: Path | None) -> Path:
     return path
 
 
-def _why_not(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
-    """Why a run that is there cannot be gone on with."""
-    if {**stored, "stopping": None} != {**wanted, "stopping": None}:
+def _why_not(stored: PlanRecord, wanted: PlanRecord) -> str:
+    """Why an existing run cannot be continued."""
+    if replace(stored, stopping=None) != replace(wanted, stopping=None):
         return f"holds another run: {describe_difference(stored, wanted)}"
-    before, now = stored.get("stopping") or {}, wanted.get("stopping") or {}
+    before, now = (plan.stopping.to_json() if plan.stopping else {} for plan in (stored, wanted))
     changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     if changed == ["outcomes"]:
-        return "was begun against a run that has other outcomes now"
+        return "was started against a run that has other outcomes now"
     return (
-        f"was begun with {_flags(before, changed)}, and cannot go on with {_flags(now, changed)}: what is declared of "
-        "early stopping is fixed at the start, because a maximum or a rule that changes when results are known finds "
-        "differences that are not there, and the order of play is made of all episodes"
+        f"was started with {_flags(before, changed)}, and cannot be resumed with {_flags(now, changed)}: what is "
+        "declared about early stopping is fixed at the start, because changing the maximum or the rule when results "
+        "are known finds differences that are not there, and the order of play depends on the number of episodes"
     )
 
 
@@ -159,20 +160,19 @@ def _newest_of(plan: Plan) -> Path | None:
     for folder in (RunFolder(manifest.parent) for manifest in newest_first):
         try:
             manifest = folder.read_manifest()
-            if manifest.get("plan_hash") != plan.hash() or "shard" in manifest:
+            if manifest.plan_hash != plan.hash() or manifest.shard is not None:
                 continue
             done = {record.key for record in read_journal(folder.journal) if record.status != "error"}
         except UsageError:
             continue  # a damaged run is not this one's business
-        decided = (manifest.get("stopping") or {}).get("decision") is not None
-        if manifest.get("status") != "finished" or (plan.missing(done) and not decided):
+        if manifest.status != "finished" or (plan.missing(done) and not manifest.decided):
             return folder.path
         finished = finished or folder.path
     return finished
 
 
 def _new_folder(config: EvalConfig) -> Path:
-    """Make a folder that is nobody else's, even if another run starts in the same second."""
+    """Make a folder that no other run has, even if one starts in the same second."""
     benchmarks = "+".join(dict.fromkeys(env.name for env in config.envs))
     who = f"{len(config.policies)}_policies" if config.several else policy_name(config.policies[0])
     name = config.job_name or f"{benchmarks}_{who}"[:LONGEST_NAME]

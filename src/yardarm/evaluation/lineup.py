@@ -1,4 +1,4 @@
-"""The policies of a list: loaded and checked one after the other, and held only as far as memory allows."""
+"""The policies of a list: loaded and checked one after the other, and held as far as memory allows."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from yardarm.tasks import TaskSpec
 
 __all__ = ["Lineup", "open_lineup"]
 
-# A worker plays so many policies with the simulator it has built: more would save little, and hold up the first ones.
+# How many policies a worker plays with one simulator: more would save little, and delay the first ones.
 MOST_AT_ONCE = 8
-# Of the memory that is free; simulators and inference need the rest.
+# The share of free memory for weights; simulators and inference need the rest.
 SHARE = 0.5
 
 
@@ -36,10 +36,10 @@ class Lineup:
 
 @contextlib.contextmanager
 def open_lineup(config: EvalConfig, tasks: tuple[TaskSpec, ...], listener: EvaluationListener) -> Iterator[Lineup]:
-    """Load every policy once, so that what is wrong with any of them is known before the first episode.
+    """Load every policy once, so that problems with any of them are known before the first episode.
 
-    Weights beyond what memory allows are let go of again, and loaded when their policy's turn comes. A shard loads what
-    it plays.
+    Weights beyond what memory allows are released, and loaded again when it is their policy's turn. A shard loads only
+    what it plays.
     """
     plans = _plans(config, tasks)
     sources = dict(zip(plans, config.policies, strict=True))
@@ -53,7 +53,7 @@ def open_lineup(config: EvalConfig, tasks: tuple[TaskSpec, ...], listener: Evalu
             with contextlib.ExitStack() as own:
                 with naming(name):
                     policy = own.enter_context(open_policy_for(config, sources[name], tasks, config.rename_map))
-                    check_policy_fits(policy.policy, tasks)
+                    check_policy_fits(policy.policy, policy.traits, tasks)
                 if policy.id in found:
                     notes.append(f"{name} is the same policy as {found[policy.id][0]}, and is evaluated once")
                     continue
@@ -72,17 +72,17 @@ def _plans(config: EvalConfig, tasks: tuple[TaskSpec, ...]) -> dict[str, Plan]:
 
 @dataclass(slots=True)
 class _Memory:
-    """What weights may take of it."""
+    """How much of it weights may take."""
 
     asked: int
-    """How many policies the user wants in it at once; 0: as many as fit."""
+    """How many policies the user wants in memory at once; 0: as many as fit."""
     _budget: float | None = None
     _held: int = 0
     _count: int = 0
     _largest: int = 0
 
     def admit(self, policy: Policy) -> None:
-        """Keep a policy's weights, or have it let go of them until its turn comes."""
+        """Keep a policy's weights, or release them until it is its turn."""
         if not isinstance(policy, Releasable):
             return
         size = policy.weight_bytes
@@ -96,7 +96,7 @@ class _Memory:
             self._count += 1
 
     def at_once(self) -> int:
-        """How many would fit if they were all as large as the largest; not too many, unless that is asked for."""
+        """How many fit if all are as large as the largest; at most the usual number, unless the user wants more."""
         if self.asked or self._budget is None:
             return self.asked or MOST_AT_ONCE
         return max(1, min(MOST_AT_ONCE, int(self._budget / self._largest)))

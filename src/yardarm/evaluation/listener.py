@@ -1,13 +1,13 @@
-"""What an evaluation tells whoever watches it. The base class keeps silent."""
+"""What an evaluation tells those who watch it. The base class keeps silent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yardarm.errors import PolicyFault
-from yardarm.results import EpisodeRecord
+from yardarm.results import EpisodeRecord, StoppingRecord
 
 if TYPE_CHECKING:
     from yardarm.evaluation.plan import Plan
@@ -20,10 +20,10 @@ class EvaluationListener:
     """Override what you want to hear."""
 
     def preparing(self, what: str) -> None:
-        """Something that takes a moment comes before the first episode."""
+        """Something that takes a moment happens before the first episode."""
 
     def resumed_after_crash(self, path: Path, finished: int) -> None:
-        """The session before this one was killed, or crashed: it could not say how it ended."""
+        """The previous session was killed, or crashed: its end was not recorded."""
 
     def started(self, path: Path, plans: Sequence[Plan], missing: int, workers: int) -> None:
         """The first episode is about to start; there is a plan for each policy."""
@@ -37,11 +37,11 @@ class EvaluationListener:
     def finished(self, record: EpisodeRecord) -> None:
         """An episode is in the journal."""
 
-    def judged(self, state: Mapping[str, Any]) -> None:
-        """A run that may stop early has looked at some more outcomes."""
+    def judged(self, state: StoppingRecord) -> None:
+        """A run that may stop early has judged more outcomes."""
 
     def withdrawn(self, policy: str, fault: PolicyFault) -> None:
-        """One of several policies has failed, and the evaluation goes on without it."""
+        """One of several policies has failed, and the evaluation continues without it."""
 
     def filming(self, replays: Sequence[Replay]) -> None:
         """Videos are about to be made."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
 from typing import Any
 
 from yardarm.evaluation.sharding.shard import Shard
-from yardarm.results import EpisodeKey
+from yardarm.results import EpisodeKey, PlannedTask, PlanRecord, RunManifest, StoppingDeclaration, now
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["Plan", "describe_difference"]
@@ -24,12 +24,12 @@ class Plan:
     """As selected: a task that is in two groups is listed for each."""
     n_episodes: int
     seed: int
-    stopping: Mapping[str, Any] | None = None
-    """What was declared of early stopping, if anything."""
+    stopping: StoppingDeclaration | None = None
+    """What was declared about early stopping, if anything."""
     shard: Shard | None = None
-    """The part that is played here, if it is not all. It is no part of the identity: all parts have one plan."""
+    """The part that is played here; None: all. It does not belong to the identity: all parts have one plan."""
     policy_place: int = 0
-    """Which of so many policies plays it: what a part consists of is counted over all of them."""
+    """Which policy of how many plays it: parts are counted over all of them."""
     policy_count: int = 1
 
     def distinct_tasks(self) -> tuple[TaskSpec, ...]:
@@ -59,61 +59,53 @@ class Plan:
         benchmark, env, name = episode.task.key()
         return EpisodeKey(self.policy_id, benchmark, env, name, episode.index, episode.seed)
 
-    def identity(self) -> dict[str, Any]:
-        """What must be equal for one run to go on with another's episodes; their number may grow."""
-        return {
-            "policy": self.policy_id,
-            "seed": self.seed,
-            "tasks": [f"{task.group}/{task.name}" for task in self.tasks],
-            "env": [
-                {"benchmark": task.benchmark, **task.env.options}
-                for task in {task.key()[:2]: task for task in self.tasks}.values()
-            ],
-            **({"stopping": dict(self.stopping)} if self.stopping else {}),
-        }
+    def identity(self) -> PlanRecord:
+        """What must be equal for a run to continue another's episodes; their number may grow."""
+        one_of_each = {task.key()[:2]: task for task in self.tasks}.values()
+        return PlanRecord(
+            policy=self.policy_id,
+            seed=self.seed,
+            tasks=tuple(f"{task.group}/{task.name}" for task in self.tasks),
+            env=tuple({"benchmark": task.benchmark, **task.env.options} for task in one_of_each),
+            stopping=self.stopping,
+        )
 
-    def to_json(self) -> dict[str, Any]:
-        """What a manifest says of the plan."""
-        return {
-            "plan_hash": self.hash(),
-            "plan": self.identity(),
-            "n_episodes": self.n_episodes,
-            **({"shard": str(self.shard), "planned": len(self.episodes())} if self.shard else {}),
-            "tasks": [
-                {
-                    "benchmark": task.benchmark,
-                    "env": task.env.options_hash,
-                    "group": task.group,
-                    "index": task.index,
-                    "name": task.name,
-                    "instruction": task.instruction,
-                    "max_steps": task.max_steps,
-                    "fps": task.fps,
-                }
-                for task in self.tasks
-            ],
-        }
+    def manifest(self, stored: RunManifest | None) -> RunManifest:
+        """The record of a run of this plan: a new one, or that of earlier sessions."""
+        plan, tasks = self.identity(), tuple(PlannedTask.of(task) for task in self.tasks)
+        return replace(
+            stored or RunManifest(plan, self.n_episodes, tasks, started=now()),
+            plan=plan,
+            plan_hash=self.hash(),
+            n_episodes=self.n_episodes,
+            tasks=tasks,
+            shard=str(self.shard) if self.shard else None,
+            planned=len(self.episodes()) if self.shard else None,
+        )
 
     def hash(self) -> str:
         """A short name for the identity."""
-        return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(self.identity().to_json(), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def describe_difference(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
+def describe_difference(stored: PlanRecord, wanted: PlanRecord) -> str:
     """Say in a few words what differs between two identities."""
-    parts = []
-    for name in wanted:
-        old, new = stored.get(name), wanted[name]
-        if old == new:
-            continue
-        if name == "env" and isinstance(old, list) and len(old) == len(new) == 1:
-            options = [option for option in {**old[0], **new[0]} if old[0].get(option) != new[0].get(option)]
-            parts += [f"{option} was {old[0].get(option)}, is now {new[0].get(option)}" for option in options]
-        elif isinstance(new, list):
-            parts.append(f"{name} were {_shortened(old)}, are now {_shortened(new)}")
-        else:
-            parts.append(f"{name} was {old}, is now {new}")
-    return "; ".join(parts)
+    before = stored.to_json()
+    changed = {name: new for name, new in wanted.to_json().items() if before.get(name) != new}
+    return "; ".join(part for name, new in changed.items() for part in _changes(name, before.get(name), new))
+
+
+def _changes(name: str, old: Any, new: Any) -> list[str]:
+    if _is_one_map(old) and _is_one_map(new):  # the options of the only environment
+        options = [option for option in {**old[0], **new[0]} if old[0].get(option) != new[0].get(option)]
+        return [f"{option} was {old[0].get(option)}, is now {new[0].get(option)}" for option in options]
+    if isinstance(new, list):
+        return [f"{name} were {_shortened(old)}, are now {_shortened(new)}"]
+    return [f"{name} was {old}, is now {new}"]
+
+
+def _is_one_map(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
 
 
 def _shortened(values: Any) -> str:

@@ -8,21 +8,21 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from yardarm.evaluation.config import LONGEST_NAME
-from yardarm.policies import Policy, PolicySpec
+from yardarm.policies import Policy, PolicySpec, own_name
 
 __all__ = ["distinct_names", "free_name", "numbered", "policy_name"]
 
-# Parts of a checkpoint's path that say nothing of it, where others do.
+# Parts of a checkpoint's path that say nothing about it, if others do.
 COMMON = ("/", ".", "..", "pretrained_model", "last", "checkpoints")
 
 
 def policy_name(policy: PolicySpec | Policy) -> str:
-    """A word for the policy: its type, or of a checkpoint's path the last part that says something."""
+    """A word for the policy: its type, or the last part of a checkpoint's path that says something."""
     return _joined(_parts(policy)[-1:])
 
 
 def distinct_names(policies: Sequence[PolicySpec | Policy]) -> list[str]:
-    """A name for each: of checkpoints with the same name as much of their paths as tells them apart."""
+    """A name for each; checkpoints with the same name get as much of their paths as tells them apart."""
     parts = [_parts(policy) for policy in policies]
     names = [_joined(own[-1:]) for own in parts]
     for length in range(2, max(map(len, parts)) + 1):
@@ -35,19 +35,19 @@ def distinct_names(policies: Sequence[PolicySpec | Policy]) -> list[str]:
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """The name itself, or the first one like it that nobody has."""
+    """The name itself, or the first one like it that is free."""
     return next(free for free in numbered(name) if free not in taken)
 
 
 def numbered(name: str) -> Iterator[str]:
-    """The name itself, and more like it for those who find it taken."""
+    """The name itself, then others like it, in case it is taken."""
     yield name
     yield from (f"{name}-{number}" for number in itertools.count(2))
 
 
 def _parts(policy: PolicySpec | Policy) -> list[str]:
     if not isinstance(policy, PolicySpec):
-        return [str(getattr(policy, "name", type(policy).__name__))]
+        return [own_name(policy)]
     if "path" not in policy.options:
         return [policy.type.rpartition(":")[2]]
     path = Path(str(policy.options["path"]))

@@ -1,4 +1,4 @@
-"""Holds policies and options against the tasks before anything slow starts."""
+"""Checks policies and options against the tasks before anything slow starts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from yardarm.envs import check_installed, interpreter_for
 from yardarm.errors import SetupError, UsageError
 from yardarm.evaluation.config import RAY, EvalConfig
-from yardarm.policies import Policy
+from yardarm.policies import Policy, Traits
 from yardarm.tasks import EnvSpec, TaskSpec
 
 __all__ = ["check_policy_fits", "check_requirements", "naming"]
@@ -29,14 +29,14 @@ def naming(which: str) -> Iterator[None]:
 
 
 def check_requirements(config: EvalConfig, tasks: Sequence[TaskSpec]) -> None:
-    """Refuse what cannot be filmed, and miss what is not installed, now."""
+    """Refuse now what cannot be filmed, or is not installed."""
     if config.eval.videos and not any(task.env.cameras for task in tasks):
         raise UsageError(f"--eval.videos={config.eval.videos}: none of the tasks draws anything")
     filmed = [task for task in tasks if task.env.cameras and not task.env.replayable]
-    if config.runner == RAY and config.eval.videos and filmed:  # frames would have to come from afar
+    if config.runner == RAY and config.eval.videos and filmed:  # frames would have to cross the network
         raise UsageError(
             f"--eval.videos={config.eval.videos}: '{filmed[0].name}' cannot be replayed, and is filmed while it runs, "
-            "which --runner=ray does not do; leave one of the two away"
+            "which --runner=ray does not do; omit one of the two"
         )
     for env in config.envs:
         check_installed(env)
@@ -47,20 +47,28 @@ def check_requirements(config: EvalConfig, tasks: Sequence[TaskSpec]) -> None:
             )
 
 
-def check_policy_fits(policy: Policy, tasks: Sequence[TaskSpec]) -> None:
+def check_policy_fits(policy: Policy, traits: Traits, tasks: Sequence[TaskSpec]) -> None:
     """Refuse a policy whose inputs or actions are not the tasks', showing both sides and what would help."""
+    _check_instructions(policy, tasks)
     for task in {task.env.options_hash: task for task in reversed(tasks)}.values():  # the first of each environment
-        known = getattr(policy, "benchmarks", None)
-        if known is not None and task.benchmark not in known:
-            raise UsageError(f"the policy is for {', '.join(known)} only, not for '{task.name}' of {task.benchmark}")
+        if traits.benchmarks is not None and task.benchmark not in traits.benchmarks:
+            raise UsageError(
+                f"the policy is for {', '.join(traits.benchmarks)} only, not for '{task.name}' of {task.benchmark}"
+            )
         _check_names(policy, task)
-        _check_shapes(policy, task)
-        size = getattr(policy, "action_size", None)
+        _check_shapes(policy, traits, task)
+        size = traits.action_size
         if size is not None and size != task.env.action.size:
             raise UsageError(
                 f"the policy's actions have {size} numbers, those of '{task.name}' of {task.benchmark} "
                 f"{task.env.action.size}: the policy was made for another robot"
             )
+
+
+def _check_instructions(policy: Policy, tasks: Sequence[TaskSpec]) -> None:
+    for task in tasks if policy.wants.instruction else ():
+        if not task.instruction:
+            raise UsageError(f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none")
 
 
 def _check_names(policy: Policy, task: TaskSpec) -> None:
@@ -75,15 +83,13 @@ def _check_names(policy: Policy, task: TaskSpec) -> None:
     )
 
 
-def _check_shapes(policy: Policy, task: TaskSpec) -> None:
+def _check_shapes(policy: Policy, traits: Traits, task: TaskSpec) -> None:
     for name in policy.wants.inputs:
         wanted, feature = policy.wants.shapes.get(name), task.env.features[name]
         if wanted is None or tuple(wanted) == feature.shape or name in policy.wants.resizable:
             continue
         hint = (
-            ", or ".join(filter(None, (_size_flags(task.env, wanted), getattr(policy, "resize_hint", ""))))
-            if feature.is_image
-            else ""
+            ", or ".join(filter(None, (_size_flags(task.env, wanted), traits.resize_hint))) if feature.is_image else ""
         )
         raise UsageError(
             f"the policy reads '{name}' of shape {_size(wanted)}, but '{task.name}' of {task.benchmark} offers "
@@ -92,7 +98,7 @@ def _check_shapes(policy: Policy, task: TaskSpec) -> None:
 
 
 def _size_flags(env: EnvSpec, wanted: Sequence[int]) -> str:
-    """The flags for images of a size, where an environment renders what it is asked for."""
+    """The flags for images of a size, if the environment can render any size."""
     if not {"height", "width"} <= set(env.options):
         return ""
     return f"add --env.observation_height={wanted[0]} --env.observation_width={wanted[1]}, which renders that size"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,17 +18,20 @@ from yardarm.evaluation.runners import check_runner, open_policy_for
 from yardarm.evaluation.session import Session
 from yardarm.evaluation.stopping.early_stopping import EarlyStopping
 from yardarm.evaluation.stopping.opponent import StoredOpponent
-from yardarm.evaluation.stopping.rules import PRECISION, Declaration
 from yardarm.policies import LoadedPolicy
-from yardarm.results import RunResult
-from yardarm.tasks import TaskSpec
+from yardarm.results import PRECISION, RunResult, StoppingDeclaration
 from yardarm.tracking import Tracker, open_tracker
 
 __all__ = ["evaluate"]
 
 
-def evaluate(config: EvalConfig, listener: EvaluationListener | None = None) -> RunResult:
-    """Run what is missing of an evaluation, and return the results of all of it."""
+def evaluate(
+    config: EvalConfig, listener: EvaluationListener | None = None, check: Callable[[Plan], None] = lambda plan: None
+) -> RunResult:
+    """Run what is missing of an evaluation, and return the results of all of it.
+
+    `check` is called with the plan before anything is played or written, and may raise to refuse it.
+    """
     assert not config.several, "several policies have results of their own: `evaluate_several`"
     listener = listener or EvaluationListener()
     check_runner(config)
@@ -41,22 +44,23 @@ def evaluate(config: EvalConfig, listener: EvaluationListener | None = None) -> 
         if config.against is not None and not isinstance(config.against, Path):
             with naming("--against"):
                 policies.append(stack.enter_context(open_policy_for(config, config.against, tasks)))
-                check_policy_fits(policies[1].policy, tasks)
+                check_policy_fits(policies[1].policy, policies[1].traits, tasks)
             config = replace(config, against=policies[1].spec)
-        check_policy_fits(policies[0].policy, tasks)
+        check_policy_fits(policies[0].policy, policies[0].traits, tasks)
         check_requirements(config, tasks)
-        return _evaluate(config, policies, tasks, listener, tracker)
+        plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed, shard=config.part)
+        check(plan)
+        return _evaluate(config, policies, plan, listener, tracker)
 
 
 def _evaluate(
     config: EvalConfig,
     policies: Sequence[LoadedPolicy],
-    tasks: tuple[TaskSpec, ...],
+    plan: Plan,
     listener: EvaluationListener,
     tracker: Tracker,
 ) -> RunResult:
-    """Run what is missing with policies that are loaded, and fit the tasks."""
-    plan = Plan(policies[0].id, tasks, config.eval.n_episodes, config.seed, shard=config.part)
+    """Run what is missing of a plan, with policies that are loaded and fit its tasks."""
     opponent = None
     if isinstance(config.against, Path):
         opponent = StoredOpponent.read(config.against, plan.episodes())
@@ -75,11 +79,12 @@ def _evaluate(
             results = [session.summarise(contestant) for contestant in contestants]
             close_contestants(contestants, results)
             tracker.finish(results[0])
-    # Without early stopping, the comparison at the end says what is to be said of the other run.
+    # Without early stopping, the comparison at the end shows the notes about the other run.
     notes = opponent.run.notes if opponent and declared else ()
+    warnings = itertools.chain(notes, *(own.manifest.current.warnings for own in contestants))
     return replace(
         results[0],
-        warnings=tuple(dict.fromkeys((*notes, *itertools.chain(*(own.manifest.warnings for own in contestants))))),
+        warnings=tuple(dict.fromkeys(warnings)),
         against=_compared_with(config, contestants),
         errors_of_opponent=sum(result.counts.errors for result in results[1:]),
     )
@@ -87,12 +92,12 @@ def _evaluate(
 
 def _declaration(
     config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, opponent: StoredOpponent | None
-) -> Declaration | None:
-    """What is declared of early stopping."""
+) -> StoppingDeclaration | None:
+    """What is declared about early stopping."""
     options = config.eval
     if not options.stop:
         return None
-    declared = Declaration(options.stop, options.n_episodes, options.confidence)
+    declared = StoppingDeclaration(options.stop, options.n_episodes, options.confidence)
     if options.stop == PRECISION:
         return replace(declared, half_width=options.half_width)
     if opponent is None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from yardarm.cluster import RayRunner, check_address, open_cluster
 from yardarm.engine import LocalRunner, Runner
 from yardarm.evaluation.config import RAY, EvalConfig
 from yardarm.policies import LoadedPolicy, Policy, PolicySpec, Releasable, open_policy
@@ -19,6 +17,8 @@ __all__ = ["check_runner", "open_policy_for", "open_runner"]
 def check_runner(config: EvalConfig) -> None:
     """Refuse a cluster that is not there, before anything slow starts."""
     if config.runner == RAY:
+        from yardarm.cluster import check_address
+
         check_address(config.ray)
 
 
@@ -44,14 +44,19 @@ def open_policy_for(
 
 @contextlib.contextmanager
 def open_runner(
-    config: EvalConfig, policies: Sequence[LoadedPolicy], tasks: Sequence[TaskSpec], software: Mapping[str, Any]
+    config: EvalConfig,
+    policies: Sequence[LoadedPolicy],
+    tasks: Sequence[TaskSpec],
+    interpreters: Mapping[str, Mapping[str, str | None]],
 ) -> Iterator[Runner]:
-    """The runner that the configuration asks for; nodes of a cluster must have the same `software`."""
+    """The runner that the configuration asks for; nodes of a cluster must have the same other interpreters."""
     if config.runner != RAY:
         yield LocalRunner(config.eval.engine, policies, tasks)
         return
+    from yardarm.cluster import RayRunner, open_cluster
+
     with (
         open_cluster(config.ray) as cluster,
-        contextlib.closing(RayRunner(config.eval.engine, config.ray, policies, tasks, cluster, software)) as runner,
+        contextlib.closing(RayRunner(config.eval.engine, config.ray, policies, tasks, cluster, interpreters)) as runner,
     ):
         yield runner

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from yardarm.engine import (
@@ -35,10 +35,19 @@ from yardarm.evaluation.contestant import Contestant
 from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.runners import open_runner
-from yardarm.evaluation.software import software_for
+from yardarm.evaluation.software import session_for
 from yardarm.evaluation.stopping.early_stopping import EarlyStopping
 from yardarm.evaluation.videos import film_finished_episodes
-from yardarm.results import EpisodeRecord, EpisodeWriter, RunFolder, RunResult
+from yardarm.results import (
+    EpisodeRecord,
+    EpisodeWriter,
+    RunFolder,
+    RunnerRecord,
+    RunResult,
+    TuningChoiceRecord,
+    TuningRecord,
+    now,
+)
 from yardarm.tracking import Tracker
 
 __all__ = ["Session"]
@@ -50,7 +59,7 @@ AHEAD = 4
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """All that belongs to an evaluation while it goes on."""
+    """All that belongs to an evaluation while it runs."""
 
     config: EvalConfig
     folder: RunFolder
@@ -61,7 +70,7 @@ class Session:
     at_once: int = 0
     """How many of the contestants play at the same time; 0: all."""
     faults: dict[int, PolicyFault] = field(default_factory=dict)
-    """Who of several contestants could not go on, and why."""
+    """Which of several contestants failed, and why."""
 
     def play_missing_episodes(self) -> None:
         """Play until nothing is missing, or enough is known."""
@@ -78,20 +87,26 @@ class Session:
             return
         playing = self._playing(jobs)
         tasks = list({job.task: job.episode.task for job in jobs}.values())
-        software = software_for(tasks)
+        session = session_for(tasks)
         for contestant in playing:
-            contestant.check_software(software)
+            contestant.check_software(session)
         self.listener.preparing("trying the policy")
-        with open_runner(self.config, [contestant.policy for contestant in playing], tasks, software) as runner:
-            inference = [contestant.fix_batching(runner) for contestant in playing]
+        policies = [contestant.policy for contestant in playing]
+        with open_runner(self.config, policies, tasks, session.other_interpreters) as runner:
+            batching = [contestant.fix_batching(runner) for contestant in playing]
             self.listener.preparing("starting simulators")
             with runner.open_pool(self.folder.worker_log, len(jobs)) as (pool, setting):
-                tuning = {"pinned": bool(self.config.eval.batch_size), "began_with": pool.size, "choices": []}
-                for contestant, own in zip(playing, inference, strict=True):
-                    started = {"batch_size": pool.size, **setting, "tuning": tuning, "inference": own}
-                    contestant.begin_session({**software, **started})
+                session = replace(
+                    session,
+                    batch_size=pool.size,
+                    renderer=setting.renderer,
+                    runner=RunnerRecord.from_json(setting.runner),
+                    tuning=TuningRecord(pinned=bool(self.config.eval.batch_size), began_with=pool.size),
+                )
+                for contestant, own in zip(playing, batching, strict=True):
+                    contestant.begin_session(session, own)
                 self._begin(len(jobs), pool.size)
-                for text in dict.fromkeys(batching_text(own) for own in inference if own):
+                for text in dict.fromkeys(batching_text(own) for own in batching if own):
                     self.listener.tuned(text)
                 self._play(jobs, pool, runner)
 
@@ -103,8 +118,8 @@ class Session:
             )
 
     def warnings(self, contestant: Contestant) -> tuple[str, ...]:
-        """What to tell of a policy that may have another convention than its environment's."""
-        if getattr(contestant.policy.policy, "scripted", False):
+        """Warnings about a policy that may have another convention than its environment."""
+        if contestant.policy.traits.scripted:
             return ()
         odd = odd_actions(self.summarise(contestant), contestant.folder)
         return odd if len(self.contestants) == 1 else tuple(f"{contestant.policy.id}: {warning}" for warning in odd)
@@ -114,7 +129,7 @@ class Session:
         if self.early_stopping is None:
             return contestant.summarise(None)
         played = sum(contestant.played() for contestant in self.contestants)
-        return contestant.summarise({**self.early_stopping.state(), "played": played})
+        return contestant.summarise(replace(self.early_stopping.state(), played=played))
 
     def _begin(self, missing: int, workers: int) -> None:
         self.listener.started(self.folder.path, [contestant.plan for contestant in self.contestants], missing, workers)
@@ -127,7 +142,7 @@ class Session:
             Player(
                 contestant.policy,
                 contestant.filming,
-                Inference(contestant.policy.policy, self._time_limit(contestant), turn)
+                Inference(contestant.policy, self._time_limit(contestant), turn)
                 if runner.infers_here(contestant.policy)
                 else None,
             )
@@ -135,9 +150,8 @@ class Session:
         ]
 
     def _time_limit(self, contestant: Contestant) -> TimeLimit:
-        """The time limit of workers is the policy's, too, unless it sees to that itself."""
-        own = getattr(contestant.policy.policy, "own_time_limits", False)
-        limit_s = math.inf if own else self.config.eval.timeout_s
+        """The time limit of workers holds for the policy, too, unless it has its own."""
+        limit_s = math.inf if contestant.policy.traits.own_time_limits else self.config.eval.timeout_s
         return TimeLimit(contestant.policy.id, limit_s, self.listener.computing)
 
     def _play(self, jobs: Sequence[Job], pool: Pool, runner: Runner) -> None:
@@ -158,17 +172,18 @@ class Session:
                         break
 
     def _playing(self, jobs: Sequence[Job]) -> list[Contestant]:
-        """Those who have anything left to play."""
+        """Those with episodes left to play."""
         return [self.contestants[player] for player in dict.fromkeys(job.player for job in jobs)]
 
     def _tuned(self, jobs: Sequence[Job], choice: TuningChoice) -> None:
+        record = replace(TuningChoiceRecord.from_json(choice.to_json()), at=now())
         for contestant in self._playing(jobs):
-            contestant.manifest.note_tuning(choice.to_json())
+            contestant.manifest.note_tuning(record)
         self.listener.tuned(choice.text)
 
     @contextlib.contextmanager
     def _writer(self) -> Iterator[EpisodeWriter]:
-        """What has finished is kept, and counted, however the session ends."""
+        """Finished episodes are stored, and counted, however the session ends."""
         writer = EpisodeWriter()
         try:
             yield writer
@@ -210,7 +225,7 @@ class Session:
 
 
 class _Supervisor(Supervisor):
-    """Has finished episodes kept, the number of workers fitted, and goes on without one of many that fails."""
+    """Stores finished episodes, fits the number of workers, and continues when one of many policies fails."""
 
     def __init__(self, session: Session, queue: Queue, writer: EpisodeWriter, tuner: Tuner | None) -> None:
         self.bells = [writer.descriptor]
@@ -220,7 +235,7 @@ class _Supervisor(Supervisor):
         self._tuner = tuner
 
     def take(self, result: EpisodeResult) -> None:
-        """Have an episode kept."""
+        """Have an episode stored."""
         early_stopping = self._session.early_stopping
         place = early_stopping.referee.place(result.episode) if early_stopping else None
         self._writer.put(self._session.contestants[result.job.player].ended(result, place))
@@ -233,7 +248,7 @@ class _Supervisor(Supervisor):
             self._tuner.look()
 
     def go_on_without(self, player: int, fault: PolicyFault, running: Sequence[Job]) -> None:
-        """One of a lineup goes, and the others play on."""
+        """One of a lineup has failed; the others continue."""
         contestants = self._session.contestants
         contestants[player].note_fault(fault)
         if not isinstance(self._queue, LineupQueue):

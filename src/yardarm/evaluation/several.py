@@ -20,7 +20,6 @@ from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.preflight import check_requirements
 from yardarm.evaluation.runners import check_runner
 from yardarm.evaluation.session import Session
-from yardarm.pages import write_several_report
 from yardarm.policies import PolicySpec
 from yardarm.results import RunResult, SeveralFolder
 
@@ -36,7 +35,7 @@ class SeveralResults:
     path: Path
     runs: Mapping[str, RunResult]
     faults: Mapping[str, str]
-    """Policies that failed and were gone on without, and why."""
+    """Policies that failed, and why; the others were played without them."""
     notes: tuple[str, ...] = ()
 
 
@@ -70,7 +69,7 @@ def _evaluate(config: EvalConfig, lineup: Lineup, listener: EvaluationListener) 
     return SeveralResults(
         folder.path,
         {
-            name: replace(result, warnings=tuple(contestant.manifest.warnings))
+            name: replace(result, warnings=contestant.manifest.current.warnings)
             for name, contestant, result in zip(names, contestants, results, strict=True)
         },
         {names[player]: str(fault) for player, fault in session.faults.items()},
@@ -82,7 +81,7 @@ def _evaluate(config: EvalConfig, lineup: Lineup, listener: EvaluationListener) 
 def _open_contestants(
     config: EvalConfig, lineup: Lineup, folder: SeveralFolder, names: Sequence[str]
 ) -> Iterator[list[Contestant]]:
-    """A run for each policy, which knows nothing of the others."""
+    """A run for each policy, independent of the others."""
     with contextlib.ExitStack() as stack:
         contestants = []
         for (listed, policy), name in zip(lineup.policies.items(), names, strict=True):
@@ -99,13 +98,15 @@ def _open_contestants(
 
 
 def _write_config(config: EvalConfig, folder: SeveralFolder) -> None:
-    """Write the whole list down; an object has no name that another process could make it by."""
+    """Write the whole list down, unless it has an object, which no other process could make by its name."""
     if any(not isinstance(policy, PolicySpec) for policy in config.policies):
         return
     write_config_file(folder.whole.config, config_to_data(replace(config, output_dir=folder.path)))
 
 
 def _write_report(folder: SeveralFolder) -> None:
+    from yardarm.pages import write_several_report
+
     try:
         if folder.index.exists() and folder.begun():
             write_several_report(folder)

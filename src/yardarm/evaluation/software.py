@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 from yardarm.envs import installed_for
 from yardarm.errors import UsageError
-from yardarm.machine import versions
-from yardarm.results import Manifest, benchmarks_of, software_of, software_of_sessions, version_changes
+from yardarm.results import (
+    ManifestWriter,
+    SessionRecord,
+    provenance,
+    software_of,
+    software_of_sessions,
+    version_changes,
+)
 from yardarm.tasks import TaskSpec
 
-__all__ = ["refuse_other_versions", "software_for"]
+__all__ = ["refuse_other_versions", "session_for"]
 
 
-def software_for(tasks: Sequence[TaskSpec]) -> dict[str, Any]:
-    """What the manifest says of it: versions here and in other interpreters, and which world lives where."""
+def session_for(tasks: Sequence[TaskSpec]) -> SessionRecord:
+    """For the manifest: versions here and in other interpreters, and which interpreter each world has."""
     worlds: dict[str, dict[str, None]] = {}
     modules: dict[str, set[str]] = {"": set()}
     for task in tasks:
         worlds.setdefault(task.benchmark, {})[task.env.python] = None
         modules.setdefault(task.env.python, set()).update(task.env.modules)
-    return {
-        "versions": versions(modules.pop("")),
-        "other_interpreters": {python: installed_for(python, own) for python, own in modules.items()},
-        "worlds": {world: list(pythons) for world, pythons in worlds.items()},
-    }
+    return replace(
+        provenance(modules.pop("")),
+        other_interpreters={python: installed_for(python, own) for python, own in modules.items()},
+        worlds={world: tuple(pythons) for world, pythons in worlds.items()},
+    )
 
 
-def refuse_other_versions(manifest: Manifest, session: dict[str, Any]) -> None:
-    """Stop at a run whose episodes were made with other versions than a session's would be."""
-    benchmarks = benchmarks_of(manifest.content)
-    before = software_of_sessions(manifest.sessions, benchmarks)
+def refuse_other_versions(manifest: ManifestWriter, session: SessionRecord) -> None:
+    """Refuse a run whose episodes were made with other versions than this session has."""
+    benchmarks = manifest.current.benchmarks
+    before = software_of_sessions(manifest.current.sessions, benchmarks)
     changes = version_changes(before, software_of(session, benchmarks))
     if changes:
         raise UsageError(

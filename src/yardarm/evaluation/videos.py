@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from yardarm.engine import film_of, open_process_pool
 from yardarm.evaluation.config import EvalOptions
 from yardarm.evaluation.listener import EvaluationListener
 from yardarm.evaluation.plan import Plan
 from yardarm.machine import usable_cores
-from yardarm.replay import Replay, replay_all
 from yardarm.results import Journal, RunFolder
+
+if TYPE_CHECKING:
+    from yardarm.replay import Replay
 
 __all__ = ["film_finished_episodes"]
 
@@ -20,6 +24,8 @@ def film_finished_episodes(
     replays = [replay for replay in _replays(folder, plan, journal, options.videos) if not replay.path.exists()]
     if not replays:
         return
+    from yardarm.replay import replay_all
+
     with open_process_pool(folder.worker_log, min(usable_cores(), len(replays)), options.timeout_s) as pool:
         pool.choose_renderer([replay.episode.task for replay in replays])
         listener.filming(replays)
@@ -28,6 +34,8 @@ def film_finished_episodes(
 
 
 def _replays(folder: RunFolder, plan: Plan, journal: Journal, videos: int) -> list[Replay]:
+    from yardarm.replay import Replay
+
     replays = []
     for episode in plan.episodes():
         env = episode.task.env

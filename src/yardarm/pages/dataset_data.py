@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from yardarm.datasets import INDEX_FEATURES, DatasetInfo, DatasetMetadata, Episode, Feature
+from yardarm.datasets import INDEX_FEATURES, DatasetFeature, DatasetInfo, DatasetMetadata, Episode
 from yardarm.datasets.browsing import (
     damaged_files,
     dimension_names,
@@ -100,7 +100,7 @@ def _success(meta: DatasetMetadata) -> np.ndarray | None:
     return np.maximum.reduceat(frames, [episode.start for episode in meta.episodes]) > 0
 
 
-def _feature(key: str, feature: Feature) -> dict[str, Any]:
+def _feature(key: str, feature: DatasetFeature) -> dict[str, Any]:
     return {
         "name": key,
         "dtype": feature.dtype,
@@ -110,7 +110,7 @@ def _feature(key: str, feature: Feature) -> dict[str, Any]:
     }
 
 
-def _camera(key: str, feature: Feature) -> dict[str, Any]:
+def _camera(key: str, feature: DatasetFeature) -> dict[str, Any]:
     """A camera as described in `info.json`; older datasets prefix the fields of videos."""
     height, width = feature.size if len(feature.shape) == 3 else (None, None)
     return {
@@ -219,7 +219,7 @@ def _runs(words: Sequence[str]) -> list[tuple[int, str]]:
     return [(step, word) for step, word in enumerate(words) if step == 0 or word != words[step - 1]]
 
 
-def _lines(key: str, feature: Feature, values: np.ndarray) -> dict[str, Any]:
+def _lines(key: str, feature: DatasetFeature, values: np.ndarray) -> dict[str, Any]:
     """A feature's numbers over time: a list per dimension, of every `every`-th frame."""
     every = max(1, -(-len(values) // MOST_POINTS))
     columns = values.reshape(len(values), -1)[::every].astype(np.float64).T

@@ -66,7 +66,8 @@ def opponent_data(stored: StoredResult, shown: Callable[[Path], bool] = lambda p
     if not shown(against):
         return {"problem": f"This run was compared with {against}, which is outside the viewed folder."}
     try:
-        assumed = LerobotAssumptions(seed=stored.manifest["plan"]["seed"])
+        seed = stored.manifest.plan.seed
+        assumed = LerobotAssumptions() if seed is None else LerobotAssumptions(seed=seed)
         runs = read_runs([stored.folder.path, against], assumed, allow_unfinished=True)
         data = comparison_data(compare(runs, confidence=stored.result.uncertainty.confidence), runs)
     except UsageError as error:  # the opponent was moved or changed since; the run's own results are still valid

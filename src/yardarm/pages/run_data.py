@@ -17,11 +17,11 @@ from yardarm.results import (
     EpisodeRecord,
     Rate,
     RunFolder,
+    SessionRecord,
     StoredResult,
     TaskResult,
     Uncertainty,
     about_mixed_versions,
-    sessions_of,
 )
 
 __all__ = ["downsampled", "json_safe", "rounded", "run_data"]
@@ -53,13 +53,13 @@ def _run_data(stored: StoredResult, name: str) -> dict[str, Any]:
         "name": name,
         "path": str(stored.folder.path),
         "status": stored.status,
-        "policy": manifest["plan"].get("policy", ""),
-        "seed": manifest["plan"].get("seed"),
-        "started": manifest.get("started"),
+        "policy": manifest.plan.policy or "",
+        "seed": manifest.plan.seed,
+        "started": manifest.started,
         "wall_s": result.wall_s,
-        "workers": manifest.get("batch_size"),
+        "workers": manifest.newest.batch_size,
         "planned": result.planned,
-        "episodes_per_task": manifest["n_episodes"],
+        "episodes_per_task": manifest.n_episodes,
         "confidence": result.uncertainty.confidence,
         "overall": _score_over(result.by_task(), result.uncertainty),
         "caution": about_unfinished(stored),
@@ -192,36 +192,36 @@ def _timing(records: Iterable[EpisodeRecord]) -> dict[str, float]:
 
 
 def _made_with(stored: StoredResult) -> dict[str, Any]:
-    manifest = stored.manifest
+    sessions, newest = stored.manifest.sessions, stored.manifest.newest
     # A repetition needs a new folder: with the same one, it would have nothing left to do.
-    repeat = ["yardarm", "eval", f"--config_path={stored.folder.config}", "--output_dir=NEW_FOLDER"]
+    again = ["yardarm", "eval", f"--config_path={stored.folder.config}", "--output_dir=NEW_FOLDER"]
     return {
-        "command": shlex.join(manifest.get("command") or []),
-        "repeat": shlex.join(repeat),
+        "command": shlex.join(newest.command),
+        "repeat": shlex.join(again),
         "config": stored.config,
-        "software": _software(sessions_of(manifest)),
-        "machine": json_safe({**(manifest.get("machine") or {}), "renderer": manifest.get("renderer")}),
-        "git_commit": manifest.get("git_commit"),
-        "sessions": 1 + len(manifest.get("sessions", ())),
-        "policy": json_safe(manifest.get("policy") or {}),
+        "software": _software(sessions),
+        "machine": json_safe({**(newest.machine.to_json() if newest.machine else {}), "renderer": newest.renderer}),
+        "git_commit": newest.git_commit,
+        "sessions": len(sessions),
+        "policy": json_safe(newest.policy.to_json() if newest.policy else {}),
     }
 
 
-def _software(sessions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _software(sessions: Sequence[SessionRecord]) -> list[dict[str, Any]]:
     """The software of the sessions, grouped by equal versions, oldest first."""
     found: dict[str, dict[str, Any]] = {}
     for session in sessions:
         elsewhere = {
             f"{package} of {python}": version
-            for python, versions in (session.get("other_interpreters") or {}).items()
+            for python, versions in session.other_interpreters.items()
             for package, version in versions.items()
         }
         own = {
-            "versions": {**(session.get("versions") or {}), **elsewhere},
-            "variables": session.get("environment_variables") or {},
+            "versions": {**session.versions, **elsewhere},
+            "variables": session.environment_variables or {},
         }
         known = found.setdefault(json.dumps(own, sort_keys=True), {**own, "started": []})
-        known["started"].append(session.get("session_started"))
+        known["started"].append(session.started)
     return list(found.values())
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from yardarm.errors import UsageError, one_line
 from yardarm.pages.run_data import json_safe, rounded
 from yardarm.pages.thinning import thinned
+from yardarm.results import TrainingManifest
 
 __all__ = ["StoredTraining", "training_data", "training_line"]
 
@@ -41,7 +42,7 @@ class StoredTraining:
     path: Path
     status: str
     """Running, finished or interrupted; checked, not just what the manifest says."""
-    manifest: Mapping[str, Any]
+    manifest: TrainingManifest
     points: Sequence[Point]
 
     def of_kind(self, kind: str) -> list[Point]:
@@ -51,7 +52,7 @@ class StoredTraining:
     @property
     def step(self) -> int:
         """The current step; the curve may be ahead of the manifest."""
-        return max([int(self.manifest.get("step") or 0), *(point["step"] for point in self.of_kind("train")[-1:])])
+        return max([self.manifest.step, *(point["step"] for point in self.of_kind("train")[-1:])])
 
 
 def _reporting_damage(show: Callable[[StoredTraining], dict[str, Any]]) -> Callable[[StoredTraining], dict[str, Any]]:
@@ -77,15 +78,15 @@ def training_line(training: StoredTraining) -> dict[str, Any]:
     return {
         "name": training.name,
         "status": training.status,
-        "policy": manifest["policy"]["type"],
-        "dataset": manifest["dataset"]["name"],
+        "policy": manifest.policy.type or "",
+        "dataset": manifest.dataset.name,
         "step": training.step,
-        "steps": int(manifest["steps"]),
+        "steps": manifest.steps,
         "loss": _known(newest[0]["loss"]) if newest else None,
         "evaluation": {name: finished[-1][name] for name in ("step", *SCORE)} if finished else None,
         "evaluating": [own["run"] for own in evaluations if own["status"] == "running"],
-        "started": manifest.get("started"),
-        "wall_s": _known(manifest.get("wall_s")),
+        "started": manifest.started,
+        "wall_s": manifest.wall_s,
         # Changes with every point, so that open pages are updated.
         "points": len(training.points),
     }
@@ -99,8 +100,8 @@ def training_data(training: StoredTraining) -> dict[str, Any]:
     return {
         **training_line(training),
         "path": str(training.path),
-        "policy": json_safe(manifest["policy"]),
-        "dataset": json_safe(manifest["dataset"]),
+        "policy": json_safe(manifest.policy.to_json()),
+        "dataset": json_safe(manifest.dataset.to_json()),
         "now": _now(training, train),
         "warnings": _warnings(training, train),
         "losses": losses,
@@ -180,7 +181,7 @@ def _seconds_left(training: StoredTraining, train: Sequence[Point]) -> float | N
     first, last = own[0], own[-1]
     steps = last["step"] - first["step"]
     pace = (last["elapsed_s"] - first["elapsed_s"]) / steps if steps else last["data_s"] + last["update_s"]
-    return rounded(pace * max(0, int(training.manifest["steps"]) - training.step))
+    return rounded(pace * max(0, training.manifest.steps - training.step))
 
 
 def _warnings(training: StoredTraining, train: Sequence[Point]) -> list[str]:
@@ -226,18 +227,19 @@ def _commands(training: StoredTraining) -> dict[str, str | None]:
 
 def _evaluate(training: StoredTraining, checkpoint: str) -> str:
     words = ["yardarm", "eval", f"--policy.path={training.path / checkpoint / 'pretrained_model'}"]
-    env = training.manifest.get("config", {}).get("env") or {}
+    env = training.manifest.config.get("env") or {}
     known = {name: env[name] for name in ("type", "task") if isinstance(env.get(name), str) and env[name]}
     return shlex.join(words + [f"--env.{name}={value}" for name, value in known.items()])
 
 
-def _made_with(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _made_with(manifest: TrainingManifest) -> dict[str, Any]:
+    newest = manifest.newest
     return {
-        "command": shlex.join(manifest.get("command", [])),
-        "config": json.dumps(manifest.get("config", {}), indent=2, ensure_ascii=False),
-        "versions": manifest.get("versions", {}),
-        "machine": json_safe(manifest.get("machine", {})),
-        "git_commit": manifest.get("git_commit"),
+        "command": shlex.join(newest.command),
+        "config": json.dumps(manifest.config, indent=2, ensure_ascii=False),
+        "versions": newest.versions,
+        "machine": json_safe(newest.machine.to_json() if newest.machine else {}),
+        "git_commit": newest.git_commit,
     }
 
 

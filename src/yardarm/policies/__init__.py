@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from yardarm.late import late_names
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.chunks import PlayableChunk, playable
-from yardarm.policies.functions import as_policy
 from yardarm.policies.loading import (
-    CHECKPOINT_TYPES,
+    ARCHITECTURES,
     POLICIES,
     ForeignCheckpoint,
     LoadedPolicy,
@@ -17,20 +17,28 @@ from yardarm.policies.loading import (
     open_policy,
     policy_id,
 )
-from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
-from yardarm.policies.peft_options import PeftOptions
+from yardarm.policies.options import OptimizerOptions, PeftOptions, SchedulerOptions
+from yardarm.policies.plain.functions import as_policy
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Releasable, Request
+from yardarm.policies.traits import Hooks, Traits, own_name
 
 if TYPE_CHECKING:
-    from yardarm.policies.from_data import against_from_data, policies_from_data, policy_from_data, policy_to_data
+    from yardarm.policies.from_data import (
+        against_from_data,
+        code_in_policy,
+        policies_from_data,
+        policy_from_data,
+        policy_to_data,
+    )
 
 __all__ = [
-    "CHECKPOINT_TYPES",
+    "ARCHITECTURES",
     "POLICIES",
     "ActionChunk",
     "BatchedPolicy",
     "Batching",
     "ForeignCheckpoint",
+    "Hooks",
     "LoadedPolicy",
     "Look",
     "ObservationSpec",
@@ -44,10 +52,13 @@ __all__ = [
     "Releasable",
     "Request",
     "SchedulerOptions",
+    "Traits",
     "against_from_data",
     "as_policy",
+    "code_in_policy",
     "make_policy",
     "open_policy",
+    "own_name",
     "playable",
     "policies_from_data",
     "policy_from_data",
@@ -55,12 +66,6 @@ __all__ = [
     "policy_to_data",
 ]
 
-FROM_DATA = ("against_from_data", "policies_from_data", "policy_from_data", "policy_to_data")
-
-
-def __getattr__(name: str) -> Any:
-    if name in FROM_DATA:  # workers have no YAML
-        from yardarm.policies import from_data
-
-        return getattr(from_data, name)
-    raise AttributeError(f"module 'yardarm.policies' has no attribute '{name}'")
+# Workers have no YAML.
+FROM_DATA = ("against_from_data", "code_in_policy", "policies_from_data", "policy_from_data", "policy_to_data")
+__getattr__ = late_names(__name__, dict.fromkeys(FROM_DATA, "from_data"))

@@ -1,4 +1,4 @@
-"""Inference in micro-batches of one shape, so that an answer does not depend on who shares its batch.
+"""Inference in micro-batches of one shape, so that an answer does not depend on the rest of its batch.
 
 Batched kernels compute a row in an order that depends on the batch's shape and on the number of threads. With both
 fixed, and missing rows filled up, an episode's actions are the same for any number of workers.
@@ -14,13 +14,16 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from yardarm.policies.protocol import ActionChunk, ObservationSpec, Request
+from yardarm.policies.protocol import TASK, ActionChunk, ObservationSpec, Request
+from yardarm.policies.traits import Traits
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["BatchedPolicy", "Batching", "Observations"]
+__all__ = ["BatchedPolicy", "Batching", "Observations", "Row"]
 
-Observations = Mapping[str, np.ndarray]
-"""Inputs by name, with a leading batch axis."""
+Row = Mapping[str, np.ndarray | str]
+"""What a policy reads for one episode, by name."""
+Observations = Mapping[str, np.ndarray | Sequence[str]]
+"""The same for several, with a leading batch axis; texts are a list."""
 Item = TypeVar("Item")
 
 
@@ -31,10 +34,10 @@ class Batching:
     rows: int | None = 1
     threads: int | None = None
     reason: str = field(default="", compare=False)
-    """Why it was chosen, for those who read a run's log or manifest."""
+    """Why it was chosen, for a run's log and manifest."""
 
     def groups(self, items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-        """Part the items into micro-batches."""
+        """Divide the items into micro-batches."""
         rows = self.rows or len(items)
         return (items[start : start + rows] for start in range(0, len(items), rows))
 
@@ -44,11 +47,16 @@ class Batching:
         missing = (self.rows or count) - count
         if not missing:
             return observations
-        return {name: np.concatenate([value, value[-1:].repeat(missing, 0)]) for name, value in observations.items()}
+        return {
+            name: np.concatenate([value, value[-1:].repeat(missing, 0)])
+            if isinstance(value, np.ndarray)
+            else [*value, *[value[-1]] * missing]
+            for name, value in observations.items()
+        }
 
     @contextlib.contextmanager
     def fixed_threads(self) -> Iterator[None]:
-        """Torch's threads are the process's: whoever called gets theirs back."""
+        """Torch's threads belong to the whole process, so the caller's number is restored."""
         import torch
 
         before = torch.get_num_threads()
@@ -70,6 +78,7 @@ class BatchedPolicy(ABC):
     batching: Batching = Batching()
     device_type: str = "cpu"
     """Where it computes; another kind of device rounds differently."""
+    traits: Traits = Traits()
 
     @abstractmethod
     def predict(self, observations: Observations) -> np.ndarray:
@@ -79,9 +88,10 @@ class BatchedPolicy(ABC):
         """Make the state of one episode; without history, queues or noise there is none."""
         return None
 
-    def row(self, request: Request) -> Mapping[str, np.ndarray]:
+    def row(self, request: Request) -> Row:
         """Note in the request's state what was seen, and return what `predict` shall read for it."""
-        return {name: request.observation[name] for name in self.wants.inputs}
+        observed = {name: request.observation[name] for name in self.wants.inputs}
+        return {**observed, TASK: request.episode.task.instruction} if self.wants.instruction else observed
 
     def answer(self, state: Any, chunk: np.ndarray) -> ActionChunk:
         """What to play of a predicted chunk, and when to look meanwhile."""
@@ -91,16 +101,23 @@ class BatchedPolicy(ABC):
         """Answer each request."""
         chunks: list[ActionChunk] = []
         for group in self.batching.groups(requests):
-            rows = [self.row(request) for request in group]
-            batch = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+            batch = self.stacked([self.row(request) for request in group])
             predicted = self.predict(self.batching.filled(batch))
             chunks += [self.answer(request.state, chunk) for request, chunk in zip(group, predicted, strict=False)]
         return chunks
+
+    def stacked(self, rows: Sequence[Row]) -> Observations:
+        """Rows as one batch; all of an input must have one shape."""
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return {
+            name: [str(value) for value in column] if isinstance(column[0], str) else np.stack(column)
+            for name, column in columns.items()
+        }
 
     def describe(self) -> dict[str, Any]:
         """What a manifest shall say of it, besides its id."""
         return {}
 
     def choose_batching(self, cores: int) -> Batching:
-        """The batching for a run on so many cores; one row at a time is always exact."""
+        """The batching for a run on this many cores; one row at a time is always exact."""
         return Batching()

@@ -1,4 +1,4 @@
-"""Checks a policy's answer and brings it into the form that a worker plays."""
+"""Checks a policy's answer, and converts it to what a worker plays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REAL = "biuf"
 
 @dataclass(frozen=True, slots=True)
 class PlayableChunk:
-    """Float32 actions, and the inputs to read after so many of them."""
+    """Float32 actions, and the inputs to read, by the number of actions before."""
 
     actions: np.ndarray
     looks: dict[int, tuple[str, ...]]

@@ -1,4 +1,4 @@
-"""How a policy for several tasks is told which one it does: what a trainer makes of the choice."""
+"""How a policy for several tasks learns which one it does, as ``--task_vector`` chooses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from yardarm.config import one_of
 from yardarm.errors import UsageError
-from yardarm.policies.config import require
+from yardarm.policies.learned.config import require
 from yardarm.policies.processing import TASK_VECTOR, KnownTask, TaskVector, conditioned_features
 from yardarm.tasks import BENCHMARKS
 

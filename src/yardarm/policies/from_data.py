@@ -9,10 +9,10 @@ from typing import Any
 
 from yardarm.config import NamedCode, admit, plain_value
 from yardarm.errors import UsageError, nearest
-from yardarm.policies.loading import CHECKPOINT_TYPES, POLICIES, PolicySpec
+from yardarm.policies.loading import ARCHITECTURES, POLICIES, PolicySpec
 from yardarm.secrecy import without_secrets
 
-__all__ = ["against_from_data", "policies_from_data", "policy_from_data", "policy_to_data"]
+__all__ = ["against_from_data", "code_in_policy", "policies_from_data", "policy_from_data", "policy_to_data"]
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 LEROBOT = "lerobot"
@@ -60,7 +60,7 @@ def _checkpoints_in(folder: Path) -> list[str]:
 
 def policy_from_data(data: Mapping[str, Any], trusted: bool = False) -> PolicySpec:
     """A policy from what stands below ``policy``."""
-    admit("policy", _named_code(data), data, trusted)
+    admit("policy", code_in_policy(data), data, trusted)
     options = {str(name): plain_value(value) for name, value in data.items() if name != "type"}
     options |= {name: str(data[name]) for name in ("url", "api_key") if name in data}  # 00123 is no number there
     kind = str(data.get("type") or ("remote" if "url" in data else ""))
@@ -69,7 +69,7 @@ def policy_from_data(data: Mapping[str, Any], trusted: bool = False) -> PolicySp
     if data.get("path") is not None:
         texts = {name: str(data[name]) for name in ("path", "revision", "device", "dtype", "python") if name in data}
         return _checkpoint(kind, {**options, **texts})
-    if kind in CHECKPOINT_TYPES:
+    if kind in ARCHITECTURES.names():
         raise UsageError(f"--policy.type={kind} needs trained weights: give --policy.path=FOLDER_OR_HUB_ID instead")
     if not kind or kind == "pretrained":
         raise UsageError(
@@ -78,8 +78,8 @@ def policy_from_data(data: Mapping[str, Any], trusted: bool = False) -> PolicySp
     return PolicySpec(kind, options)
 
 
-def _named_code(data: Mapping[str, Any]) -> Iterator[NamedCode]:
-    """A class by its module, and an interpreter."""
+def code_in_policy(data: Mapping[str, Any]) -> Iterator[NamedCode]:
+    """The code that stands below ``policy``: a class or an architecture by its module, and an interpreter."""
     module, colon, _ = str(data.get("type") or "").partition(":")
     if colon:
         yield NamedCode("type", f"the policy '{data['type']}'", module)
@@ -136,12 +136,12 @@ def _named(text: str, trusted: bool) -> PolicySpec | None:
 
 
 def _checkpoint(kind: str, options: dict[str, Any]) -> PolicySpec:
-    """A checkpoint says itself what it is of; LeRobot's users may say it, too."""
+    """A checkpoint names its type itself. LeRobot's users may say it, too; a module of the user's own must be said."""
     if (folder := Path(options["path"]).expanduser()).is_dir() and options["path"]:
         options["path"] = str(folder.absolute())  # so that a run's config.yaml works from anywhere
     if options.get("python"):
         return _of_lerobot(kind, options)
-    if kind in CHECKPOINT_TYPES:
+    if kind in ARCHITECTURES.names() or ":" in kind:
         options["type"] = kind
     elif kind not in ("", "pretrained"):
         raise UsageError(f"--policy.type={kind} and --policy.path={options['path']} exclude each other: give one")

@@ -1,32 +1,74 @@
-"""What a trainer needs of policies. It is a door of its own, because it needs torch, which takes a second to import."""
+"""What a trainer, and a new architecture, needs of policies. It is a door of its own, because it needs torch."""
 
 from yardarm.policies.adapters import add_adapter
 from yardarm.policies.checkpoint import check_hub
 from yardarm.policies.conditioning import make_task_vector
-from yardarm.policies.config import ACTION, ACTION_PADDING, FeatureType, PolicyConfig, PolicyFeature
-from yardarm.policies.fresh import new_config, new_policy
-from yardarm.policies.learned import LearnedPolicy, choose_device
-from yardarm.policies.pretrained import load_policy, load_to_fine_tune
-from yardarm.policies.processing import TASK_VECTOR, Batch, Statistics, TaskVector, conditioned_features
+from yardarm.policies.learned.architecture import Architecture, find_architecture
+from yardarm.policies.learned.config import (
+    ACTION,
+    ACTION_PADDING,
+    ENVIRONMENT_STATE,
+    STATE,
+    FeatureType,
+    NormalizationMode,
+    PolicyConfig,
+    PolicyFeature,
+    require,
+)
+from yardarm.policies.learned.creating import new_config, new_policy
+from yardarm.policies.learned.loading import load_policy, load_to_fine_tune
+from yardarm.policies.learned.placement import choose_device
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.learned.state import EpisodeState
+from yardarm.policies.learned.tuning import example_observations
+from yardarm.policies.processing import (
+    TASK_VECTOR,
+    Batch,
+    Pipeline,
+    Processing,
+    ProcessorStep,
+    Statistics,
+    TaskVector,
+    Tensors,
+    conditioned_features,
+    default_processing,
+    tensors_of,
+)
+from yardarm.policies.protocol import TASK
 
 __all__ = [
     "ACTION",
     "ACTION_PADDING",
+    "ENVIRONMENT_STATE",
+    "STATE",
+    "TASK",
     "TASK_VECTOR",
+    "Architecture",
     "Batch",
+    "EpisodeState",
     "FeatureType",
     "LearnedPolicy",
+    "NormalizationMode",
+    "Pipeline",
     "PolicyConfig",
     "PolicyFeature",
+    "Processing",
+    "ProcessorStep",
     "Statistics",
     "TaskVector",
+    "Tensors",
     "add_adapter",
     "check_hub",
     "choose_device",
     "conditioned_features",
+    "default_processing",
+    "example_observations",
+    "find_architecture",
     "load_policy",
     "load_to_fine_tune",
     "make_task_vector",
     "new_config",
     "new_policy",
+    "require",
+    "tensors_of",
 ]

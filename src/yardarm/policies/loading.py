@@ -17,12 +17,13 @@ from typing import Any, Self
 
 from yardarm.errors import UsageError, nearest, one_line
 from yardarm.policies.protocol import ObservationSpec, Policy
+from yardarm.policies.traits import Hooks, Traits, hooks_of, own_id, traits_of
 from yardarm.registry import Registry, import_object
 from yardarm.secrecy import without_secrets
 from yardarm.tasks import TaskSpec
 
 __all__ = [
-    "CHECKPOINT_TYPES",
+    "ARCHITECTURES",
     "POLICIES",
     "ForeignCheckpoint",
     "LoadedPolicy",
@@ -34,7 +35,7 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-# As long as a policy may take to end a server of its own.
+# How long a policy may take to stop a server of its own.
 CLOSE_LIMIT_S = 60.0
 
 POLICIES = Registry(
@@ -42,7 +43,7 @@ POLICIES = Registry(
     "yardarm.policies",
     {
         "expert": "yardarm.policies.scripted:ExpertPolicy",
-        "pretrained": "yardarm.policies.pretrained:load_policy",
+        "pretrained": "yardarm.policies.learned.loading:load_policy",
         "lerobot": "yardarm.policies.remote:LeRobotPolicy",
         "mt10-act": "yardarm.policies.shipped:mt10_act",
         "random": "yardarm.policies.scripted:RandomPolicy",
@@ -51,22 +52,22 @@ POLICIES = Registry(
     },
 )
 
+# Kinds of learned policies, by the types that checkpoints name; `pretrained` loads them all.
+ARCHITECTURES = Registry(
+    "architecture",
+    "yardarm.architectures",
+    {"act": "yardarm.policies.act:ACT", "diffusion": "yardarm.policies.diffusion:DIFFUSION"},
+)
 
-# The architectures of checkpoints; `pretrained` loads them all.
-CHECKPOINT_TYPES = {
-    "act": "yardarm.policies.act:ActPolicy",
-    "diffusion": "yardarm.policies.diffusion:DiffusionPolicy",
-}
-
-# What runs all other types.
+# What runs LeRobot's other types.
 LEROBOTS_HOME = "an environment that has lerobot, msgpack and websockets"
 
-# The type of a policy that was given as an object: nobody else can make it.
+# The type of a policy that was given as an object: no other process can make it.
 OBJECT = "object:"
 
 
 class ForeignCheckpoint(UsageError):
-    """A checkpoint of a type that only LeRobot runs. What to do instead depends on what was asked for."""
+    """A checkpoint of a type that is not installed here. What to do instead depends on what was asked for."""
 
     def __init__(self, source: str, kind: str, advice: str = "") -> None:
         self.source, self.kind = source, kind
@@ -74,7 +75,12 @@ class ForeignCheckpoint(UsageError):
             "evaluate yardarm.policies.PolicySpec('lerobot', {'path': …, 'python': PATH}) in its place, where PATH is "
             f"the Python of {LEROBOTS_HOME}"
         )
-        super().__init__(f"{source} is of a policy of type '{kind}', which LeRobot itself must run: {advice}")
+        known = ARCHITECTURES.names()
+        super().__init__(
+            f"{source} is of a policy of type '{kind}', which is not installed here{nearest(kind, known)} there are "
+            f"{', '.join(known)}; if it is LeRobot's, {advice}; if it is your own, name its module: "
+            "--policy.type=MODULE:NAME"
+        )
 
     def advising(self, advice: str) -> Self:
         """The same with other advice."""
@@ -101,6 +107,16 @@ class LoadedPolicy:
     policy: Policy
     spec: PolicySpec
     id: str
+    traits: Traits = Traits()
+    hooks: Hooks = Hooks()
+
+    @classmethod
+    def prepared(cls, policy: Policy, spec: PolicySpec, tasks: Sequence[TaskSpec]) -> Self:
+        """Show a policy its tasks if it wants to see them, and read what it says of itself."""
+        hooks = hooks_of(policy)
+        if hooks.prepare is not None:
+            hooks.prepare(tasks)
+        return cls(policy, spec, policy_id(policy, spec), traits_of(policy), hooks)
 
     @property
     def can_be_made_again(self) -> bool:
@@ -109,8 +125,8 @@ class LoadedPolicy:
 
     def describe(self) -> dict[str, Any]:
         """What a manifest says of it."""
-        describe = getattr(self.policy, "describe", dict)
-        return {"id": self.id, "type": self.spec.type, **describe()}
+        described = self.hooks.describe() if self.hooks.describe is not None else {}
+        return {"id": self.id, "type": self.spec.type, **described}
 
 
 @contextlib.contextmanager
@@ -123,7 +139,7 @@ def open_policy(
     """
     if rename_map is not None:
         if not isinstance(source, PolicySpec):
-            raise UsageError("a policy that is an object has its names already: rename_map is for policies by name")
+            raise UsageError("rename_map is for policies that are given by name: an object has its names already")
         source = replace(source, options={**source.options, "rename_map": dict(rename_map)})
     with contextlib.ExitStack() as stack:
         if isinstance(source, PolicySpec):
@@ -131,27 +147,26 @@ def open_policy(
             stack.callback(_close, policy)
         else:
             spec, policy = _spec_of_object(source), source
-        if hasattr(policy, "prepare"):
-            policy.prepare(tasks)
-        yield LoadedPolicy(policy, spec, policy_id(policy, spec))
+        yield LoadedPolicy.prepared(policy, spec, tasks)
 
 
 def _close(policy: Policy) -> None:
-    """Have a policy let go of what it holds; one that hangs, or raises, then, takes no results with it."""
+    """Have a policy release what it holds. If it hangs or raises, the results are safe all the same."""
+    close = hooks_of(policy).close
+    if close is None:
+        return
 
-    def close() -> None:
+    def try_to_close() -> None:
         try:
-            policy.close()  # type: ignore[attr-defined]
+            close()
         except Exception as error:
             log.warning("the policy raised %s (in `close`)", one_line(error))
 
-    if not hasattr(policy, "close"):
-        return
-    thread = threading.Thread(target=close, name="policy", daemon=True)
+    thread = threading.Thread(target=try_to_close, name="policy", daemon=True)
     thread.start()
     thread.join(CLOSE_LIMIT_S)
     if thread.is_alive():
-        log.warning("the policy has not come back from `close` for %g s, and is left to itself", CLOSE_LIMIT_S)
+        log.warning("the policy's `close` has not returned for %g s: not waiting any longer", CLOSE_LIMIT_S)
 
 
 def _spec_of_object(policy: Policy) -> PolicySpec:
@@ -202,9 +217,8 @@ def _check_protocol(policy: Policy, spec: PolicySpec) -> None:
 
 def policy_id(policy: Policy, spec: PolicySpec) -> str:
     """Name a policy by what it is: its own `id`, or the hash of its source and options, secrets aside."""
-    own = getattr(policy, "id", None)
-    if own is not None:
-        return str(own)
+    if (own := own_id(policy)) is not None:
+        return own
     digest = hashlib.sha256(_source(type(policy)))
     digest.update(json.dumps(without_secrets(spec.options), sort_keys=True, default=str).encode())
     if spec.type.startswith(OBJECT):

@@ -15,7 +15,10 @@ import numpy as np
 from yardarm.errors import UsageError
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["ActionChunk", "Look", "ObservationSpec", "Outcome", "Policy", "Releasable", "Request"]
+__all__ = ["TASK", "ActionChunk", "Look", "ObservationSpec", "Outcome", "Policy", "Releasable", "Request"]
+
+# What instructions are called among the inputs of a batch, where they are a list of texts; as LeRobot calls them.
+TASK = "task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class ObservationSpec:
 
     `shapes` are those that it was made for, where it knows; an environment that offers others is refused, but for
     images in `resizable`, which the policy brings to their size itself. `own_names` are what the policy calls inputs
-    that it renames.
+    that it renames. With `instruction` it reads the task's instruction, too: a task without one is refused.
     """
 
     inputs: tuple[str, ...] = ()
@@ -32,6 +35,7 @@ class ObservationSpec:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     resizable: tuple[str, ...] = ()
     own_names: Mapping[str, str] = field(default_factory=dict)
+    instruction: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.inputs, str):
@@ -93,15 +97,11 @@ class Policy(Protocol):
     `place` is "host" for a policy that infers in the main process, in batches over episodes, or "worker" for
     one that needs numpy only and is fastest beside the simulator.
 
-    Optional attributes: `id`, the name that results are filed under; `quick`, true if `infer` takes well under a
-    millisecond, so that it is waited for; `action_size`, which is held against the environment's before anything
-    starts; `lanes`, how many calls of `infer` may run at once, each with one request; `own_time_limits`, true if it
-    never hangs and may take longer than `--eval.timeout_s`; `scripted`, true if its actions need not be looked through
-    for odd ones.
+    Optional attributes: `traits`, a `Traits`; `id`, the name that results are filed under.
 
-    Optional methods: `prepare(tasks)`, before anything starts, may still change `wants`; `finish(state, outcome)`, when
-    an episode on the host is over (the outcome is None if it was given up); `describe()`, what the manifest shall say;
-    `close()`, when a run is over. One that is large is `Releasable`, too.
+    Optional methods: `prepare(tasks)`, before anything starts, may still change `wants` and `traits`; `finish(state,
+    outcome)`, when an episode on the host is over (the outcome is None if it was abandoned); `describe()`, what the
+    manifest shall say; `close()`, when a run is over. A large policy is `Releasable`, too.
     """
 
     wants: ObservationSpec
@@ -116,7 +116,7 @@ class Policy(Protocol):
 
 @runtime_checkable
 class Releasable(Protocol):
-    """A policy that lets go of its weights when nobody asks it for a while, and has them again when somebody does."""
+    """A policy that can release its weights while it is not used, and loads them again when it is asked."""
 
     @property
     def weight_bytes(self) -> int:
@@ -128,7 +128,7 @@ class Releasable(Protocol):
 
     @property
     def released(self) -> bool:
-        """Whether the weights are gone, for now."""
+        """Whether the weights are released at the moment."""
 
     def release(self) -> None:
-        """Let go of the weights until the next call of `infer`."""
+        """Release the weights until the next call of `infer`."""

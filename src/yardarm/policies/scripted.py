@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from yardarm.policies.protocol import ActionChunk, ObservationSpec, Request
+from yardarm.policies.traits import Traits
 from yardarm.tasks import EpisodeSpec
 
 __all__ = ["ExpertPolicy", "RandomPolicy", "ZeroPolicy"]
@@ -22,7 +23,7 @@ class ZeroPolicy:
     """Does nothing: the floor that any policy must beat."""
 
     id = "zero"
-    scripted = True
+    traits = Traits(scripted=True)
     wants = ObservationSpec()
     place: Literal["worker"] = "worker"
 
@@ -38,7 +39,7 @@ class RandomPolicy:
     """Draws each action uniformly between the action's bounds, from the episode's own generator."""
 
     id = "random"
-    scripted = True
+    traits = Traits(scripted=True)
     wants = ObservationSpec()
     place: Literal["worker"] = "worker"
 
@@ -61,8 +62,7 @@ class ExpertPolicy:
     """Meta-World's own scripted policy for each of its tasks: about the best that can be reached."""
 
     id = "expert"
-    scripted = True
-    benchmarks = ("metaworld",)
+    traits = Traits(scripted=True, benchmarks=("metaworld",))
     wants = ObservationSpec(inputs=("observation.environment_state",))
     place: Literal["worker"] = "worker"
 

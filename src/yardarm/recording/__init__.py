@@ -1,34 +1,41 @@
 """Recording: episodes that were played become datasets, by playing them again and looking."""
 
 from yardarm.recording.config import PASSED_ON, RecordConfig, RecordDatasetOptions, RecordOptions, Target
+from yardarm.recording.dataset_plan import DatasetPlan, plan_dataset
 from yardarm.recording.hub import check_hub, push
-from yardarm.recording.ledger import check_policy, check_root
 from yardarm.recording.listener import RecordingListener
-from yardarm.recording.of_evaluation import record_evaluation, recording_of
-from yardarm.recording.recipe import Recipe, make_recipe
-from yardarm.recording.recorder import Recording, record
-from yardarm.recording.takes import MOST_TRIES, Take, play_enough, takes_of, too_few
+from yardarm.recording.playing import MOST_TRIES
+from yardarm.recording.run import (
+    Recording,
+    RecordingPlan,
+    evaluate_and_record,
+    plan_recording,
+    plan_recording_of,
+    record,
+    record_run,
+)
+from yardarm.recording.source_episodes import SourceEpisode
+from yardarm.recording.writing import RecordedDataset
 
 __all__ = [
     "MOST_TRIES",
     "PASSED_ON",
-    "Recipe",
+    "DatasetPlan",
     "RecordConfig",
     "RecordDatasetOptions",
     "RecordOptions",
+    "RecordedDataset",
     "Recording",
     "RecordingListener",
-    "Take",
+    "RecordingPlan",
+    "SourceEpisode",
     "Target",
     "check_hub",
-    "check_policy",
-    "check_root",
-    "make_recipe",
-    "play_enough",
+    "evaluate_and_record",
+    "plan_dataset",
+    "plan_recording",
+    "plan_recording_of",
     "push",
     "record",
-    "record_evaluation",
-    "recording_of",
-    "takes_of",
-    "too_few",
+    "record_run",
 ]

@@ -39,7 +39,7 @@ ENCODING = VideoEncoding()
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a dataset goes: a folder, and the Hub if it has a name there and shall be pushed."""
+    """Where a dataset goes: a folder, and the Hub if it is pushed there."""
 
     root: Path
     repo_id: str | None = None
@@ -48,7 +48,7 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.repo_id is not None and not HUB_ID.fullmatch(self.repo_id):
-            raise UsageError(f"'{self.repo_id}' is no name of a dataset: it must be owner/name")
+            raise UsageError(f"'{self.repo_id}' is not the name of a dataset: it must be owner/name")
 
 
 @dataclass
@@ -72,10 +72,10 @@ class RecordDatasetOptions:
 
     def __post_init__(self) -> None:
         if self.push_to_hub and self.repo_id is None:
-            raise UsageError("--dataset.push_to_hub needs to know where: add --dataset.repo_id=owner/name")
+            raise UsageError("--dataset.push_to_hub needs a name on the Hub: add --dataset.repo_id=owner/name")
         if self.private and not self.push_to_hub:
             raise UsageError("--dataset.private is for a dataset that is uploaded: add --dataset.push_to_hub=true")
-        self.size  # noqa: B018  # what does not fit is said now
+        self.size  # noqa: B018  # a mistake is reported now
         self.encoding  # noqa: B018
 
     @property
@@ -93,7 +93,7 @@ class RecordDatasetOptions:
 
     @property
     def size(self) -> tuple[int, int] | None:
-        """Height and width of the images, if they shall have another size than the policy sees."""
+        """Height and width of the images, if they differ from what the policy sees."""
         if not self.image_size:
             return None
         match = SIZE.fullmatch(self.image_size)
@@ -108,7 +108,7 @@ class RecordDatasetOptions:
 
 @dataclass
 class RecordOptions:
-    """Flags of ``yardarm record`` that stand by themselves."""
+    """Flags of ``yardarm record`` without a section."""
 
     n_episodes: int = option(50, "episodes of each task")
     only_successes: bool = option(
@@ -153,7 +153,7 @@ class RecordConfig:
         evaluation = {
             **{name: data[name] for name in PASSED_ON if name in data},
             "eval": {"n_episodes": options.n_episodes, "batch_size": options.workers},
-            "resume": True,  # the same command goes on with its own run
+            "resume": True,  # the same command resumes its own run
         }
         dataset = decode(RecordDatasetOptions, "dataset", data.get("dataset", {}), COMMAND)
         return cls(config_from_data(evaluation), options, dataset)

@@ -25,7 +25,7 @@ each episode: policy, task, seed, and how it went.
 
 
 def check_hub(target: Target, api: Any = None) -> None:
-    """Ask the Hub who this is, before anything slow: an upload that is refused is refused now."""
+    """Ask the Hub who this is before anything slow starts, so that an upload that is not allowed is refused now."""
     if not target.push:
         return
     from huggingface_hub.errors import HTTPError

@@ -1,6 +1,6 @@
 """Which rollout each episode of a dataset is: ``meta/rollouts.jsonl``.
 
-Line k is the record of episode k as it stands in the run's own journal, but for what it cost. It is written before the
+Line k is the record of episode k as the run's own journal has it, without what it cost. It is written before the
 episode is, so that a recording that was killed knows what it has.
 """
 
@@ -15,25 +15,25 @@ from yardarm.datasets import DatasetMetadata, DatasetWriter, read_metadata, roll
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.recording.config import RecordConfig
-from yardarm.recording.recipe import Recipe
-from yardarm.recording.takes import Take
+from yardarm.recording.dataset_plan import DatasetPlan
+from yardarm.recording.source_episodes import SourceEpisode
 from yardarm.results import EpisodeRecord, Journal, read_journal
 from yardarm.tasks import EpisodeTiming
 
-__all__ = ["begun", "check_policy", "check_root", "ledger_line", "missing", "open_dataset", "open_ledger"]
+__all__ = ["check_policy", "check_root", "existing_dataset", "ledger_line", "missing", "open_dataset", "open_ledger"]
 
 
-def begun(root: Path, recipe: Recipe) -> DatasetMetadata | None:
-    """The dataset that is there already, if it can be gone on with; refuse what is something else."""
+def existing_dataset(root: Path, plan: DatasetPlan) -> DatasetMetadata | None:
+    """The dataset that is there already, if it can be continued; refuse what is something else."""
     if not root.exists() or (root.is_dir() and not any(root.iterdir())):
         return None
     if not (root / "meta" / "info.json").exists():
         raise UsageError(f"{root} is a file, or a folder with something else in it; choose another folder")
     meta = read_metadata(root)
-    schema = recipe.schema()
+    schema = plan.schema()
     differing = [name for name in {**meta.info.features, **schema} if meta.info.features.get(name) != schema.get(name)]
-    if meta.fps != recipe.info.fps or differing:
-        what = f"fps is {meta.fps}, not {recipe.info.fps}" if not differing else f"'{differing[0]}' differs"
+    if meta.fps != plan.info.fps or differing:
+        what = f"fps is {meta.fps}, not {plan.info.fps}" if not differing else f"'{differing[0]}' differs"
         raise UsageError(f"{root} holds a dataset of other features ({what}); choose another folder")
     known = len(_records(meta))
     if known < meta.total_episodes:
@@ -44,26 +44,26 @@ def begun(root: Path, recipe: Recipe) -> DatasetMetadata | None:
     return meta
 
 
-def check_root(root: Path, recipe: Recipe, config: RecordConfig) -> None:
+def check_root(root: Path, plan: DatasetPlan, config: RecordConfig) -> None:
     """Refuse a folder in which the dataset cannot be written, before anything is played."""
-    meta = begun(root, recipe)
+    meta = existing_dataset(root, plan)
     there = next(folder for folder in (root, *root.parents) if folder.exists())
     try:
         tempfile.TemporaryDirectory(dir=there).cleanup()
     except OSError as error:
         raise UsageError(f"{root} cannot be written: {error.strerror} in {there}; choose another folder") from error
     for record in _records(meta) if meta else ():
-        _check_planned(root, record, recipe, config)
+        _check_planned(root, record, plan, config)
 
 
-def _check_planned(root: Path, record: EpisodeRecord, recipe: Recipe, config: RecordConfig) -> None:
-    """Refuse a dataset with an episode that this recording would not have made, as far as it can be told at once."""
+def _check_planned(root: Path, record: EpisodeRecord, plan: DatasetPlan, config: RecordConfig) -> None:
+    """Refuse a dataset with an episode that this recording would not make, as far as is known before playing."""
     key, options = record.key, config.options
     what = f"{root} holds seed {key.seed} of '{key.task}'"
-    if (key.benchmark, key.task) not in recipe.tasks:
-        raise UsageError(f"{what}, which is none of the tasks to record; choose another folder")
+    if (key.benchmark, key.task) not in plan.tasks:
+        raise UsageError(f"{what}, which is not one of the tasks to record; choose another folder")
     if key.seed != config.evaluation.seed + key.index:
-        raise UsageError(f"{what}, and --seed={config.evaluation.seed} has others; choose another folder")
+        raise UsageError(f"{what}, which --seed={config.evaluation.seed} would not play; choose another folder")
     if not options.only_successes and key.index >= options.n_episodes:
         raise UsageError(
             f"{what}: more than --n_episodes={options.n_episodes} are there already; "
@@ -81,15 +81,15 @@ def check_policy(root: Path, policy_id: str) -> None:
             )
 
 
-def open_dataset(root: Path, recipe: Recipe) -> DatasetWriter:
-    """Begin a dataset, or go on with it."""
-    if begun(root, recipe) is None:
-        return DatasetWriter.create(root, recipe.info, recipe.encoding)
-    return DatasetWriter.resume(root, recipe.encoding)
+def open_dataset(root: Path, plan: DatasetPlan) -> DatasetWriter:
+    """Start a dataset, or continue it."""
+    if existing_dataset(root, plan) is None:
+        return DatasetWriter.create(root, plan.info, plan.encoding)
+    return DatasetWriter.resume(root, plan.encoding)
 
 
 def open_ledger(meta: DatasetMetadata) -> Journal:
-    """The ledger, without the line of an episode that was never finished."""
+    """The ledger, without the line of an episode that was never saved."""
     path, whole = rollouts_file(meta.root), meta.total_episodes
     if path.exists():
         lines = path.read_bytes().splitlines(keepends=True)
@@ -98,23 +98,23 @@ def open_ledger(meta: DatasetMetadata) -> Journal:
     return Journal(path)
 
 
-def ledger_line(take: Take) -> EpisodeRecord:
+def ledger_line(source: SourceEpisode) -> EpisodeRecord:
     """An episode's record without what differs between two runs of it."""
-    return replace(take.record, place=None, attempts=1, timing=EpisodeTiming())
+    return replace(source.record, place=None, attempts=1, timing=EpisodeTiming())
 
 
-def missing(takes: Sequence[Take], meta: DatasetMetadata) -> list[Take]:
+def missing(sources: Sequence[SourceEpisode], meta: DatasetMetadata) -> list[SourceEpisode]:
     """What is not in the dataset yet; refuse a dataset whose episodes are others."""
-    wanted = {take.record.key: take for take in takes}
+    wanted = {source.record.key: source for source in sources}
     for record, episode in zip(_records(meta), meta.episodes, strict=True):
-        take = wanted.pop(record.key, None)
+        source = wanted.pop(record.key, None)
         name = f"episode {episode.index} of {meta.root} (seed {record.key.seed} of '{record.key.task}')"
-        if take is None:
-            raise UsageError(f"{name} is none of those that are to be recorded now; choose another folder")
-        fits = (episode.length, episode.tasks) == (record.steps, (take.instruction,))
-        if not fits or record.course() != take.record.course():
-            raise UsageError(f"{name} went another way than in {take.folder.path}; choose another folder")
-    return [take for take in takes if take.record.key in wanted]
+        if source is None:
+            raise UsageError(f"{name} is not one of those to record now; choose another folder")
+        fits = (episode.length, episode.tasks) == (record.steps, (source.instruction,))
+        if not fits or record.course() != source.record.course():
+            raise UsageError(f"{name} went another way than in {source.folder.path}; choose another folder")
+    return [source for source in sources if source.record.key in wanted]
 
 
 def _records(meta: DatasetMetadata) -> list[EpisodeRecord]:

@@ -17,7 +17,7 @@ __all__ = ["first_pictures"]
 
 
 def first_pictures(tasks: Sequence[TaskSpec], pool: ProcessPool) -> Iterator[tuple[TaskSpec, np.ndarray]]:
-    """The beginning of each task's first episode, seen from its first camera; in the order in which they are ready."""
+    """The start of each task's first episode, seen by its first camera; in the order in which they are ready."""
     waiting, pictures = deque(tasks), dict[Worker, np.ndarray]()
     busy = 0
     while waiting or busy:

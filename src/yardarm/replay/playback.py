@@ -11,20 +11,20 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from yardarm.envs import MemoryLayout, Pool, Worker
+from yardarm.envs import MemoryLayout, Pool, TaskWorkers, Worker, looks_of
 from yardarm.envs.messages import Begin, Died, Failed, Film, Finish, Finished, Play, Report, Rollout, Seen
 from yardarm.errors import UsageError
 from yardarm.policies import Look, PlayableChunk
 from yardarm.results import EpisodeRecord, PlayedEpisode, RunFolder
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["Audience", "Ending", "Playback"]
+__all__ = ["Playback", "PlaybackResult", "Watcher"]
 
-ATTEMPTS = 3
+MOST_ATTEMPTS = 3
 
 
-class Recorded(Protocol):
-    """An episode that was played, and where what was played is kept."""
+class RecordedEpisode(Protocol):
+    """An episode that was played, and the run that has its actions."""
 
     @property
     def folder(self) -> RunFolder:
@@ -39,7 +39,7 @@ class Recorded(Protocol):
         """How it went."""
 
 
-class Audience(Protocol):
+class Watcher(Protocol):
     """Watches one attempt at an episode."""
 
     layout: MemoryLayout
@@ -50,61 +50,62 @@ class Audience(Protocol):
         """Deal out the actions, and say when to look; at the beginning, all that has room is looked at."""
 
     def see(self, looks: Sequence[Look]) -> None:
-        """Looks whose arrays will be written again: copy what you keep."""
+        """Looks whose arrays are overwritten later: copy what you keep."""
 
     def take_frame(self, frame: np.ndarray) -> None:
         """A frame of the film."""
 
-    def leave(self) -> None:
-        """The attempt came to nothing."""
+    def discard(self) -> None:
+        """The attempt failed: throw away what was made of it."""
 
 
-Item = TypeVar("Item", bound=Recorded)
-Watcher = TypeVar("Watcher", bound=Audience)
+EpisodeT = TypeVar("EpisodeT", bound=RecordedEpisode)
+WatcherT = TypeVar("WatcherT", bound=Watcher)
 
 
 @dataclass(frozen=True, slots=True)
-class Ending(Generic[Item, Watcher]):
+class PlaybackResult(Generic[EpisodeT, WatcherT]):
     """An episode was played to its end, and watched; or why it was not."""
 
-    item: Item
-    watcher: Watcher | None
+    recorded: EpisodeT
+    watcher: WatcherT | None
     diverged_at: int | None = None
     """The first step whose recorded fingerprint the replay does not have."""
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn(Generic[Item]):
-    number: int
-    item: Item
-    attempt: int = 1
+class _Attempt(Generic[EpisodeT]):
+    place: int
+    """The episode's place in the order that was asked for."""
+    recorded: EpisodeT
+    number: int = 1
 
 
-class Playback(Generic[Item, Watcher]):
-    """Iterate over it to play everything; endings come in the order in which episodes end. What fails is tried again.
+class Playback(Generic[EpisodeT, WatcherT]):
+    """Iterate over it to play everything; results come in the order in which episodes end. What fails is tried again.
 
-    `until` is a descriptor: as soon as it can be read, what is not finished is given up. No episode begins as long as
-    the `ahead`-th before it has not ended.
+    `until` is a descriptor: as soon as it can be read, what is not finished is given up. No episode begins until the
+    one `ahead` places before it has ended.
     """
 
     def __init__(
         self,
-        items: Iterable[Item],
-        watch: Callable[[Item], Watcher],
+        episodes: Iterable[EpisodeT],
+        watch: Callable[[EpisodeT], WatcherT],
         pool: Pool,
         until: int | None = None,
         ahead: int = sys.maxsize,
     ) -> None:
-        self._waiting = deque(_Turn(number, item) for number, item in enumerate(items))
+        self._waiting = deque(_Attempt(place, recorded) for place, recorded in enumerate(episodes))
         self._watch = watch
         self._pool = pool
         self._until = [] if until is None else [until]
         self._ahead = ahead
-        self._running: dict[Worker, _Running[Item, Watcher]] = {}
-        self._idle: list[tuple[Worker, MemoryLayout]] = []
+        self._running: dict[Worker, _Running[EpisodeT, WatcherT]] = {}
+        self._workers = TaskWorkers(pool)
 
-    def __iter__(self) -> Generator[Ending[Item, Watcher]]:
+    def __iter__(self) -> Generator[PlaybackResult[EpisodeT, WatcherT]]:
         try:
             while self._waiting or self._running:
                 yield from self._assign()
@@ -112,94 +113,75 @@ class Playback(Generic[Item, Watcher]):
                 if self._until and select.select(self._until, [], [], 0)[0]:
                     return
                 for worker, report in reports:
-                    ending = self._hear(worker, report)
-                    if ending is not None:
-                        yield ending
+                    result = self._hear(worker, report)
+                    if result is not None:
+                        yield result
         finally:
             for running in self._running.values():
-                running.watcher.leave()
+                running.watcher.discard()
 
-    def _assign(self) -> Iterator[Ending[Item, Watcher]]:
+    def _assign(self) -> Iterator[PlaybackResult[EpisodeT, WatcherT]]:
         """Give every free place an episode, as far as they may be ahead of the first that runs."""
         while self._waiting and len(self._running) < self._pool.size:
-            first = min((running.turn.number for running in self._running.values()), default=0)
-            if self._running and self._waiting[0].number - first >= self._ahead:
+            first = min((running.attempt.place for running in self._running.values()), default=0)
+            if self._running and self._waiting[0].place - first >= self._ahead:
                 return
-            turn = self._waiting.popleft()
+            attempt = self._waiting.popleft()
             try:
-                played = turn.item.folder.load_played(turn.item.record.key)
+                played = attempt.recorded.folder.load_played(attempt.recorded.record.key)
             except UsageError as error:  # they are missing or damaged
-                yield Ending(turn.item, None, error=str(error))
+                yield PlaybackResult(attempt.recorded, None, error=str(error))
             else:
-                self._begin(turn, played)
+                self._begin(attempt, played)
 
-    def _begin(self, turn: _Turn[Item], played: PlayedEpisode) -> None:
-        watcher = self._watch(turn.item)
+    def _begin(self, attempt: _Attempt[EpisodeT], played: PlayedEpisode) -> None:
+        episode, watcher = attempt.recorded.episode, self._watch(attempt.recorded)
         try:
-            worker = self._worker(turn.item.episode, watcher.layout)
+            worker = self._workers.take(episode.task, watcher.layout)
         except BaseException:
-            watcher.leave()
+            watcher.discard()
             raise
         worker.on_frame = watcher.take_frame
-        self._running[worker] = _Running(turn, worker, watcher, watcher.chunks(played))
-        worker.order(Begin(turn.item.episode, tuple(watcher.layout.inputs), watcher.film))
+        self._running[worker] = _Running(attempt, worker, watcher, watcher.chunks(played))
+        worker.order(Begin(episode, tuple(watcher.layout.inputs), watcher.film))
 
-    def _worker(self, episode: EpisodeSpec, layout: MemoryLayout) -> Worker:
-        """One that has the task's simulator already, or a new one in the place of one that has another."""
-        for position, (worker, known) in enumerate(self._idle):
-            if worker.task == episode.task and known == layout:
-                del self._idle[position]
-                return worker
-        if len(self._running) + len(self._idle) == self._pool.size:
-            self._pool.dismiss(self._idle.pop(0)[0])
-        return self._pool.hire(episode.task, layout)
-
-    def _hear(self, worker: Worker, report: Report) -> Ending[Item, Watcher] | None:
+    def _hear(self, worker: Worker, report: Report) -> PlaybackResult[EpisodeT, WatcherT] | None:
         running = self._running.get(worker)
-        if running is None:  # an idle worker died
-            self._idle = [(other, layout) for other, layout in self._idle if other is not worker]
-            self._pool.dismiss(worker)
+        if running is None:  # a worker died that was kept for another episode
+            self._workers.dismiss(worker)
             return None
-        turn, watcher = running.turn, running.watcher
+        attempt, watcher = running.attempt, running.watcher
         if isinstance(report, Failed | Died):
             del self._running[worker]
-            self._pool.dismiss(worker)
-            watcher.leave()
-            if turn.attempt < ATTEMPTS:
-                self._waiting.appendleft(_Turn(turn.number, turn.item, turn.attempt + 1))
+            self._workers.dismiss(worker)
+            watcher.discard()
+            if attempt.number < MOST_ATTEMPTS:
+                self._waiting.appendleft(_Attempt(attempt.place, attempt.recorded, attempt.number + 1))
                 return None
             reason = report.traceback if isinstance(report, Failed) else report.reason
-            return Ending(turn.item, None, error=reason.strip().splitlines()[-1])
+            return PlaybackResult(attempt.recorded, None, error=reason.strip().splitlines()[-1])
         rollout = running.go_on(report)
         if rollout is None:
             return None
         del self._running[worker]
-        if worker.task.env.lives_once:
-            self._pool.dismiss(worker)
-        else:
-            self._idle.append((worker, watcher.layout))
-        return Ending(turn.item, watcher, _divergence(turn.item.record, rollout))
+        self._workers.keep(worker)
+        return PlaybackResult(attempt.recorded, watcher, _divergence(attempt.recorded.record, rollout))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Running(Generic[Item, Watcher]):
+class _Running(Generic[EpisodeT, WatcherT]):
     """An episode on its worker."""
 
-    turn: _Turn[Item]
+    attempt: _Attempt[EpisodeT]
     worker: Worker
-    watcher: Watcher
+    watcher: WatcherT
     chunks: Iterator[PlayableChunk]
 
     def go_on(self, report: Report) -> Rollout | None:
-        """Play all actions, then have the worker tell of it, whether or not the episode has ended by itself."""
+        """Play all actions, then have the worker report the rollout, even if the episode has not ended by itself."""
         match report:
-            case Seen(looks):
-                self.watcher.see(
-                    [
-                        Look(step, {name: slot[name] for name in names})
-                        for slot, (step, names) in zip(self.worker.looks, looks, strict=False)
-                    ]
-                )
+            case Seen():
+                self.watcher.see(looks_of(self.worker, report))
                 chunk = next(self.chunks, None)
                 self.worker.order(Finish() if chunk is None else Play.of(chunk))
             case Finished(rollout):

@@ -61,7 +61,7 @@ class StoredRun:
         fps: int = VIDEO_FPS,
         path: Path | None = None,
     ) -> Replay:
-        """What it takes to film a finished episode; without a camera, from the one that the policy saw."""
+        """What it takes to film a finished episode; without a camera, with the one that the policy saw."""
         episode = self.episode(record)
         task, env = episode.task, episode.task.env
         if not env.cameras:
@@ -74,12 +74,12 @@ class StoredRun:
         if size and env.frame_size and size != env.frame_size:
             height, width = env.frame_size
             raise UsageError(f"--size={size[0]}x{size[1]}: '{task.name}' draws {height}x{width} only")
-        self.folder.load_played(record.key)  # what is missing or damaged is said before anything starts
+        self.folder.load_played(record.key)  # missing or damaged actions are reported before anything starts
         film, exact_fps = film_of(task, camera, size, fps)
         return Replay(self.folder, episode, record, path or self.folder.video(record.key, camera), film, exact_fps)
 
     def _names(self) -> dict[str, tuple[str, str]]:
-        """Tasks by the names that a user may call them: with their benchmark, where two have the same."""
+        """Tasks by the names that a user may give: with their benchmark, if two have the same name."""
         tasks = sorted({(key.benchmark, key.task) for key in self.records})
         counts = Counter(task for _, task in tasks)
         return {task if counts[task] == 1 else f"{benchmark}/{task}": (benchmark, task) for benchmark, task in tasks}

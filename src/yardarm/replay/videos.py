@@ -58,15 +58,15 @@ def replay_all(
 
     `until` is a descriptor: as soon as it can be read, what is not finished is given up.
     """
-    playback = Playback(replays, lambda replay: Cameraman(replay, on_frame), pool, until)
-    with contextlib.closing(iter(playback)) as endings:
-        for ending in endings:
-            if ending.watcher is not None:
-                ending.watcher.finish(ending.diverged_at)
-            yield ReplayResult(ending.item, ending.diverged_at, ending.error)
+    playback = Playback(replays, lambda replay: EpisodeFilmer(replay, on_frame), pool, until)
+    with contextlib.closing(iter(playback)) as results:
+        for result in results:
+            if result.watcher is not None:
+                result.watcher.finish(result.diverged_at)
+            yield ReplayResult(result.recorded, result.diverged_at, result.error)
 
 
-class Cameraman:
+class EpisodeFilmer:
     """Makes the video of a replay, and notes the robot's own state with every frame."""
 
     def __init__(self, replay: Replay, on_frame: Callable[[], None]) -> None:
@@ -95,12 +95,12 @@ class Cameraman:
         self._writer.add(frame)
         self._on_frame()
 
-    def leave(self) -> None:
+    def discard(self) -> None:
         """Throw an unfinished video away."""
         self._writer.discard()
 
     def finish(self, diverged_at: int | None) -> None:
-        """Complete the video, and put the states beside it; a folder that takes none goes without."""
+        """Complete the video, and put the states beside it, unless the folder cannot be written."""
         self._writer.finish()
         if self._states:
             trace = ReplayTrace(np.stack(self._states), self._replay.film.every, diverged_at)

@@ -14,7 +14,7 @@ from yardarm.files import write_output
 from yardarm.report.forest import ForestPlot, Mark, Scale, rendered
 from yardarm.report.rows import ResultRow, compared_tasks, overall, sections
 from yardarm.report.table import p_text
-from yardarm.results import BUDGET_SPENT, StoredResult
+from yardarm.results import StoredResult
 
 __all__ = ["write_figures"]
 
@@ -50,8 +50,7 @@ def _plots(runs: Sequence[StoredResult], comparison: Comparison | None) -> Itera
 
 
 def _cautions(runs: Sequence[StoredResult]) -> Iterator[str]:
-    decisions = [run.result.stopping["decision"] for run in runs if run.result.stopping is not None]
-    if any(decision not in (None, BUDGET_SPENT) for decision in decisions):
+    if any(run.result.stopping is not None and run.result.stopping.stopped_early for run in runs):
         yield STOPPED_EARLY
     if not all(run.is_finished for run in runs):
         yield NOT_FINISHED

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from yardarm.comparison import Comparison, ComparisonEntry, Difference, Pairwise
 from yardarm.report.comparison_table import comparison_lines
@@ -14,6 +13,7 @@ from yardarm.report.table import interval_text, p_text, percent, points
 from yardarm.report.unfinished import about_unfinished
 from yardarm.results import (
     Counts,
+    SessionRecord,
     StoredResult,
     Uncertainty,
     about_mixed_versions,
@@ -232,21 +232,21 @@ def _intervals(uncertainty: Uncertainty) -> str:
 
 def _episodes(run: StoredResult) -> str:
     most = "up to " if run.result.stopping is not None else ""
-    tasks, seed = len(run.result.by_task()), run.manifest["plan"].get("seed")
+    tasks, seed = len(run.result.by_task()), run.manifest.plan.seed
     part = f"Shard {run.result.shard} of " if run.result.shard else ""
-    return f"{part}{tasks} task{'s' * (tasks > 1)}, {most}{run.manifest['n_episodes']} episodes each, seed {seed}."
+    return f"{part}{tasks} task{'s' * (tasks > 1)}, {most}{run.manifest.n_episodes} episodes each, seed {seed}."
 
 
 def _versions(run: StoredResult) -> str:
     """The versions of Yardarm and the simulators, in all sessions of the run."""
-    sessions = [*run.manifest.get("sessions", ()), run.manifest]
+    sessions = run.manifest.sessions
     packages = simulator_packages(task.task.benchmark for task in run.result.tasks)
     found = [f"{name} {own}" for name in packages if (own := _version(sessions, name))]
     own = _version(sessions, "yardarm") or "(unknown version)"
     return f"Made with Yardarm {own}" + (f" ({', '.join(found)})." if found else ".")
 
 
-def _version(sessions: Sequence[Mapping[str, Any]], package: str) -> str:
+def _version(sessions: Sequence[SessionRecord], package: str) -> str:
     """A package's version, or several, if the run was resumed after an update."""
     return " and ".join(dict.fromkeys(own for session in sessions for own in versions_in(session, package)))
 

@@ -116,8 +116,8 @@ def _metadata(old: Mapping[str, Any], run: StoredResult) -> dict[str, Any]:
     tags = old.get("tags") or []
     tags = [tags] if isinstance(tags, str) else tags
     new: dict[str, Any] = {"tags": [*tags, *(tag for tag in TAGS if tag not in tags)]}
-    if not old.get("library_name") and (run.manifest.get("policy") or {}).get("path"):
-        new["library_name"] = "lerobot"  # checkpoints are in LeRobot's format
+    if not old.get("library_name") and run.manifest.newest.policy and run.manifest.newest.policy.path:
+        new["library_name"] = "lerobot"  # checkpoints are LeRobot's
     return {**new, "model-index": _model_index(old.get("model-index") or [], run)}
 
 
@@ -157,7 +157,7 @@ def _eval_result(run: StoredResult, row: ResultRow, world: str, config: str, gro
 
     interval, uncertainty = row.interval, run.result.uncertainty
     ends = f"{100 * interval.confidence:.4g}% interval {interval_text(interval)}"
-    version = (run.manifest.get("versions") or {}).get("yardarm")
+    version = run.manifest.newest.versions.get("yardarm")
     return EvalResult(
         task_type=TASK,
         task_name="Robotics",
@@ -178,7 +178,7 @@ def _eval_result(run: StoredResult, row: ResultRow, world: str, config: str, gro
             "interval": [_rounded(interval.low), _rounded(interval.high)],
             "confidence": interval.confidence,
             "method": uncertainty.per_task if row.key[0] else f"{uncertainty.per_task}, {uncertainty.over_tasks}",
-            "seed": run.manifest["plan"].get("seed"),
+            "seed": run.manifest.plan.seed,
             **({"mixed_versions": dict(mixed)} if (mixed := run.result.mixed_versions) else {}),
         },
         verified=False,

@@ -65,9 +65,9 @@ def overall(result: RunResult) -> ResultRow:
 
 def policy_name(run: StoredResult) -> str:
     """The policy's public name: its Hub repository, or its id; never a path on this machine."""
-    policy = run.manifest.get("policy") or {}
-    name = policy.get("path") if policy.get("commit") else policy.get("id")
-    return str(name or run.manifest["plan"].get("policy", "policy"))
+    policy = run.manifest.newest.policy
+    name = policy and (policy.path if policy.commit else policy.id)
+    return name or run.manifest.plan.policy or "policy"
 
 
 def compared_tasks(pair: Pairwise) -> dict[str, str]:

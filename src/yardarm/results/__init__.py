@@ -4,71 +4,108 @@ from yardarm.results.episode_writer import EpisodeWriter, FinishedEpisode
 from yardarm.results.eval_info import eval_info
 from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder
 from yardarm.results.journal import Journal, read_journal
-from yardarm.results.manifest import Manifest, joined_sessions, now, provenance, sessions_of
+from yardarm.results.manifest.run import MergedPart, PlannedTask, PlanRecord, RunManifest, TrackingRecord
+from yardarm.results.manifest.session import (
+    BatchingRecord,
+    MachineRecord,
+    PolicyRecord,
+    RunnerRecord,
+    SessionRecord,
+    TuningChoiceRecord,
+    TuningRecord,
+)
+from yardarm.results.manifest.stopping import (
+    BUDGET_SPENT,
+    DECIDED,
+    PRECISION,
+    STOPPING_RULES,
+    PairedEvidence,
+    RateEvidence,
+    StoppingDeclaration,
+    StoppingRecord,
+)
+from yardarm.results.manifest.training import DatasetRecord, TrainingManifest
+from yardarm.results.manifest_writer import ManifestWriter
 from yardarm.results.mixing import (
     VersionChange,
     about_mixed_versions,
-    benchmarks_of,
     cautions,
     mixed_versions,
     software_of_sessions,
     version_changes,
 )
+from yardarm.results.provenance import now, provenance
 from yardarm.results.record import EpisodeKey, EpisodeRecord
 from yardarm.results.rescue import rescue
 from yardarm.results.several import PolicyEntry, SeveralFolder
-from yardarm.results.stored import StoredResult, is_going_on, planned_number, planned_records, read_result
-from yardarm.results.summary import BUDGET_SPENT, Counts, Rate, RunResult, TaskResult, counted, summarise
-from yardarm.results.training import TRAINING_FORMAT, Curve, CurveReader, TrainingFolder, read_curve
+from yardarm.results.stored import StoredResult, is_going_on, planned_records, read_result
+from yardarm.results.summary import Counts, Rate, RunResult, TaskResult, counted, summarise
+from yardarm.results.training import Curve, CurveReader, TrainingFolder, read_curve
 from yardarm.results.uncertainty import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.results.versions import Software, simulator_packages, software_of, versions_in
 from yardarm.results.video import VideoWriter
 
 __all__ = [
     "BUDGET_SPENT",
+    "DECIDED",
     "OVER_TASKS",
     "PER_TASK",
-    "TRAINING_FORMAT",
+    "PRECISION",
+    "STOPPING_RULES",
+    "BatchingRecord",
     "Counts",
     "Curve",
     "CurveReader",
+    "DatasetRecord",
     "EpisodeKey",
     "EpisodeRecord",
     "EpisodeWriter",
     "FinishedEpisode",
     "Journal",
-    "Manifest",
+    "MachineRecord",
+    "ManifestWriter",
+    "MergedPart",
+    "PairedEvidence",
+    "PlanRecord",
+    "PlannedTask",
     "PlayedEpisode",
     "PolicyEntry",
+    "PolicyRecord",
     "Rate",
+    "RateEvidence",
     "ReplayTrace",
     "RunFolder",
+    "RunManifest",
     "RunResult",
+    "RunnerRecord",
+    "SessionRecord",
     "SeveralFolder",
     "Software",
+    "StoppingDeclaration",
+    "StoppingRecord",
     "StoredResult",
     "TaskResult",
+    "TrackingRecord",
     "TrainingFolder",
+    "TrainingManifest",
+    "TuningChoiceRecord",
+    "TuningRecord",
     "Uncertainty",
     "VersionChange",
     "VideoWriter",
     "about_mixed_versions",
-    "benchmarks_of",
     "cautions",
     "counted",
     "eval_info",
     "is_going_on",
-    "joined_sessions",
     "mixed_versions",
     "now",
-    "planned_number",
     "planned_records",
     "provenance",
     "read_curve",
     "read_journal",
     "read_result",
     "rescue",
-    "sessions_of",
     "simulator_packages",
     "software_of",
     "software_of_sessions",

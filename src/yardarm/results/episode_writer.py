@@ -1,4 +1,14 @@
-"""Keeps finished episodes on the disk while others go on."""
+"""Writes finished episodes to disk while others run.
+
+    scheduler's thread                        writer's thread
+    put(episode) ──▶ queue, never blocks ──▶  takes all waiting episodes as a group
+    select() on `descriptor` ◀─────────────┐  writes their actions, flushes them
+    collect() ◀── written episodes         │  then appends their lines to the journal, flushes it
+       only now do they count              └─ writes a byte to the pipe behind `descriptor`
+    close() waits for the last group
+
+A failure takes the same way: `collect` raises it after all episodes that were written before it.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +33,26 @@ from yardarm.results.rescue import rescue
 __all__ = ["EpisodeWriter", "FinishedEpisode"]
 
 FLUSHES_AT_ONCE = 8
-# Of those that are written and not yet flushed: a thousand workers have a thousand sockets open already.
+# The most files that are open at once, waiting to be flushed: a thousand workers already use a thousand sockets.
 OPEN_FILES = 64
-# From so many on, one flush of the file system costs less than one of each file and folder.
+# From this many files on, flushing the file system once costs less than flushing each file and folder.
 TOGETHER = 16
-# A group costs a millisecond or two of CPU time, however small it is: a thousand workers would fill a core with that.
+# A group costs a millisecond or two of CPU time, however small it is: without this pause, a thousand workers would keep
+# a core busy.
 GROUP_EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedEpisode:
-    """An episode, and where it belongs."""
+    """An episode, and where it is stored."""
 
     record: EpisodeRecord
     played: PlayedEpisode | None
-    """None of one that ended in an error."""
+    """None if the episode ended in an error."""
     folder: RunFolder
     journal: Journal
     owner: Any = None
-    """Whoever handed it over knows it by this."""
+    """Returned unchanged, for the caller's use."""
 
     @property
     def is_written(self) -> bool:
@@ -50,11 +61,11 @@ class FinishedEpisode:
 
 
 class EpisodeWriter:
-    """Writes in a thread of its own: what was played first, then the journal's lines.
+    """Writes in its own thread: first the actions, then the journal's lines.
 
-    To flush a file takes milliseconds, and many at once take little longer than one: all that waits is written as a
-    group, and the next group begins a moment later at the earliest. So with few workers each episode is written by
-    itself and at once, and with a thousand there are dozens at a time.
+    Flushing a file takes milliseconds, and flushing many at once takes little longer. So all waiting episodes are
+    written as a group, and the next group starts a moment later at the earliest. With few workers, each episode is
+    written alone and immediately; with a thousand, dozens are written together.
     """
 
     def __init__(self) -> None:
@@ -68,11 +79,11 @@ class EpisodeWriter:
         self._thread.start()
 
     def put(self, episode: FinishedEpisode) -> None:
-        """Have an episode written."""
+        """Queue an episode for writing."""
         self._waiting.put(episode)
 
     def collect(self) -> list[FinishedEpisode]:
-        """What has come to the disk since the last call; a failure is raised when all before it was collected."""
+        """The episodes written since the last call; a failure is raised once all before it were collected."""
         self.check()
         return self._collected()
 
@@ -88,12 +99,12 @@ class EpisodeWriter:
         return found
 
     def check(self) -> None:
-        """Raise what has gone wrong, if anything has."""
+        """Raise the writer's failure, if there was one."""
         if self._failure is not None:
             raise self._failure
 
     def close(self) -> list[FinishedEpisode]:
-        """Wait until all is on the disk, and return what has not been collected."""
+        """Wait until everything is on disk, and return the episodes that were not collected yet."""
         self._waiting.put(None)
         self._closing.set()
         self._thread.join()
@@ -111,7 +122,7 @@ class EpisodeWriter:
                 try:
                     write_group(group, threads)
                     self._written.put(group)
-                except StorageFault as error:  # what follows is saved elsewhere, too, and the last one counts them all
+                except StorageFault as error:  # later groups are saved elsewhere too; the last fault counts all
                     self._written.put(error)
                 except BaseException as error:
                     self._written.put(error)
@@ -120,7 +131,7 @@ class EpisodeWriter:
                 self._closing.wait(max(0.0, began + GROUP_EVERY_S - time.monotonic()))
 
     def _next_group(self) -> tuple[list[FinishedEpisode], bool]:
-        """All that waits, and whether that is the end."""
+        """All waiting episodes, and whether they are the last."""
         group = [self._waiting.get()]
         while not self._waiting.empty():
             group.append(self._waiting.get())
@@ -128,7 +139,7 @@ class EpisodeWriter:
 
 
 def write_group(episodes: Sequence[FinishedEpisode], threads: Executor) -> None:
-    """Write episodes to their folders; where one has been deleted or moved, save them elsewhere, and raise."""
+    """Write episodes to their folders; if a folder was deleted or moved, save them elsewhere and raise."""
     try:
         _write(episodes, threads)
     except (OSError, StorageFault):
@@ -144,7 +155,7 @@ def write_group(episodes: Sequence[FinishedEpisode], threads: Executor) -> None:
 
 
 def _write(episodes: Sequence[FinishedEpisode], threads: Executor) -> None:
-    """Write what was played, and when that is on the disk the journals' lines."""
+    """Write the actions, and once they are on disk, the journals' lines."""
     journals = _journals(episodes)
     for journal in journals:
         journal.check_place()
@@ -169,18 +180,18 @@ def _write_played(episodes: Sequence[FinishedEpisode], threads: Executor) -> Non
 
 
 def _write_together(played: Sequence[tuple[Path, PlayedEpisode]]) -> bool:
-    """Write many, and flush them all by one call; false where there is none."""
+    """Write many files, and flush them with one call; false if the system has no such call."""
     for path, own in played:
         path.write_bytes(own.content())
     return sync_all(played[0][0].parent)
 
 
 def _write_files(played: Sequence[tuple[Path, PlayedEpisode]], threads: Executor) -> None:
-    """Write in this thread, because threads that write get into each other's way, and flush in many."""
+    """Write in this thread, because several writers slow each other down; flush in many."""
     with contextlib.ExitStack() as stack:
         files = []
         for path, own in played:
-            # In its place: the journal says that it is whole, so half of one harms nobody.
+            # Written in place: half a file does no harm, since only the journal's line makes it count.
             files.append(stack.enter_context(path.open("wb")))
             files[-1].write(own.content())
             files[-1].flush()
@@ -194,7 +205,7 @@ def _sync_files(files: Sequence[BinaryIO]) -> None:
 
 
 def _wait_for(futures: Sequence[Future[None]]) -> None:
-    """Until all have ended, and then raise what the first of them raised, if any did."""
+    """Wait until all have ended, then raise the first error, if any."""
     wait(futures)
     for future in futures:
         future.result()

@@ -1,7 +1,6 @@
-"""``eval_info.json``: all of LeRobot's keys, and what they lack.
+"""``eval_info.json``: all of LeRobot's keys, and more.
 
-LeRobot's lists hold one entry per episode. Episodes that ended in an error are in none of them; they are
-listed under ``errors``.
+LeRobot's lists have one entry per episode. Episodes that ended in an error are not in them, but under ``errors``.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from yardarm.stats import Interval
 __all__ = ["eval_info"]
 
 Videos = Callable[[EpisodeKey], Sequence[str]]
-"""Gives the paths of an episode's videos."""
+"""Returns the paths of an episode's videos."""
 
 
 def eval_info(result: RunResult, videos: Videos) -> dict[str, Any]:
-    """Bring results into LeRobot's schema."""
+    """Convert results to LeRobot's schema."""
     overall = _aggregate(result.by_task(), videos, result.uncertainty)
     finished = overall["n_episodes"]
     overall["eval_s"] = result.wall_s
@@ -31,7 +30,7 @@ def eval_info(result: RunResult, videos: Videos) -> dict[str, Any]:
     if result.mixed_versions:
         overall["mixed_versions"] = {what: list(versions) for what, versions in result.mixed_versions.items()}
     if result.stopping is not None:
-        overall["stopping"] = dict(result.stopping)
+        overall["stopping"] = result.stopping.to_json()
     return {
         "per_task": [_task(task, videos, result.uncertainty) for task in result.tasks],
         "per_group": {
@@ -96,7 +95,7 @@ def _counts(counts: Counts, uncertainty: Uncertainty, interval: Interval, method
         "n_errors": counts.errors,
         "success_interval": {"method": method, **asdict(interval)},
     }
-    if counts.errors:  # nothing is known of them, so the rate is shown under both readings
+    if counts.errors:  # they could be either, so the rate is shown both ways
         content["errors_as_failures"] = _reading(counts.errors_failed, uncertainty)
         content["errors_as_successes"] = _reading(counts.errors_succeeded, uncertainty)
     return content

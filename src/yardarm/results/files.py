@@ -1,4 +1,4 @@
-"""Where things are in a run's folder."""
+"""The files in a run's folder."""
 
 from __future__ import annotations
 
@@ -11,36 +11,33 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from yardarm.contents import read_json
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
+from yardarm.results.manifest.formats import check_format
+from yardarm.results.manifest.run import RunManifest
 from yardarm.results.record import EpisodeKey
-from yardarm.results.shapes import MANIFEST
 
-__all__ = ["FORMAT", "PlayedEpisode", "ReplayTrace", "RunFolder", "check_format"]
-
-FORMAT = 1
-"""Of a run's manifest. A change that older versions would misunderstand gets a new number."""
+__all__ = ["PlayedEpisode", "ReplayTrace", "RunFolder"]
 
 LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedEpisode:
-    """What was played, for replay: the actions, the rewards they brought, and the state they started from."""
+    """An episode's actions, rewards and initial state, for replay."""
 
     actions: np.ndarray
     rewards: np.ndarray
     initial_state: np.ndarray
     travel: float = math.nan
-    """How far the robot's own state was from where it began, at the end."""
+    """How far the robot's state ended from where it began."""
 
     def content(self) -> memoryview:
-        """What `RunFolder.load_played` reads, made in memory: a file would be written in many small pieces."""
+        """The file's content, made in memory: numpy would write a file in many small pieces."""
         buffer = io.BytesIO()
         np.savez(
             buffer,
@@ -54,7 +51,7 @@ class PlayedEpisode:
 
 @dataclass(frozen=True, slots=True)
 class ReplayTrace:
-    """What a replay saw of the robot's own state, every so many steps, and where it left the recorded course."""
+    """The robot's state during a replay, every n-th step, and where the replay diverged from the recording."""
 
     states: np.ndarray
     every: int
@@ -69,12 +66,12 @@ class RunFolder:
 
     @property
     def config(self) -> Path:
-        """The resolved configuration; ``--config_path`` takes it."""
+        """The resolved configuration, which ``--config_path`` accepts."""
         return self.path / "config.yaml"
 
     @property
     def manifest(self) -> Path:
-        """What the run is, and what it was made with."""
+        """What the run is, and which software and hardware produced it."""
         return self.path / "manifest.json"
 
     @property
@@ -89,26 +86,26 @@ class RunFolder:
 
     @property
     def report(self) -> Path:
-        """The page that shows it all."""
+        """The report as a web page."""
         return self.path / "report.html"
 
     @property
     def opponent(self) -> RunFolder:
-        """The run of a second policy that plays the same episodes, if there is one."""
+        """The run of a second policy on the same episodes, if there is one."""
         return RunFolder(self.path / "against")
 
     @property
     def worker_log(self) -> Path:
-        """What simulators print."""
+        """The output of simulators."""
         return self.path / "workers.log"
 
     @property
     def policy_error(self) -> Path:
-        """Where in its code the policy failed, if it did."""
+        """The traceback of the policy's failure, if it failed."""
         return self.path / "policy_error.txt"
 
     def actions(self, key: EpisodeKey) -> Path:
-        """What was played in an episode."""
+        """An episode's actions."""
         return self.path / "actions" / _place(key) / f"{key.index:05d}.npz"
 
     def video(self, key: EpisodeKey, camera: str) -> Path:
@@ -116,16 +113,16 @@ class RunFolder:
         return self.path / "videos" / _place(key) / f"episode_{key.index:05d}_{_safe(camera)}.mp4"
 
     def trace(self, key: EpisodeKey) -> Path:
-        """What a replay saw, beside its videos."""
+        """A replay's trace, next to its videos."""
         return self.path / "videos" / _place(key) / f"episode_{key.index:05d}_states.npz"
 
     def videos(self) -> Callable[[EpisodeKey], list[str]]:
-        """Look up the videos that there are, from any camera, by episode."""
+        """A function that looks up an episode's existing videos, from any camera."""
         found = self.pictures()
         return lambda key: [str(path) for path in found(key) if path.suffix == ".mp4"]
 
     def pictures(self) -> Callable[[EpisodeKey], list[Path]]:
-        """Look up all that replays have left, videos and what they saw, by episode."""
+        """A function that looks up all files that replays made of an episode: videos and traces."""
         found: dict[tuple[Path, int], list[Path]] = {}
         for path in sorted((self.path / "videos").rglob("episode_*")):
             if match := re.fullmatch(r"episode_(\d{5,})_.*\.(mp4|npz)", path.name):
@@ -134,17 +131,17 @@ class RunFolder:
         return lambda key: found.get((_place(key), key.index), []) if found else []
 
     def save_played(self, key: EpisodeKey, played: PlayedEpisode) -> None:
-        """Store what was played."""
+        """Store an episode's actions."""
         write_atomically(self.actions(key), lambda file: file.write(played.content()))
 
     def load_played(self, key: EpisodeKey) -> PlayedEpisode:
-        """Read what was played."""
+        """Read an episode's actions."""
         with self._arrays(key) as arrays:
             travel = float(arrays["travel"]) if "travel" in arrays else math.nan
             return PlayedEpisode(arrays["actions"], arrays["rewards"], arrays["initial_state"], travel)
 
     def save_trace(self, key: EpisodeKey, trace: ReplayTrace) -> None:
-        """Store what a replay saw."""
+        """Store a replay's trace."""
         diverged = -1 if trace.diverged_at is None else trace.diverged_at
         write_atomically(
             self.trace(key),
@@ -152,16 +149,16 @@ class RunFolder:
         )
 
     def load_trace(self, key: EpisodeKey) -> ReplayTrace | None:
-        """Read what a replay saw; None if there was none, or nothing can be read of it."""
+        """Read a replay's trace; None if it does not exist or cannot be read."""
         try:
             with np.load(self.trace(key)) as arrays:
                 diverged = int(arrays["diverged_at"])
                 return ReplayTrace(arrays["states"], int(arrays["every"]), diverged if diverged >= 0 else None)
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
-            return None  # it can be made again
+            return None  # another replay can make it again
 
     def initial_state(self, key: EpisodeKey) -> np.ndarray:
-        """Read where an episode began, and nothing else."""
+        """Read only an episode's initial state."""
         with self._arrays(key) as arrays:
             return np.asarray(arrays["initial_state"])
 
@@ -176,40 +173,27 @@ class RunFolder:
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise UsageError(f"{path} is damaged ({error}), so the episode cannot be replayed") from error
 
-    def read_manifest(self) -> dict[str, Any]:
-        """Read the manifest, or say that this is not a run."""
+    def read_manifest(self) -> RunManifest:
+        """Read the manifest, or raise if this is not a run."""
         try:
-            content: dict[str, Any] = read_json(self.manifest)
-            check_format(content, self.manifest, FORMAT)
-            MANIFEST(content, "")
+            content = read_json(self.manifest)
+            check_format(content, self.manifest)
+            return RunManifest.from_json(content)
         except (FileNotFoundError, NotADirectoryError):
             if not self.path.exists():
                 raise UsageError(f"there is no run {self.path}") from None
             raise UsageError(f"{self.path} is not a run of Yardarm: it has no manifest.json") from None
         except (ValueError, OSError) as error:
             raise UsageError(f"{self.manifest} is damaged: {error}") from error
-        return content
-
-
-def check_format(content: Any, path: Path, newest: int) -> None:
-    """Refuse a file that a later version of Yardarm has written; the first ones had no number.
-
-    It comes before all other checks: a later version may have other fields.
-    """
-    found = content.get("format", 1) if isinstance(content, dict) else 1
-    if not isinstance(found, int):
-        raise UsageError(f"{path} is damaged: its format is {found!r}, not a number")
-    if found > newest:
-        raise UsageError(f"{path} has format {found}, and this Yardarm reads up to {newest}: update Yardarm")
 
 
 def _place(key: EpisodeKey) -> Path:
-    """The folder of a task's episodes, inside that of its benchmark."""
+    """The folder of a task's episodes, within its benchmark's folder."""
     return Path(_safe(key.benchmark), *(_safe(part) for part in key.task.split("/") if part))
 
 
 def _safe(name: str) -> str:
-    """A name that leads nowhere else: an environment from elsewhere may call its tasks what it likes."""
+    """A name that is safe as a folder's: a foreign environment can give its tasks any names."""
     safe = re.sub(r"[^\w.+-]|^\.+", "_", name)[:LONGEST_NAME]
-    # What had to be changed is told apart from what it looks like now.
+    # The hash distinguishes a changed name from a task that already has the new name.
     return safe if safe == name else f"{safe}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"

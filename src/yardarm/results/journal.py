@@ -20,7 +20,7 @@ __all__ = ["Journal", "journal_lines", "read_journal"]
 
 
 def read_journal(path: Path) -> Iterator[EpisodeRecord]:
-    """Read the records of a journal; a last line that was torn by a crash is passed over."""
+    """Read the records of a journal; skip a last line that a crash left incomplete."""
     if not path.exists():
         return
     try:
@@ -28,7 +28,7 @@ def read_journal(path: Path) -> Iterator[EpisodeRecord]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     for number, line in enumerate(lines, start=1):
-        if not line or number == len(lines):  # what follows the last newline is not a whole line
+        if not line or number == len(lines):  # anything after the last newline is an incomplete line
             continue
         try:
             yield EpisodeRecord.from_json(parse_json(line))
@@ -39,18 +39,18 @@ def read_journal(path: Path) -> Iterator[EpisodeRecord]:
 
 
 def journal_lines(records: Iterable[EpisodeRecord]) -> bytes:
-    """Records as a journal has them."""
+    """Records as lines of a journal."""
     return b"".join(json.dumps(record.to_json(), ensure_ascii=False).encode() + b"\n" for record in records)
 
 
 class Journal:
-    """An append-only file. One process at a time may hold it open."""
+    """An append-only file, which one process at a time may open."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.records: dict[EpisodeKey, EpisodeRecord] = {}
         self.refuge: Path | None = None
-        """The file that has the records since this one was deleted or replaced, if it was."""
+        """The file that the records are saved to instead, if this one was deleted or replaced."""
         try:
             self._file = path.open("ab", buffering=0)
         except OSError as error:
@@ -66,33 +66,33 @@ class Journal:
             raise
 
     def append(self, record: EpisodeRecord) -> None:
-        """Write a record through to the disk, then count it. An error's record gives way to a later one."""
+        """Write a record to disk, then count it. A later record of the same episode replaces an error."""
         self.extend([record])
 
     def extend(self, records: Sequence[EpisodeRecord]) -> None:
-        """Write several at once, which takes no longer than one; a crash leaves the first of them."""
+        """Write several records at once, which takes no longer than one; a crash may keep only the first ones."""
         self.check_place()
         self.write_on(records)
 
     def check_place(self) -> None:
-        """Raise `StorageFault` if the file is not where it was: nobody would find what is written to it."""
+        """Raise `StorageFault` if the file is no longer at its path: what is written to it would be lost."""
         if not self.watched.in_place:
             raise StorageFault(f"{self.path} was deleted, moved or replaced while it was being written")
 
     def write_on(self, records: Sequence[EpisodeRecord]) -> None:
         """Write to the open file, wherever it is now."""
         lines = journal_lines(records)
-        while lines:  # a write may take less than it is given, for one when the disk is full
+        while lines:  # a write may be partial, for example when the disk is full
             lines = lines[self._file.write(lines) :]
         os.fsync(self._file.fileno())
         self.records.update((record.key, record) for record in records)
 
     def finished(self) -> set[EpisodeKey]:
-        """The episodes that need not run again. Errors are tried again when a run is resumed."""
+        """The episodes that need not run again. Errors are retried when a run is resumed."""
         return {key for key, record in self.records.items() if record.status != "error"}
 
     def close(self) -> None:
-        """Close the file, and let others have it."""
+        """Close the file, so that other processes can open it."""
         self.watched.close()
         self._file.close()
 
@@ -113,11 +113,12 @@ class Journal:
         except BlockingIOError:
             self._file.close()
             raise UsageError(
-                f"another process is writing to {self.path.parent}; wait for it, or choose another --output_dir"
+                f"another process is writing to {self.path.parent}; wait until it has finished, or choose another "
+                "--output_dir"
             ) from None
         except OSError as error:  # some network file systems
             warnings.warn(
-                f"{self.path.parent} cannot be locked ({error.strerror}); see that no other process writes to it",
+                f"{self.path.parent} cannot be locked ({error.strerror}); make sure that no other process writes to it",
                 stacklevel=3,
             )
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from yardarm.results.environment import NO_MATTER
+from yardarm.results.manifest.session import SessionRecord
 from yardarm.results.versions import Component, Software, software_of
 
 __all__ = [
     "VersionChange",
     "about_mixed_versions",
-    "benchmarks_of",
     "cautions",
     "mixed_versions",
     "software_of_sessions",
@@ -39,12 +39,7 @@ class VersionChange:
         return f"{self.what} was {self.was}, is now {self.now}"
 
 
-def benchmarks_of(manifest: Mapping[str, Any]) -> list[str]:
-    """The worlds that a run's tasks come from."""
-    return list(dict.fromkeys(task["benchmark"] for task in manifest.get("tasks", ())))
-
-
-def software_of_sessions(sessions: Sequence[Mapping[str, Any]], benchmarks: Sequence[str]) -> Software:
+def software_of_sessions(sessions: Sequence[SessionRecord], benchmarks: Sequence[str]) -> Software:
     """All versions that the sessions which played were made with, oldest first."""
     found: dict[Component, tuple[str, ...]] = {}
     for session in _that_played(sessions):
@@ -63,7 +58,7 @@ def version_changes(before: Software, now: Software) -> list[VersionChange]:
     return [VersionChange(what, _and(was), _and(new)) for what, (was, new) in _said_once(changed)]
 
 
-def mixed_versions(sessions: Sequence[Mapping[str, Any]], benchmarks: Sequence[str]) -> dict[str, list[str]]:
+def mixed_versions(sessions: Sequence[SessionRecord], benchmarks: Sequence[str]) -> dict[str, list[str]]:
     """What the sessions of a run used in several versions, and in which; empty for a run as it should be."""
     played = [software_of(session, benchmarks) for session in _that_played(sessions)]
     used = {
@@ -94,14 +89,14 @@ def about_mixed_versions(mixed: Mapping[str, Sequence[str]]) -> str:
     )
 
 
-def cautions(sessions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def cautions(sessions: Sequence[SessionRecord]) -> Iterator[str]:
     """What may let the same episode differ from session to session in its last bits."""
     played = _that_played(sessions)
-    differing: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-        "rows in a batch": lambda session: (session.get("inference") or {}).get("rows"),
-        "threads": lambda session: (session.get("inference") or {}).get("threads"),
-        "processors": lambda session: (session.get("machine") or {}).get("cpu"),
-        "renderers": lambda session: session.get("renderer"),
+    differing: dict[str, Callable[[SessionRecord], Any]] = {
+        "rows in a batch": lambda session: session.batching and session.batching.rows,
+        "threads": lambda session: session.batching and session.batching.threads,
+        "processors": lambda session: session.machine and session.machine.cpu,
+        "renderers": lambda session: session.renderer,
     }
     for what, value in differing.items():
         several = sorted({str(found) for session in played if (found := value(session)) is not None})
@@ -111,17 +106,17 @@ def cautions(sessions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"made with different values of {name} ({', '.join(values)}): last bits may differ"
 
 
-def _differing_variables(sessions: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def _differing_variables(sessions: Sequence[SessionRecord]) -> dict[str, list[str]]:
     """The environment variables that had several values, or were set in some sessions only."""
-    known = [variables for session in sessions if (variables := session.get("environment_variables")) is not None]
+    known = [variables for session in sessions if (variables := session.environment_variables) is not None]
     names = sorted({name for variables in known for name in variables} - NO_MATTER)
-    found = {name: sorted({str(variables.get(name, "not set")) for variables in known}) for name in names}
+    found = {name: sorted({variables.get(name, "not set") for variables in known}) for name in names}
     return {name: values for name, values in found.items() if len(values) > 1}
 
 
-def _that_played(sessions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Without those of shards that had nothing to play, which started no workers."""
-    return [session for session in sessions if session.get("batch_size")]
+def _that_played(sessions: Sequence[SessionRecord]) -> list[SessionRecord]:
+    """Without those of shards that had nothing to play."""
+    return [session for session in sessions if session.played]
 
 
 def _and(versions: Sequence[str]) -> str:

@@ -1,29 +1,31 @@
-"""One finished episode, as it stands in the journal."""
+"""One finished episode, as stored in the journal."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from yardarm.results.shapes import EPISODE
+from yardarm.contents import quantity
+from yardarm.results.manifest.codec import Count, read_fields
 from yardarm.tasks import EpisodeTiming
 
 __all__ = ["EpisodeKey", "EpisodeRecord"]
 
-STATUSES = ("success", "failure", "error")
+Quantity = Annotated[float, quantity]
+"""A number; a reward may be infinite, or none at all."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class EpisodeKey:
-    """What makes an episode: with the same key, an episode has the same course."""
+    """What identifies an episode: episodes with the same key go the same way."""
 
     policy: str
     benchmark: str
     env: str
     """Hash of the environment's options."""
     task: str
-    index: int
+    index: Count
     seed: int
 
 
@@ -33,19 +35,19 @@ class EpisodeRecord:
 
     key: EpisodeKey
     status: Literal["success", "failure", "error"]
-    """An error is neither a success nor a failure: nothing is known of the policy."""
-    steps: int = 0
-    sum_reward: float = 0.0
-    max_reward: float = 0.0
+    """An error is neither a success nor a failure: it says nothing about the policy."""
+    steps: Count = 0
+    sum_reward: Quantity = 0.0
+    max_reward: Quantity = 0.0
     terminated: bool = False
-    fingerprints: dict[str, str] = field(default_factory=dict)
-    """Hash of the physical state after so many steps."""
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    """Hashes of the physical state, by the number of steps before them."""
     error: str | None = None
-    place: int | None = None
-    """Where it stands in the planned order, if the run may stop early."""
-    attempts: int = 1
+    place: Count | None = None
+    """Its position in the planned order, if the run may stop early."""
+    attempts: Count = 1
     timing: EpisodeTiming = EpisodeTiming()
-    """The only part that differs between two runs of the same episode, with `attempts` and `place`."""
+    """With `attempts` and `place`, the only part that may differ between two runs of the same episode."""
 
     @property
     def success(self) -> bool:
@@ -53,7 +55,7 @@ class EpisodeRecord:
         return self.status == "success"
 
     def course(self) -> dict[str, Any]:
-        """All but what it cost: equal for equal keys, whatever the batch size, the machine's load or its history."""
+        """Everything but the costs: equal for equal keys, whatever the batch size or the machine's load and history."""
         return {name: value for name, value in self.to_json().items() if name not in ("place", "attempts", "timing")}
 
     def to_json(self) -> dict[str, Any]:
@@ -65,19 +67,7 @@ class EpisodeRecord:
 
     @classmethod
     def from_json(cls, line: dict[str, Any]) -> EpisodeRecord:
-        """Read a line, or raise `ValueError`; fields that a newer version added are passed over."""
-        EPISODE(line, "")
-        if line["status"] not in STATUSES:
-            raise ValueError(f"status must be one of {', '.join(STATUSES)}, got {line['status']!r}")
-        key = EpisodeKey(**_own(EpisodeKey, line))
-        timing = EpisodeTiming(**_own(EpisodeTiming, line.get("timing", {})))
-        return cls(key=key, **{**_own(cls, line), "timing": timing})
-
-
-def _own(kind: type, line: dict[str, Any]) -> dict[str, Any]:
-    return {name: line[name] for name in _names(kind) if name in line}
-
-
-@cache
-def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(kind))
+        """Read a line, or raise `ValueError`; ignore fields that a newer version added."""
+        key = EpisodeKey(**read_fields(EpisodeKey, line, ""))
+        timing = EpisodeTiming(**read_fields(EpisodeTiming, line.get("timing", {}), "timing"))
+        return cls(**read_fields(cls, line, "", key=key, timing=timing))

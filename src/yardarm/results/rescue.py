@@ -1,4 +1,4 @@
-"""Saves what is known of a run whose folder or journal was deleted, moved or replaced while it was being written."""
+"""Saves the results of a run whose folder or journal was deleted, moved or replaced while it was being written."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Finished = tuple[EpisodeRecord, PlayedEpisode | None]
 
 
 def rescue(journal: Journal, episodes: Sequence[Finished] = ()) -> StorageFault:
-    """Save all that a journal knows, and episodes that it does not know yet; says what happened and where they are.
+    """Save all records of a journal, and new episodes; return a fault that says what happened and where they are.
 
-    A folder that was moved has it all, and gets the rest. Where the journal alone is gone, its records go into another
-    file beside it; where the folder is gone, into a folder beside that.
+    If the folder was moved, it still has everything, and gets the new episodes. If only the journal is gone, its
+    records are saved to another file in the folder; if the folder is gone, to a new folder next to its old place.
     """
     try:
         moved = journal.watched.moved_to()
@@ -39,7 +39,7 @@ def _finish_moved(journal: Journal, episodes: Sequence[Finished], moved: Path) -
     journal.write_on([record for record, _ in episodes])
     return StorageFault(
         f"{journal.path.parent} was moved to {moved} {WHILE}; nothing is lost: its {_count(journal)} finished episodes "
-        f"are there, resume with --output_dir={moved}"
+        f"are there; resume with --output_dir={moved}"
     )
 
 
@@ -58,10 +58,10 @@ def _save_elsewhere(journal: Journal, episodes: Sequence[Finished]) -> StorageFa
     journal.records.update((record.key, record) for record, _ in episodes)
     write_atomically(refuge, lambda file: file.write(journal_lines(journal.records.values())))
     if has_folder:
-        where = f"are saved in {refuge}: rename that to {journal.path.name}, then resume with the same command"
+        where = f"are saved in {refuge}: rename it to {journal.path.name}, then resume with the same command"
     else:
         where = (
-            f"are saved in {refuge.parent}, without most of their actions, which are lost; resume with "
+            f"are saved in {refuge.parent}, but most of their actions are lost; resume with "
             f"--output_dir={refuge.parent}"
         )
     results = f"the results of its {_count(journal)} finished episodes"
@@ -79,6 +79,6 @@ def _save_played(folder: RunFolder, episodes: Iterable[Finished]) -> None:
 
 
 def _free(path: Path) -> Path:
-    """A name that nobody has: with a number, if need be."""
+    """A name that does not exist yet: with a number, if necessary."""
     numbered = (path.with_name(f"{path.stem}_{number}{path.suffix}") for number in itertools.count(2))
     return next(name for name in itertools.chain([path], numbered) if not name.exists())

@@ -1,30 +1,42 @@
-"""An evaluation of several policies on disk: each has a run of its own in it, and an index lists them."""
+"""An evaluation of several policies on disk: one run per policy, and an index."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from yardarm.contents import read_json
 from yardarm.errors import UsageError
 from yardarm.files import write_json
-from yardarm.results.files import RunFolder, check_format
-from yardarm.results.shapes import SEVERAL
+from yardarm.results.files import RunFolder
+from yardarm.results.manifest.codec import Record
+from yardarm.results.manifest.formats import check_format
+from yardarm.results.manifest.run import PlanRecord
 
-__all__ = ["PolicyEntry", "SeveralFolder"]
+__all__ = ["PolicyEntry", "SeveralFolder", "SeveralIndex"]
 
 FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyEntry:
-    """A policy of a list: what it is called, what its results are filed under, and where it came from."""
+class PolicyEntry(Record):
+    """A policy of the list: its name, the id that its results are stored under, and its source."""
 
     name: str
     id: str
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralIndex(Record):
+    """All of `evaluation.json`."""
+
+    plan: PlanRecord
+    """What all policies play."""
+    policies: tuple[PolicyEntry, ...]
+    """In the order in which they were listed."""
+    format: int = FORMAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +47,16 @@ class SeveralFolder:
 
     @property
     def index(self) -> Path:
-        """Which policies there are, and what they all play."""
+        """The list of policies, and the plan that all of them play."""
         return self.path / "evaluation.json"
 
     @property
     def whole(self) -> RunFolder:
-        """Files that a run has too: the configuration, the page that shows it all, what simulators print."""
+        """Files that a run also has: the configuration, the report, the output of simulators."""
         return RunFolder(self.path)
 
     def run(self, name: str) -> RunFolder:
-        """The run of a policy."""
+        """A policy's run."""
         return RunFolder(self.path / "policies" / name)
 
     def begun(self) -> list[RunFolder]:
@@ -52,23 +64,22 @@ class SeveralFolder:
         runs = [self.run(own.name) for own in self.read_policies()]
         return [run for run in runs if run.journal.exists() and run.journal.stat().st_size]
 
-    def write_index(self, plan: Mapping[str, Any], policies: Sequence[PolicyEntry]) -> None:
-        """Say what belongs to the evaluation."""
-        write_json(self.index, {"format": FORMAT, "plan": dict(plan), "policies": [asdict(own) for own in policies]})
+    def write_index(self, plan: PlanRecord, policies: Sequence[PolicyEntry]) -> None:
+        """Write the index."""
+        write_json(self.index, SeveralIndex(plan, tuple(policies)).to_json())
 
-    def read_plan(self) -> dict[str, Any]:
-        """What all policies play."""
-        return dict(self._read()["plan"])
+    def read_plan(self) -> PlanRecord:
+        """The plan that all policies play."""
+        return self._read().plan
 
-    def read_policies(self) -> list[PolicyEntry]:
-        """The policies, in the order in which they were listed."""
-        return [PolicyEntry(own["name"], own["id"], own["source"]) for own in self._read()["policies"]]
+    def read_policies(self) -> tuple[PolicyEntry, ...]:
+        """The policies, in the order of the list."""
+        return self._read().policies
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> SeveralIndex:
         try:
-            content: dict[str, Any] = read_json(self.index)
+            content = read_json(self.index)
             check_format(content, self.index, FORMAT)
-            SEVERAL(content, "")
+            return SeveralIndex.from_json(content)
         except (OSError, ValueError) as error:
             raise UsageError(f"{self.index} is damaged: {error}") from error
-        return content

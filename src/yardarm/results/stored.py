@@ -8,24 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from yardarm.errors import UsageError, one_line
 from yardarm.results.files import RunFolder
 from yardarm.results.journal import read_journal
-from yardarm.results.manifest import sessions_of
-from yardarm.results.mixing import benchmarks_of, mixed_versions
+from yardarm.results.manifest.run import RunManifest
 from yardarm.results.record import EpisodeRecord
 from yardarm.results.summary import RunResult, counted, summarise
 from yardarm.results.training import TrainingFolder
 from yardarm.results.uncertainty import Uncertainty
-from yardarm.tasks import ActionSpec, EnvSpec, TaskSpec
 
-__all__ = ["StoredResult", "is_going_on", "planned_number", "planned_records", "read_result"]
+__all__ = ["StoredResult", "is_going_on", "planned_records", "read_result"]
 
-# In C where it can be had: a viewer may read a thousand of them.
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-UNKNOWN_ACTION = ActionSpec(0, 0.0, 0.0)
 # Locks that processes of this machine hold, by the inode of their file.
 LOCKS = Path("/proc/locks")
 INTERVAL_OPTIONS = ("confidence", "interval", "over_tasks", "stop")
@@ -38,7 +31,7 @@ class StoredResult:
     """A run's manifest, its configuration as it stands in the file, and its results so far."""
 
     folder: RunFolder
-    manifest: Mapping[str, Any]
+    manifest: RunManifest
     config: str
     result: RunResult
 
@@ -48,7 +41,7 @@ class StoredResult:
 
         A run that was finished and has lost episodes since is incomplete.
         """
-        status = str(self.manifest.get("status", "interrupted"))
+        status = self.manifest.status
         if status == "running":
             return status if is_going_on(self.folder) else "interrupted"
         return "incomplete" if status == "finished" and self._lacks_episodes() else status
@@ -59,19 +52,21 @@ class StoredResult:
         return self.status == "finished"
 
     def _lacks_episodes(self) -> bool:
-        stopping = self.result.stopping
-        decided = stopping is not None and stopping["decision"] is not None
-        return not decided and len(self.result.episodes) < self.result.planned
+        return not self.manifest.decided and len(self.result.episodes) < self.result.planned
 
 
 def read_result(folder: RunFolder) -> StoredResult:
     """Read what is known of a run, finished or not; what is damaged is named."""
+    import yaml
+
+    # In C if it is installed: a viewer may read a thousand of them.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     manifest = folder.read_manifest()
     if not folder.config.exists():
         raise UsageError(f"{folder.path} has lost its config.yaml")
     try:
         text = folder.config.read_text(encoding="utf-8")
-        config = yaml.load(text, Loader=LOADER)
+        config = yaml.load(text, Loader=loader)
         return StoredResult(folder, manifest, text, _result(folder, manifest, config))
     except (KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError, yaml.YAMLError) as error:
         raise UsageError(
@@ -79,51 +74,30 @@ def read_result(folder: RunFolder) -> StoredResult:
         ) from error
 
 
-def planned_records(manifest: Mapping[str, Any], records: Iterable[EpisodeRecord]) -> list[EpisodeRecord]:
+def planned_records(manifest: RunManifest, records: Iterable[EpisodeRecord]) -> list[EpisodeRecord]:
     """The records that the plan asks for, task by task: a journal may hold more, of a longer plan of before."""
-    order = {(task["benchmark"], task["env"], task["name"]): place for place, task in enumerate(manifest["tasks"])}
+    order = {task.key(): place for place, task in enumerate(manifest.tasks)}
     newest = {record.key: record for record in records}
-    own = [key for key in newest if (key.benchmark, key.env, key.task) in order and key.index < manifest["n_episodes"]]
+    own = [key for key in newest if (key.benchmark, key.env, key.task) in order and key.index < manifest.n_episodes]
     own.sort(key=lambda key: (order[key.benchmark, key.env, key.task], key.index))
     return [newest[key] for key in own]
 
 
-def planned_number(manifest: Mapping[str, Any]) -> int:
-    """How many episodes the plan has; of a shard's run, how many of them are its own."""
-    distinct = {(task["benchmark"], task["env"], task["name"]) for task in manifest["tasks"]}
-    return int(manifest["planned"]) if "shard" in manifest else manifest["n_episodes"] * len(distinct)
-
-
-def _result(folder: RunFolder, manifest: Mapping[str, Any], config: Mapping[str, Any]) -> RunResult:
+def _result(folder: RunFolder, manifest: RunManifest, config: Mapping[str, Any]) -> RunResult:
     records = planned_records(manifest, read_journal(folder.journal))
-    tasks = [_task(task) for task in manifest["tasks"]]
-    stopping = manifest.get("stopping")
+    tasks = [task.spec() for task in manifest.tasks]
+    stopping = manifest.stopping
     if stopping is not None:
-        stopping = {**stopping, "played": len(records) + _played_by_opponent(folder)}
+        stopping = replace(stopping, played=len(records) + _played_by_opponent(folder))
     options = config.get("eval", {})
-    counting, wall_s = counted(records, stopping), float(manifest.get("wall_s", 0.0))
     return replace(
-        summarise(folder.path, tasks, counting, planned_number(manifest), wall_s),
+        summarise(folder.path, tasks, counted(records, stopping), manifest.planned_episodes, manifest.wall_s),
         uncertainty=Uncertainty.chosen(**{name: options[name] for name in INTERVAL_OPTIONS if name in options}),
-        warnings=tuple(manifest.get("warnings", ())),
+        warnings=manifest.warnings,
         stopping=stopping,
         against=_opponent(folder, config),
-        shard=manifest.get("shard"),
-        mixed_versions=mixed_versions(sessions_of(manifest), benchmarks_of(manifest)),
-    )
-
-
-def _task(content: Mapping[str, Any]) -> TaskSpec:
-    """A task as the manifest has it; of its environment no more is known than its name."""
-    return TaskSpec(
-        benchmark=content["benchmark"],
-        group=content["group"],
-        index=content["index"],
-        name=content["name"],
-        instruction=content["instruction"],
-        max_steps=content["max_steps"],
-        fps=content["fps"],
-        env=EnvSpec.elsewhere(content["env"], UNKNOWN_ACTION),
+        shard=manifest.shard,
+        mixed_versions=manifest.mixed_versions,
     )
 
 

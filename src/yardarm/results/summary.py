@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from yardarm.results.manifest.stopping import StoppingRecord
 from yardarm.results.record import EpisodeRecord
 from yardarm.results.uncertainty import Uncertainty
 from yardarm.stats import Interval, TaskCounts, wilson
 from yardarm.tasks import TaskSpec
 
-__all__ = ["BUDGET_SPENT", "Counts", "Rate", "RunResult", "TaskResult", "counted", "summarise"]
-
-BUDGET_SPENT = "budget"
-"""The decision of a run that could have stopped early, and did not."""
+__all__ = ["Counts", "Rate", "RunResult", "TaskResult", "counted", "summarise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,7 @@ class RunResult:
     """The run that it is to be compared with."""
     errors_of_opponent: int = 0
     """How many episodes of a second policy ended in errors."""
-    stopping: Mapping[str, Any] | None = None
+    stopping: StoppingRecord | None = None
     """What a run that may stop early has come to; it counts the episodes up to its decision only."""
     shard: str | None = None
     """Which part of an evaluation it is, "2/8", if it is not all of it."""
@@ -147,15 +145,14 @@ class RunResult:
         return groups
 
 
-def counted(records: Iterable[EpisodeRecord], stopping: Mapping[str, Any] | None) -> list[EpisodeRecord]:
+def counted(records: Iterable[EpisodeRecord], stopping: StoppingRecord | None) -> list[EpisodeRecord]:
     """The records that count: of a run that may stop early, those whose turn had come.
 
     Later ones may have finished already, and then are on disk; but which of them did depends on how long they took.
     """
     if stopping is None:
         return list(records)
-    released = stopping["released"]
-    return [record for record in records if record.place is not None and record.place < released]
+    return [record for record in records if record.place is not None and record.place < stopping.released]
 
 
 def summarise(

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yardarm.contents import parse_json, read_json
+from yardarm.contents import count, parse_json, read_json, record, text
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
-from yardarm.results.files import check_format
-from yardarm.results.shapes import POINT, TRAINING
+from yardarm.results.manifest.formats import check_format
+from yardarm.results.manifest.training import TrainingManifest
 from yardarm.results.watched_file import WatchedFile
 
-__all__ = ["TRAINING_FORMAT", "Curve", "CurveReader", "TrainingFolder", "read_curve"]
+__all__ = ["Curve", "CurveReader", "TrainingFolder", "read_curve"]
 
-TRAINING_FORMAT = 1
-"""Of a training's manifest."""
+POINT = record({"step": count, "kind": text})
+"""What each line of a curve must hold; the rest depends on its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,16 @@ class TrainingFolder:
         """The run that evaluates the weights of a step."""
         return self.path / "eval" / f"step_{step:06d}"
 
-    def read_manifest(self) -> dict[str, Any]:
+    def read_manifest(self) -> TrainingManifest:
         """The manifest as it is now."""
         try:
-            content: dict[str, Any] = read_json(self.manifest)
-            check_format(content, self.manifest, TRAINING_FORMAT)
-            TRAINING(content, "")
+            content = read_json(self.manifest)
+            check_format(content, self.manifest)
+            return TrainingManifest.from_json(content)
         except OSError as error:
             raise UsageError(f"{self.manifest} cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise UsageError(f"{self.manifest} is damaged: {error}") from error
-        return content
 
 
 def read_curve(path: Path) -> Iterator[dict[str, Any]]:

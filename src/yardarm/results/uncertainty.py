@@ -1,4 +1,4 @@
-"""How the intervals of a run are computed."""
+"""Computes the intervals of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["OVER_TASKS", "PER_TASK", "Uncertainty"]
 
 
 def anytime(successes: int, trials: int, confidence: float) -> Interval:
-    """An interval that holds whenever one stops."""
+    """An interval that is valid whenever a run stops."""
     return confidence_sequence({1.0: successes, 0.0: trials - successes}, confidence)
 
 
@@ -30,7 +30,7 @@ PER_TASK: dict[str, Callable[[int, int, float], Interval]] = {
     "clopper_pearson": clopper_pearson,
     "anytime": anytime,
 }
-# One pot is Wilson's, or whatever was chosen for one task; these are not.
+# "pooled" uses the method for a single task on the sum of all counts; these methods do not.
 NOT_POOLED: dict[str, Callable[[Sequence[TaskCounts], float], Interval]] = {
     "stratified": stratified,
     "clustered": clustered,
@@ -40,7 +40,7 @@ OVER_TASKS = ("pooled", *NOT_POOLED)
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """The confidence of intervals, and the methods for one task's rate and for that of several."""
+    """The confidence of intervals, and the methods for the rates of one task and of several."""
 
     confidence: float = CONFIDENCE
     per_task: str = "wilson"
@@ -49,14 +49,14 @@ class Uncertainty:
     def __post_init__(self) -> None:
         known = self.per_task in PER_TASK and self.over_tasks in OVER_TASKS
         if not known or not 0 < self.confidence < 1:
-            raise ValueError(f"there are no intervals like {self}")
+            raise ValueError(f"unknown kind of interval: {self}")
 
     @classmethod
     def chosen(
         cls, confidence: float = CONFIDENCE, interval: str = "", over_tasks: str = "pooled", stop: str = ""
     ) -> Uncertainty:
-        """What follows from the options of an evaluation."""
-        # Who stops when it suits must not use an interval for a number of episodes that was fixed before.
+        """The choice that follows from an evaluation's options."""
+        # A run that may stop early must not use an interval that assumes a fixed number of episodes.
         usual = "anytime" if stop else "wilson"
         return cls(confidence, interval or usual, over_tasks)
 
@@ -73,7 +73,7 @@ class Uncertainty:
     def all_of(self, tasks: Sequence[TaskCounts]) -> dict[str, Interval]:
         """Every method's interval for the rate over several tasks, by its name."""
         total = _together(tasks)
-        if self.per_task == "anytime":  # the others do not hold for a run that chose its own end
+        if self.per_task == "anytime":  # the others are not valid for a run that may stop early
             return {"anytime": anytime(*total, self.confidence)}
         by_one = {name: method(*total, self.confidence) for name, method in PER_TASK.items()}
         over = {name: method(tasks, self.confidence) for name, method in NOT_POOLED.items()}

@@ -1,14 +1,17 @@
-"""MP4 files, written frame by frame."""
+"""Writes MP4 files frame by frame."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import av
 import numpy as np
 
-from yardarm.files import beside
+from yardarm.files import temporary_path
+
+if TYPE_CHECKING:
+    import av
 
 __all__ = ["VideoWriter"]
 
@@ -19,12 +22,14 @@ class VideoWriter:
     def __init__(self, path: Path, fps: Fraction) -> None:
         self.path = path
         self._fps = fps
-        self._temporary = beside(path)
+        self._temporary = temporary_path(path)
         self._container: av.container.OutputContainer | None = None
         self.frames = 0
 
     def add(self, frame: np.ndarray) -> None:
         """Append an RGB frame (height, width, 3)."""
+        import av
+
         if self._container is None:
             self._open(frame.shape[0], frame.shape[1])
         assert self._container is not None
@@ -33,7 +38,7 @@ class VideoWriter:
         self.frames += 1
 
     def finish(self) -> None:
-        """Write what is left and put the file in place."""
+        """Complete the video, and give it its name."""
         if self._container is None:
             return
         self._container.mux(self._stream.encode())
@@ -42,23 +47,25 @@ class VideoWriter:
         self._temporary.replace(self.path)
 
     def discard(self) -> None:
-        """Leave nothing behind."""
+        """Delete the incomplete video."""
         if self._container is not None:
             self._container.close()
             self._container = None
         self._temporary.unlink(missing_ok=True)
 
     def _open(self, height: int, width: int) -> None:
+        import av
+
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._container = av.open(str(self._temporary), "w", format="mp4")
         self._stream = self._container.add_stream("libx264", rate=self._fps)
         self._stream.height, self._stream.width = height + height % 2, width + width % 2
-        self._stream.pix_fmt = "yuv420p"  # what browsers play
+        self._stream.pix_fmt = "yuv420p"  # the format that browsers play
         self._stream.options = {"crf": "20", "preset": "veryfast"}
 
 
 def _even(frame: np.ndarray) -> np.ndarray:
-    """H.264 wants even sides: repeat the last row or column where one is odd."""
+    """Make both sides even, as H.264 requires, by repeating the last row or column."""
     height, width, _ = frame.shape
     if height % 2 or width % 2:
         frame = np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")

@@ -1,7 +1,7 @@
-"""Notices when a file that is being written, or its folder, is not where it was any more.
+"""Notices when a file that is being written, or its folder, is no longer at its path.
 
-What is written to a deleted file is lost, and nothing fails: the descriptor is as good as ever. So it is compared with
-what its path leads to now, which takes a few microseconds.
+Writing to a deleted file loses the data without any error, because the descriptor stays valid. So the open file is
+compared with the file at its path, which takes a few microseconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["WatchedFile"]
 
 
 class WatchedFile:
-    """An open file and the folder that it lies in; as long as both are held, their inodes are nobody else's."""
+    """An open file and its folder; while both are open, the system cannot reuse their inodes."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self.path = path
@@ -22,24 +22,24 @@ class WatchedFile:
         self._folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
 
     def close(self) -> None:
-        """Let go of the folder; the file is its owner's to close."""
+        """Close the folder; the caller closes the file."""
         os.close(self._folder)
 
     @property
     def in_place(self) -> bool:
-        """Whether the path leads to the open file, or at least to the very same content.
+        """Whether the path leads to the open file, or at least to one of the same size and time.
 
-        Some network file systems number their files anew now and then; a file that was replaced soon has another size.
+        Some network file systems change inode numbers now and then; a replaced file soon has another size.
         """
         return _is_at(self._file.fileno(), self.path) or _is_alike(self._file.fileno(), self.path)
 
     @property
     def has_folder(self) -> bool:
-        """Whether the folder is where it was."""
+        """Whether the folder is still at its path."""
         return _is_at(self._folder, self.path.parent) or self.in_place
 
     def moved_to(self) -> Path | None:
-        """The folder's new place, if it was moved with the file in it; None if either was deleted, or nobody says."""
+        """The folder's new path, if it was moved with the file in it; None if either was deleted, or if unknown."""
         try:
             place = Path(os.readlink(f"/proc/self/fd/{self._folder}"))
         except OSError:

@@ -1,4 +1,4 @@
-"""Policies that Yardarm can load, offered to the clients of others."""
+"""Serves policies that Yardarm can load to clients on other machines."""
 
 from yardarm.serving.backend import PolicyBackend
 from yardarm.serving.config import ServeOptions

@@ -1,4 +1,4 @@
-"""A policy as a server sees it."""
+"""Adapts a policy to `yardarm_serve`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["PolicyBackend"]
 
 
 class PolicyBackend:
-    """Hands requests to a policy, as episodes of the environment that the client is in."""
+    """Passes a server's requests to a policy, as episodes of the client's environment."""
 
     def __init__(self, loaded: LoadedPolicy, task: TaskSpec | None = None) -> None:
-        """`task` is what a client is taken to be at that does not say."""
+        """`task` is assumed for clients that do not name theirs."""
         self._policy = loaded.policy
         self._task = task
-        if hasattr(self._policy, "lanes"):
-            raise UsageError("a policy that is behind a server already is not served once more")
+        if loaded.traits.lanes:
+            raise UsageError("this policy is already behind a server and cannot be served again; serve the original")
         wants = self._policy.wants
         shapes: dict[str, Any] = {name: wants.shapes.get(name) for name in wants.inputs}
         if task is not None:
@@ -36,18 +36,19 @@ class PolicyBackend:
             inputs={name: None if name in wants.resizable else shape for name, shape in shapes.items()},
             images=images,
             steps=wants.steps,
-            action_size=getattr(self._policy, "action_size", None) or (task.env.action.size if task else None),
+            action_size=loaded.traits.action_size or (task.env.action.size if task else None),
+            instruction=wants.instruction,
             repeatable=not isinstance(self._policy, BatchedPolicy) or self._policy.batching.rows is not None,
             about={**loaded.describe(), **_versions()},
         )
 
     @property
     def gains_from_batches(self) -> bool:
-        """Whether it answers several requests faster together than one by one."""
+        """Whether several requests are answered faster together than one by one."""
         return not isinstance(self._policy, BatchedPolicy) or self._policy.batching.rows != 1
 
     def start(self, episode: yardarm_serve.Episode) -> Any:
-        """The policy's own state of an episode."""
+        """The policy's state for a new episode."""
         known = self._known(episode)
         try:
             return self._policy.start(known)
@@ -55,7 +56,7 @@ class PolicyBackend:
             raise BackendError(str(error)) from error
 
     def infer(self, requests: Sequence[yardarm_serve.Request]) -> list[yardarm_serve.Answer]:
-        """The policy's own answers."""
+        """The policy's answers."""
         asked = [
             Request(
                 self._known(request.episode), request.state, [Look(look.step, look.values) for look in request.looks]
@@ -65,14 +66,14 @@ class PolicyBackend:
         return [yardarm_serve.Answer(chunk.actions, chunk.looks) for chunk in self._policy.infer(asked)]
 
     def _known(self, episode: yardarm_serve.Episode) -> EpisodeSpec:
-        """The episode as policies know it; what the client does not say is the task's that was given to the server."""
+        """The episode as policies expect it; what the client omits is taken from the server's task."""
         if episode.action_size is None and self._task is not None:
             task = replace(self._task, instruction=episode.instruction or self._task.instruction)
             return EpisodeSpec(task, episode.index, episode.seed)
         size = episode.action_size or self.contract.action_size
         if size is None:
             raise BackendError(
-                "the policy must know whose actions it is to give: start the server with --env.type and --env.task"
+                "the policy does not know the size of its actions; start the server with --env.type and --env.task"
             )
         action = ActionSpec(size, _bound(episode.action_low), _bound(episode.action_high))
         task = TaskSpec(
@@ -93,7 +94,7 @@ def _bound(value: float | Sequence[float]) -> float | tuple[float, ...]:
 
 
 def _versions() -> dict[str, str | None]:
-    """What can change its answers, for the manifests of clients."""
+    """Versions that can change the answers, for the clients' manifests."""
     names = ("python", "numpy", *(("torch",) if "torch" in sys.modules else ()))
     installed = versions()
     return {name: installed[name] for name in names}

@@ -15,27 +15,29 @@ __all__ = ["ServeOptions"]
 
 @dataclass
 class ServeOptions:
-    """Where to listen, and what clients may do."""
+    """Where to listen, and the limits for clients."""
 
-    host: str = option("127.0.0.1", "where to listen; 0.0.0.0 is everywhere")
-    port: int = option(8000, "0: any that is free")
-    api_key: str | None = option(None, "what clients must know; YARDARM_API_KEY in the environment does it, too")
-    allowed_hosts: str = option("", "further names under which /config answers, separated by commas")
-    max_message_mb: float = option(64.0, "a larger message ends its connection")
-    max_connections: int = option(256, "a further client is turned away")
-    max_batch_size: int = option(64, "requests that are answered together, at most")
-    max_wait_time: float | None = option(None, "seconds that a free policy waits for more requests; fit to the policy")
-    exact: bool = option(True, "false: batches take any shape, and answers depend on it in the last bits")
-    rename_map: dict[str, str] | None = option(None, '{"a client\'s name of an input": "the policy\'s", …}')
+    host: str = option("127.0.0.1", "address to listen on; 0.0.0.0: all")
+    port: int = option(8000, "port to listen on; 0: any free one")
+    api_key: str | None = option(None, "the key that clients must send; or set YARDARM_API_KEY in the environment")
+    allowed_hosts: str = option("", "more host names under which /config answers, separated by commas")
+    max_message_mb: float = option(64.0, "a larger message closes its connection")
+    max_connections: int = option(256, "more clients than this are turned away")
+    max_batch_size: int = option(64, "the most requests to answer together")
+    max_wait_time: float | None = option(
+        None, "seconds that an idle policy waits for more requests; default: chosen for the policy"
+    )
+    exact: bool = option(True, "false: batches have any shape, which changes the last bits of answers")
+    rename_map: dict[str, str] | None = option(None, '{"a client\'s name of an input": "the policy\'s name", …}')
 
     def __post_init__(self) -> None:
         try:
-            self.server_config()  # which knows its bounds, before a policy is loaded
+            self.server_config()  # checks the values, before a policy is loaded
         except BackendError as error:
             raise UsageError(str(error)) from error
 
     def server_config(self) -> ServerConfig:
-        """As the server wants it."""
+        """The same as the server's configuration."""
         return ServerConfig(
             host=self.host,
             port=self.port,

@@ -1,4 +1,4 @@
-"""From a policy to a server that answers."""
+"""Serves a policy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["serve_policy"]
 def serve_policy(
     loaded: LoadedPolicy, options: ServeOptions, task: TaskSpec | None, on_ready: Callable[[int], None]
 ) -> Served:
-    """Serve until Ctrl-C or SIGTERM, and return what was done."""
+    """Serve until Ctrl-C or SIGTERM, and return the counts of what was served."""
     policy = loaded.policy
     if isinstance(policy, BatchedPolicy):
         policy.batching = policy.choose_batching(usable_cores()) if options.exact else Batching(rows=None)

@@ -1,4 +1,4 @@
-"""The worlds, each behind the small protocol of `yardarm.envs.Simulator`.
+"""The simulators of all worlds, each with the interface `yardarm.envs.Simulator`.
 
-Their modules are imported in workers only, by the path that a task's `EnvSpec` names.
+Their modules are imported only in workers, by the path in a task's `EnvSpec`.
 """

@@ -1,4 +1,4 @@
-"""ALOHA's simulator: gym_aloha's environment, which renders only when it is looked at."""
+"""ALOHA's simulator: gym_aloha's environment, rendered only when needed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from yardarm.simulators.mujoco_state import integrated_state
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 with rendering_off():
-    # dm_control looks for a display when it is imported, and complains if there is none. Here MuJoCo itself renders.
+    # dm_control looks for a display when it is imported, and complains if there is none. Here, MuJoCo itself renders.
     from gym_aloha.env import AlohaEnv
 
 __all__ = ["AlohaSimulator"]
 
-# What gym_aloha calls the tasks inside.
+# gym_aloha's internal names for the tasks.
 TASKS = {"AlohaInsertion-v0": "insertion", "AlohaTransferCube-v0": "transfer_cube"}
 
 
 class AlohaSimulator:
-    """One of the two tasks. The reward counts its stages; the fourth is success, and ends the episode."""
+    """One of the two tasks. The reward is the stage reached; the fourth is success, and ends the episode."""
 
     def __init__(self, task: TaskSpec) -> None:
         self._options = task.env.options
@@ -33,16 +33,16 @@ class AlohaSimulator:
         self._joints = np.zeros(14)
 
     def reset(self, episode: EpisodeSpec) -> None:
-        """Draw the objects' places from the episode's seed."""
+        """Draw the objects' positions from the episode's seed."""
         self._joints, _ = self._env.reset(seed=episode.seed)
 
     def step(self, action: np.ndarray) -> Step:
-        """Play one action; a success terminates."""
+        """Play one action; success ends the episode."""
         self._joints, reward, terminated, truncated, info = self._env.step(action)
         return Step(float(reward), bool(info["is_success"]), bool(terminated), bool(truncated))
 
     def observe(self, wanted: Iterable[str]) -> Observation:
-        """Only ``observation.images.top`` costs anything."""
+        """Read inputs; only ``observation.images.top`` is expensive."""
         return {name: self._input(name) for name in wanted}
 
     def frame(self, camera: str, height: int, width: int) -> np.ndarray:
@@ -50,7 +50,7 @@ class AlohaSimulator:
         return self._camera.render(camera, height, width)
 
     def state(self) -> np.ndarray:
-        """All that MuJoCo integrates. The environment keeps nothing beside it once the objects are placed."""
+        """Everything that MuJoCo integrates. The environment has no other state once the objects are placed."""
         return integrated_state(self._model, self._data)
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class AlohaSimulator:
 
 
 def _build(task_name: str):  # type: ignore[no-untyped-def]  # gym_aloha is not typed
-    """Build the task's environment without what it does at every step for nobody: three pictures of 480 × 640."""
+    """Build the task's environment without the three pictures of 480 × 640 that it would render at every step."""
     env = AlohaEnv(task_name)
     inner = env._env.task
     inner.get_observation = inner.get_qpos

@@ -1,4 +1,4 @@
-"""Environments that a folder's ``make_env`` makes. The folder's code runs in workers, or where the user debugs."""
+"""Environments made by a folder's ``make_env``. Its code runs in workers, or in the main process for debugging."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from yardarm.simulators.gym_envs import GymEnv, describe, wrapped
 
 __all__ = ["FolderSimulator", "describe_folder"]
 
-# What LeRobot calls `make_env` with: an environment that is made for one need not know of the other.
+# LeRobot calls `make_env` with these; a function that lacks a parameter is called without it.
 ARGUMENTS = {"n_envs": 1, "use_async_envs": False}
 MODULE = "yardarm_folder_environment"
 
@@ -29,7 +29,7 @@ class FolderSimulator(GymSimulator):
     def _build(self) -> GymEnv:
         options, folder = self._options, self._task.env.folder
         if hash_of_files(Path(folder), "*.py") != options["code"]:
-            raise EnvironmentFault(f"the code in {folder} was changed while the run went on; begin another run with it")
+            raise EnvironmentFault(f"the code in {folder} was changed during the run; start a new run with it")
         suites = make_suites(folder, options["file"], options["kwargs"], options["label"])
         chosen = suites[options["suite"]][options["task_id"]]
         for env in (env for suite in suites.values() for env in suite.values() if env is not chosen):
@@ -52,7 +52,7 @@ def describe_folder(
         for task_id, env in envs.items():
             if not isinstance(task_id, int):
                 raise UsageError(
-                    f"{source['file']} numbers a task of suite '{suite}' as {task_id!r}; it must be a number"
+                    f"{source['file']} gives a task of suite '{suite}' the id {task_id!r}; it must be a number"
                 )
             if (not suites or suite in suites) and (task_ids is None or task_id in task_ids):
                 found = describe(wrapped(env), **wanted)
@@ -61,12 +61,12 @@ def describe_folder(
             env.close()
     if not answers:
         known_ids = {task_id for envs in made.values() for task_id in envs}
-        raise UsageError(f"--env.task_ids={task_ids} selects nothing; there are {sorted(known_ids)}")
+        raise UsageError(f"--env.task_ids={task_ids} selects nothing; the ids are {sorted(known_ids)}")
     return answers
 
 
 def make_suites(folder: str, file: str, kwargs: Mapping[str, Any], label: str) -> Suites:
-    """Call the folder's `make_env`; whatever it returns becomes ``{suite: {task_id: environment}}``."""
+    """Call the folder's `make_env`, and bring the result into the form ``{suite: {task_id: environment}}``."""
     make_env = getattr(_load(folder, file), "make_env", None)
     if not callable(make_env):
         raise UsageError(f"{file} of {folder} has no function make_env(n_envs, use_async_envs)")
@@ -81,20 +81,22 @@ def make_suites(folder: str, file: str, kwargs: Mapping[str, Any], label: str) -
 
 
 def _load(folder: str, file: str) -> Any:
-    """Import the file, with its folder's modules at hand and another folder's out of the way."""
+    """Import the file; it can import modules of its own folder, but not of the previous one."""
     path = Path(folder) / file
     _forget_other_folders()
-    sys.path.insert(0, str(path.parent))  # its own modules lie beside it
+    sys.path.insert(0, str(path.parent))  # for modules in the same folder
     spec = importlib.util.spec_from_file_location(MODULE, path)
-    assert spec is not None, f"{file} is no Python file"
+    assert spec is not None, f"{file} is not a Python file"
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[MODULE] = module
-    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # nothing is left in the folder
+    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # leave nothing in the folder
     try:
         spec.loader.exec_module(module)
     except ModuleNotFoundError as error:
-        raise UsageError(f"{file} of {folder} needs '{error.name}', which is not installed for the workers") from error
+        raise UsageError(
+            f"{file} of {folder} needs '{error.name}', which is not installed for the workers; install it"
+        ) from error
     except Exception as error:
         raise UsageError(f"{file} of {folder} cannot be imported: {one_line(error)}") from error
     finally:
@@ -103,7 +105,7 @@ def _load(folder: str, file: str) -> Any:
 
 
 def _forget_other_folders() -> None:
-    """Take the last folder off the path, and its modules out of memory: two folders may use the same names."""
+    """Remove the previous folder from the search path, and its modules: two folders may use the same names."""
     last = sys.modules.pop(MODULE, None)
     if last is None or not last.__file__:
         return

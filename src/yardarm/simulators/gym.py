@@ -1,4 +1,4 @@
-"""Any registered Gymnasium environment, through an adapter that keeps the last observation."""
+"""The simulator for any registered Gymnasium environment; it keeps the last observation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from yardarm.envs import Observation, Step
 from yardarm.errors import EnvironmentFault, UsageError, nearest
-from yardarm.simulators.gym_envs import GymEnv, describe, is_yes, untold, wrapped
+from yardarm.simulators.gym_envs import GymEnv, describe, is_yes, no_success_entry, wrapped
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["GymSimulator", "describe_registered"]
@@ -24,10 +24,10 @@ RENDERED = "observation.image"
 
 
 class GymSimulator:
-    """One environment. Its `step` returns an observation in any case; pictures are drawn when they are wanted."""
+    """One environment. Its `step` always returns an observation; pictures are drawn only when needed."""
 
     def __init__(self, task: TaskSpec) -> None:
-        gymnasium.logger.min_level = gymnasium.logger.ERROR  # its warnings are for who wrote the environment
+        gymnasium.logger.min_level = gymnasium.logger.ERROR  # its warnings are for the environment's author
         self._task = task
         self._options = task.env.options
         self._env: GymEnv | None = None
@@ -35,7 +35,7 @@ class GymSimulator:
         self._seen: dict[str, np.ndarray] = {}
 
     def reset(self, episode: EpisodeSpec) -> None:
-        """Start from the seed, in an environment that was built for this episode unless it is known to be clean."""
+        """Start from the seed, in a new environment unless the user has said that resets are clean."""
         with self._generators:
             if self._env is None or self._options["rebuild"]:
                 self.close()
@@ -46,7 +46,7 @@ class GymSimulator:
         self._steps = 0
 
     def step(self, action: np.ndarray) -> Step:
-        """Play one action, and keep what it showed."""
+        """Play one action, and keep its observation."""
         env = self._built()
         shaped = action.reshape(env.action_space.shape).astype(env.action_space.dtype)
         with self._generators:
@@ -59,7 +59,7 @@ class GymSimulator:
         return Step(reward, solved and over, terminated, truncated)
 
     def observe(self, wanted: Iterable[str]) -> Observation:
-        """What the last step showed; a picture is drawn only if the observation has none of that name."""
+        """The last step's observation; a picture is drawn only if the observation has none of that name."""
         return {name: self._input(name) for name in wanted}
 
     def frame(self, camera: str, height: int, width: int) -> np.ndarray:
@@ -67,7 +67,7 @@ class GymSimulator:
         return self._draw()
 
     def state(self) -> np.ndarray:
-        """MuJoCo's state where there is one, and all that was seen; of images, a hash."""
+        """MuJoCo's state, if there is one, and the last observation, with images as hashes."""
         parts = [_mujoco_state(self._built()), *(_numbers(value) for _, value in sorted(self._seen.items()))]
         return np.concatenate(parts)
 
@@ -89,12 +89,12 @@ class GymSimulator:
         value = self._draw() if name == RENDERED and name not in self._seen else self._seen[name]
         if not np.can_cast(value.dtype, feature.dtype, "same_kind"):
             raise EnvironmentFault(
-                f"the environment shows '{name}' as {value.dtype}, but its space says {feature.dtype}"
+                f"the environment returns '{name}' as {value.dtype}, but its space declares {feature.dtype}"
             )
         return np.asarray(value, feature.dtype)
 
     def _draw(self) -> np.ndarray:
-        """Draw without a trace: some environments bring their physics up to date before they draw."""
+        """Draw without side effects: some environments update their physics before they draw."""
         env = self._built()
         physics = _mujoco_physics(env)
         untouched = copy.copy(physics[2]) if physics else None
@@ -109,21 +109,21 @@ class GymSimulator:
             return reward >= self._options["success_reward"]
         key = self._options["success_key"]
         if over and key not in info:
-            raise EnvironmentFault(untold(key, info))
+            raise EnvironmentFault(no_success_entry(key, info))
         return is_yes(key, info.get(key, False))
 
 
 class GlobalGenerators:
-    """Python's and numpy's own generators, for environments that draw from them.
+    """Python's and numpy's global generators, for environments that use them.
 
-    Inside of ``with`` they are the environment's; outside, where the simulator is in the user's process, the user's.
+    Inside the ``with`` block they have the environment's state; outside, in the user's process, the user's.
     """
 
     def __init__(self) -> None:
         self._own: tuple[Any, Any] | None = None
 
     def seed(self, seed: int) -> None:
-        """Begin an episode."""
+        """Seed both for an episode."""
         random.seed(seed)
         np.random.seed(seed % 2**32)
 
@@ -140,7 +140,7 @@ class GlobalGenerators:
 
 
 def make_registered(options: Mapping[str, Any]) -> GymEnv:
-    """Make an environment by its id."""
+    """Create an environment by its id."""
     limit = {"max_episode_steps": options["episode_length"]} if options["episode_length"] else {}
     drawing = {"render_mode": options["render_mode"]} if options["render_mode"] else {}
     _import_package(options["id"], options["package_name"])
@@ -149,7 +149,7 @@ def make_registered(options: Mapping[str, Any]) -> GymEnv:
 
 
 def describe_registered(ids: Sequence[str], options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Describe environments by their ids, each with the way that it draws, if it draws at all."""
+    """Describe environments by their ids, each with its render mode, if it can draw."""
     gymnasium.logger.min_level = gymnasium.logger.ERROR
     return [_describe_one({**options, "id": name}) for name in ids]
 
@@ -159,7 +159,7 @@ def _describe_one(options: Mapping[str, Any]) -> dict[str, Any]:
         env, render_mode = make_registered({**options, "render_mode": "rgb_array"}), "rgb_array"
     except gymnasium.error.Error as error:
         raise UsageError(f"--env.task={options['id']}: {' '.join(str(error).split())}") from error
-    except (TypeError, AssertionError, ValueError):  # it cannot draw, and says so each in its own way
+    except (TypeError, AssertionError, ValueError):  # it cannot draw; environments raise different errors
         env, render_mode = make_registered({**options, "render_mode": ""}), ""
     try:
         return {**describe(env, options["episode_length"], options["success_key"]), "render_mode": render_mode}
@@ -168,7 +168,7 @@ def _describe_one(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _import_package(name: str, package: str) -> None:
-    """Import what registers an id: the package that was named, or the one that its namespace is called after."""
+    """Import the package that registers an id: the given one, or the one with the id's namespace as its name."""
     known = gymnasium.registry
     if name in known and not package:
         return
@@ -179,17 +179,17 @@ def _import_package(name: str, package: str) -> None:
         except ModuleNotFoundError as error:
             raise UsageError(
                 f"--env.task={name} needs the package '{guess}', which cannot be imported ({error}); install it, or "
-                "name the one that registers it with --env.package_name=…"
+                "give the package that registers it with --env.package_name=…"
             ) from error
     if name not in known and ":" not in name:
         raise UsageError(
             f"no environment '{name}' is registered{nearest(name, known)} "
-            "if a package registers it when it is imported, name that with --env.package_name=…"
+            "if a package registers it when it is imported, give that package with --env.package_name=…"
         )
 
 
 def _mujoco_physics(env: GymEnv) -> tuple[Any, Any, Any] | None:
-    """MuJoCo, and the environment's model and data, where it lays them open."""
+    """MuJoCo, and the environment's model and data, if it exposes them."""
     mujoco = sys.modules.get("mujoco")
     model, data = env.attribute("model"), env.attribute("data")
     if mujoco is None or not isinstance(model, mujoco.MjModel) or not isinstance(data, mujoco.MjData):
@@ -198,7 +198,7 @@ def _mujoco_physics(env: GymEnv) -> tuple[Any, Any, Any] | None:
 
 
 def _restore(data: Any, untouched: Any) -> None:
-    """Bring back all that was computed before; contacts and constraints are computed anew by the next step."""
+    """Restore everything that was computed before; the next step computes contacts and constraints again."""
     for name in dir(data):
         if not name.startswith(("_", "efc_", "contact")):
             value, before = getattr(data, name), getattr(untouched, name)
@@ -211,7 +211,7 @@ def _mujoco_state(env: GymEnv) -> np.ndarray:
     physics = _mujoco_physics(env)
     if physics is None:
         return np.empty(0)
-    # Here, not at the top: an environment may do without MuJoCo.
+    # Here, not at the top: not every environment needs MuJoCo.
     from yardarm.simulators.mujoco_state import integrated_state
 
     _, model, data = physics

@@ -1,4 +1,4 @@
-"""Gymnasium environments, single or in a vector of one, seen as one flat thing."""
+"""One interface for Gymnasium environments, single or in a vector of one, with flat observations."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from yardarm.envs import policy_names
 from yardarm.errors import UsageError
 from yardarm.tasks import Feature
 
-__all__ = ["GymEnv", "VectorOfOne", "describe", "is_yes", "untold", "wrapped"]
+__all__ = ["GymEnv", "VectorOfOne", "describe", "is_yes", "no_success_entry", "wrapped"]
 
 DEFAULT_FPS = 30
 NUMBERS = "biuf"
-# How long to wait for an environment to say whether it is solved, when it is tried before a run.
+# How many steps to wait, in a trial before the run, for an environment to report success or failure.
 STEPS_TRIED = 50
 
 
 class GymEnv:
-    """One environment whose observations are named as policies name their inputs."""
+    """One environment, with observations named like a policy's inputs."""
 
     def __init__(self, env: Any) -> None:
         self.env = env
 
     @property
     def observation_space(self) -> gymnasium.Space:
-        """Of one environment."""
+        """The space of one environment's observations."""
         return self.env.observation_space
 
     @property
     def action_space(self) -> gymnasium.Space:
-        """Of one environment."""
+        """The space of one environment's actions."""
         return self.env.action_space
 
     def reset(self, seed: int) -> dict[str, np.ndarray]:
@@ -52,18 +52,18 @@ class GymEnv:
         return self.env.render()
 
     def attribute(self, name: str) -> Any:
-        """An attribute of the innermost environment that has it; None if none has."""
+        """An attribute of the first wrapper or environment that has it; None if none does."""
         try:
             return self.env.get_wrapper_attr(name)
         except AttributeError:
             return None
 
     def close(self) -> None:
-        """Close it."""
+        """Close the environment."""
         self.env.close()
 
     def _flat(self, observation: Any) -> dict[str, np.ndarray]:
-        """What is seen, but for what is no number, such as text."""
+        """The observation without values that are not numbers, such as text."""
         flat = policy_names(observation, is_image=_is_image(self.observation_space))
         arrays = {name: np.asarray(value) for name, value in flat.items() if not isinstance(value, tuple)}
         return {name: value for name, value in arrays.items() if value.dtype.kind in NUMBERS}
@@ -74,12 +74,12 @@ class VectorOfOne(GymEnv):
 
     @property
     def observation_space(self) -> gymnasium.Space:
-        """Of the one environment."""
+        """The space of the one environment's observations."""
         return self.env.single_observation_space
 
     @property
     def action_space(self) -> gymnasium.Space:
-        """Of the one environment."""
+        """The space of the one environment's actions."""
         return self.env.single_action_space
 
     def reset(self, seed: int) -> dict[str, np.ndarray]:
@@ -98,10 +98,10 @@ class VectorOfOne(GymEnv):
         return pictures[0] if pictures is not None else None
 
     def attribute(self, name: str) -> Any:
-        """An attribute of the one environment, or else of the vector; None if neither has it."""
+        """An attribute of the environment, or otherwise of the vector; None if neither has it."""
         try:
             return self.env.get_attr(name)[0]
-        except Exception:  # a worker process of the vector's own may pass on anything
+        except Exception:  # the vector's own worker process may raise anything
             return getattr(self.env, name, None)
 
     def _first(self, observation: Any) -> dict[str, np.ndarray]:
@@ -109,28 +109,32 @@ class VectorOfOne(GymEnv):
 
 
 def wrapped(env: Any) -> GymEnv:
-    """See an environment, or a vector of one, as one flat thing."""
+    """Wrap an environment, or a vector of one, as a `GymEnv`."""
     if isinstance(env, GymEnv):
         return env
     if hasattr(env, "num_envs"):
         if env.num_envs != 1:
-            raise UsageError(f"make_env(n_envs=1) returned a vector of {env.num_envs} environments, not of one")
+            raise UsageError(f"make_env(n_envs=1) returned a vector of {env.num_envs} environments instead of one")
         if isinstance(env, gymnasium.vector.AsyncVectorEnv):
-            raise UsageError("make_env(use_async_envs=False) returned an AsyncVectorEnv: Yardarm has its own processes")
+            raise UsageError(
+                "make_env(use_async_envs=False) returned an AsyncVectorEnv; return a SyncVectorEnv or a single "
+                "environment, since Yardarm has its own processes"
+            )
         return VectorOfOne(env)
     if not hasattr(env, "step"):
-        raise UsageError(f"{type(env).__name__} is no Gymnasium environment")
+        raise UsageError(f"{type(env).__name__} is not a Gymnasium environment")
     return GymEnv(env)
 
 
 def describe(env: GymEnv, episode_length: int | None, success_key: str | None) -> dict[str, Any]:
-    """What a task's specification needs to know of an environment, as plain values.
+    """Everything that a task's specification needs, as plain values.
 
-    One that will not tell success under its key (if it is that which counts) is refused, as far as a few steps show.
+    If success is read from `success_key`, a few steps are played, and an environment that does not report it is
+    rejected.
     """
     max_steps = episode_length or _step_limit(env)
     if not max_steps:
-        raise UsageError("the environment has no step limit of its own; give --env.episode_length=…")
+        raise UsageError("the environment has no step limit; give one with --env.episode_length=…")
     inputs = {name: (feature.shape, feature.dtype) for name, feature in _features(env.observation_space).items()}
     action = _action(env.action_space)
     first, again = env.reset(seed=0), env.reset(seed=0)
@@ -150,25 +154,25 @@ def describe(env: GymEnv, episode_length: int | None, success_key: str | None) -
     }
 
 
-def untold(success_key: str, info: Mapping[str, Any]) -> str:
-    """What to do about an environment that does not tell success."""
-    told = ", ".join(f"'{key}'" for key in info if not key.startswith("_")) or "nothing"
+def no_success_entry(success_key: str, info: Mapping[str, Any]) -> str:
+    """The error message for an environment that does not report success."""
+    reported = ", ".join(f"'{key}'" for key in info if not key.startswith("_")) or "nothing"
     return (
-        f"the environment does not tell '{success_key}' in its info (it tells {told}); name another entry with "
+        f"the environment's info has no '{success_key}' (it has {reported}); name another entry with "
         "--env.success_key=…, or the reward that means success with --env.success_reward=…"
     )
 
 
 def is_yes(success_key: str, value: Any) -> bool:
-    """Whether an environment says that it is solved; what is neither yes nor no, says nothing."""
+    """Whether an environment reports success; raise if the value is neither yes nor no."""
     said = np.asarray(value)
     if said.size != 1 or said.dtype.kind not in NUMBERS or said.item() not in (0, 1):
-        raise UsageError(f"the environment tells '{success_key}' as {value!r}, which is neither yes nor no")
+        raise UsageError(f"the environment reports '{success_key}' as {value!r}, which is neither yes nor no")
     return bool(said.item())
 
 
 def _expect_success(env: GymEnv, success_key: str, steps: int) -> None:
-    """Play a little, doing nothing much; some environments tell at the end of an episode only."""
+    """Play a few neutral steps; some environments report success only at the end of an episode."""
     bounds = (np.nan_to_num(bound, posinf=0, neginf=0) for bound in (env.action_space.low, env.action_space.high))
     action = (sum(bounds) / 2).astype(env.action_space.dtype)
     for _ in range(steps):
@@ -177,11 +181,11 @@ def _expect_success(env: GymEnv, success_key: str, steps: int) -> None:
             is_yes(success_key, info[success_key])
             return
         if terminated or truncated:
-            raise UsageError(untold(success_key, info))
+            raise UsageError(no_success_entry(success_key, info))
 
 
 def _features(space: gymnasium.Space) -> dict[str, Feature]:
-    """The inputs that an observation space holds; what has no fixed size, such as text, is left out."""
+    """The inputs in an observation space, without those of no fixed size, such as text."""
     flat = policy_names(space, is_image=_is_image(space))
     fixed = {name: part for name, part in flat.items() if part.shape is not None and part.dtype is not None}
     numbers = {name: part for name, part in fixed.items() if np.dtype(part.dtype).kind in NUMBERS}
@@ -189,9 +193,9 @@ def _features(space: gymnasium.Space) -> dict[str, Feature]:
 
 
 def _action(space: gymnasium.Space) -> dict[str, Any]:
-    """Size and bounds of a continuous action, one bound for all of its numbers where they are equal."""
+    """Size and bounds of a continuous action; equal bounds are given once."""
     if not isinstance(space, gymnasium.spaces.Box):
-        raise UsageError(f"actions of the kind {space} cannot be played: they must be a Box of numbers")
+        raise UsageError(f"the action space is {space}, which is not supported; it must be a Box of numbers")
     low, high = (np.asarray(bound, np.float64).ravel().tolist() for bound in (space.low, space.high))
     return {
         "size": len(low),
@@ -205,7 +209,7 @@ def _is_image(space: gymnasium.Space) -> bool:
 
 
 def _info_of_one(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What a vector says of its one environment; where it was reset already, what was said at the end."""
+    """A vector's info about its one environment; if that was already reset, the info from the episode's end."""
     own = {key: _first_of(value) for key, value in info.items() if not key.startswith("_")}
     final = info.get("final_info")
     return {**own, **_info_of_one(final)} if isinstance(final, Mapping) else own
@@ -225,7 +229,7 @@ def _metadata(env: GymEnv) -> Mapping[str, Any]:
 
 
 def _picture(env: GymEnv) -> np.ndarray | None:
-    """What the environment draws, if that is a picture; one that cannot draw can be evaluated all the same."""
+    """The environment's picture, or None; an environment that cannot draw can still be evaluated."""
     try:
         picture = env.render()
     except Exception:

@@ -1,4 +1,4 @@
-"""Meta-World's simulator: the task's class built directly, with LeRobot's semantics."""
+"""Meta-World's simulator, with LeRobot's semantics; it builds the task's class directly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["MetaworldSimulator"]
 
-# LeRobot moves this camera closer to the table, and its image comes out rotated by half a turn.
+# LeRobot moves this camera closer to the table, and rotates its image by half a turn.
 MOVED_CAMERA = "corner2"
 MOVED_CAMERA_POSITION = (0.75, 0.075, 0.7)
 # After a reset, these tasks draw their goal's marker where the last episode left it. (Some others, reach-v3 among
@@ -25,7 +25,7 @@ TASKS_WITH_STALE_MARKERS = ("push-v3", "push-back-v3")
 
 
 class MetaworldSimulator:
-    """One Meta-World task. Success ends an episode, as does the task's step limit."""
+    """One Meta-World task. Success ends an episode, and so does the task's step limit."""
 
     def __init__(self, task: TaskSpec) -> None:
         self._options = task.env.options
@@ -42,13 +42,13 @@ class MetaworldSimulator:
             self._move_markers()
 
     def step(self, action: np.ndarray) -> Step:
-        """Play one action; a success terminates."""
+        """Play one action; success ends the episode."""
         self._raw, reward, _, truncated, info = self._env.step(action)
         success = bool(info["success"])
         return Step(float(reward), success, terminated=success, truncated=bool(truncated))
 
     def observe(self, wanted: Iterable[str]) -> Observation:
-        """Only ``observation.image`` costs anything."""
+        """Read inputs; only ``observation.image`` is expensive."""
         return {name: self._input(name) for name in wanted}
 
     def frame(self, camera: str, height: int, width: int) -> np.ndarray:
@@ -57,7 +57,7 @@ class MetaworldSimulator:
         return image[::-1, ::-1] if camera == MOVED_CAMERA else image
 
     def state(self) -> np.ndarray:
-        """All that MuJoCo integrates, and the goal, which is not in it."""
+        """Everything that MuJoCo integrates, and the goal, which is not part of that."""
         return np.concatenate([integrated_state(self._env.model, self._env.data), self._env._target_pos])
 
     def close(self) -> None:
@@ -68,12 +68,12 @@ class MetaworldSimulator:
     def _input(self, name: str) -> np.ndarray:
         if name == "observation.image":
             return self.frame(self._options["camera_name"], self._options["height"], self._options["width"])
-        # A copy, because some of Meta-World's experts write into what they are shown.
+        # A copy, because some of Meta-World's experts modify their observation.
         return (self._raw[:4] if name == "observation.state" else self._raw).copy()
 
     def _move_markers(self) -> None:
-        # A reset writes the marker's place into the model, but `site_xpos`, which is what is drawn, is computed
-        # from it at the next step only.
+        # A reset writes the marker's position into the model, but `site_xpos`, which is drawn, is only computed from it
+        # at the next step.
         model, data = self._env.model, self._env.data
         rotation = data.xmat[model.site_bodyid].reshape(-1, 3, 3)
         data.site_xpos[:] = data.xpos[model.site_bodyid] + np.einsum("nij,nj->ni", rotation, model.site_pos)
@@ -81,14 +81,14 @@ class MetaworldSimulator:
 
 def _build(task_name: str):  # type: ignore[no-untyped-def]  # Meta-World's base class is not typed
     """Build the task's environment as `metaworld.MT1` would, without sampling its 50 unused goals (1.4 s)."""
-    # The experts and Meta-World's own code warn about things that a user cannot change.
+    # The experts and Meta-World's code warn about things that a user cannot change.
     warnings.filterwarnings("ignore", module=r"metaworld|gymnasium")
     env = ALL_V3_ENVIRONMENTS[task_name]()
     # What MT1's `set_task` does: the goal is visible in the last three raw values.
     env._partially_observable = False
     env.__dict__.pop("sawyer_observation_space", None)  # cached from before the goal was visible
     env._set_task_called = True
-    # Goals and objects are drawn anew at each reset, from the generator that `seed` seeds.
+    # Draw new goals and objects at each reset, from the generator that `seed` seeds.
     env._freeze_rand_vec = False
     env.seeded_rand_vec = True
     env.model.cam_pos[env.model.camera(MOVED_CAMERA).id] = MOVED_CAMERA_POSITION

@@ -1,4 +1,4 @@
-"""Renders a MuJoCo model on demand, at any size; touches OpenGL on the first picture only."""
+"""Renders a MuJoCo model on demand, at any size; OpenGL is first used for the first picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["MujocoCamera"]
 
 
 class MujocoCamera:
-    """Pictures of one model's data. One OpenGL context is alive at a time: its buffers are 200 MB of memory."""
+    """Renders one model's data. Only one OpenGL context exists at a time, because its buffers take 200 MB."""
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, hidden_groups: Sequence[int] = ()) -> None:
         self._model = model
@@ -22,7 +22,7 @@ class MujocoCamera:
         self._renderer: mujoco.Renderer | None = None
 
     def render(self, camera: str, height: int, width: int) -> np.ndarray:
-        """Return an RGB image (height, width, 3) of the scene as it is now."""
+        """Return an RGB image (height, width, 3) of the current scene."""
         renderer = self._sized(height, width)
         renderer.update_scene(self._data, camera, self._options)
         return renderer.render()

@@ -1,4 +1,4 @@
-"""PushT's simulator: gym_pusht's environment, which draws only when it is looked at."""
+"""PushT's simulator: gym_pusht's environment, drawn only when needed."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from yardarm.envs import Observation, Step
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
 with warnings.catch_warnings():
-    # pygame warns of what it imports itself.
+    # pygame's own imports cause warnings.
     warnings.simplefilter("ignore")
     from gym_pusht.envs.pusht import PushTEnv, pymunk_to_shapely
 
 __all__ = ["PushtSimulator"]
 
-# In smaller frames, the cross where the agent is sent has lines of no width, which OpenCV refuses to draw.
+# In smaller frames, the cross at the agent's target would have lines of width 0, which OpenCV refuses to draw.
 SMALLEST_FRAME_WITH_CROSS = 96
 
 
-class OrderedPushT(PushTEnv):
-    """gym_pusht's environment, with rewards that are the same in every process.
+class DeterministicPushT(PushTEnv):
+    """gym_pusht's environment, with the same rewards in every process.
 
-    Its own differ in the last bit: it adds the areas of the block's two halves in the order of a set, which is that of
-    their addresses in memory.
+    The original's differ in the last bit: it adds the areas of the block's two halves in the order of a set, which
+    depends on their memory addresses.
     """
 
     def _setup(self) -> None:
@@ -38,32 +38,32 @@ class OrderedPushT(PushTEnv):
 
 
 class PushtSimulator:
-    """The one task. An episode ends when the block covers 95 % of the target."""
+    """PushT's only task. An episode ends when the block covers 95 % of the target."""
 
     def __init__(self, task: TaskSpec) -> None:
         options = task.env.options
         self._shows_poses = options["obs_type"] == "state"
-        # With "state" its steps draw nothing, whatever the policy is going to look at.
-        self._env = OrderedPushT(
+        # With "state", its steps draw nothing, whatever the policy reads.
+        self._env = DeterministicPushT(
             obs_type="state", observation_height=options["height"], observation_width=options["width"]
         )
 
     def reset(self, episode: EpisodeSpec) -> None:
-        """Draw the episode's places from its seed; all bodies are made anew."""
+        """Draw the episode's positions from its seed; all bodies are created again."""
         self._env.reset(seed=episode.seed)
-        self._env._last_action = None  # or the first frame would show where the last episode's agent was sent
+        self._env._last_action = None  # or the first frame would show the last episode's target position
 
     def step(self, action: np.ndarray) -> Step:
-        """Play one action; the reward is how much of the target is covered."""
+        """Play one action; the reward is the covered share of the target."""
         _, reward, terminated, truncated, info = self._env.step(action)
         return Step(float(reward), bool(info["is_success"]), bool(terminated), bool(truncated))
 
     def observe(self, wanted: Iterable[str]) -> Observation:
-        """Only ``observation.image`` costs anything."""
+        """Read inputs; only ``observation.image`` is expensive."""
         return {name: self._input(name) for name in wanted}
 
     def frame(self, camera: str, height: int, width: int) -> np.ndarray:
-        """Draw the square world, and a cross where the agent is sent, into the middle of a white picture."""
+        """Draw the square world, with a cross at the agent's target, in the middle of a white picture."""
         side = min(height, width)
         top, left = (height - side) // 2, (width - side) // 2
         picture = np.full((height, width, 3), 255, np.uint8)
@@ -73,13 +73,13 @@ class PushtSimulator:
         return picture
 
     def state(self) -> np.ndarray:
-        """Agent, block and target, and the contacts' impulses, which pymunk carries over into its next step."""
+        """Agent, block and target, and the contacts' impulses, which pymunk uses in its next step."""
         agent, block = self._env.agent, self._env.block
         moving = [[*body.position, body.angle, *body.velocity, body.angular_velocity] for body in (agent, block)]
         return np.concatenate([*moving, self._env.goal_pose, self._impulses().ravel()])
 
     def close(self) -> None:
-        """It holds nothing but memory."""
+        """Nothing to free but memory."""
 
     def _input(self, name: str) -> np.ndarray:
         if name == "observation.image":
@@ -89,7 +89,7 @@ class PushtSimulator:
         return self._env.get_obs() if self._shows_poses else np.array(self._env.agent.position)
 
     def _impulses(self) -> np.ndarray:
-        # Of each pair of a wall or the agent with one of the block's two halves, which touch in up to two points.
+        # For each pair of a wall or the agent and one of the block's two halves, which touch in up to two points.
         shapes = [shape._shape for shape in self._env.space.shapes]
         halves = [shape._shape for shape in self._env._block_shapes]
         impulses = np.zeros((len(shapes), len(halves), 2, 2))

@@ -1,13 +1,14 @@
-"""What can be evaluated: benchmarks, their tasks, and how a selector becomes a list of tasks.
+"""Benchmarks and their tasks: what can be evaluated, and how a selector becomes a list of tasks.
 
-`option`, `one_of` and `positive` are here, too, so that a benchmark's author needs no other room.
+`option`, `one_of` and `positive` are exported here too, so that authors of benchmarks need no other import.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yardarm.config import one_of, option, positive
+from yardarm.late import late_names
 from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig, ProbedBenchmark
 from yardarm.tasks.spec import FIRST_SEED, ActionSpec, EnvSpec, EpisodeSpec, EpisodeTiming, Feature, Home, TaskSpec
 
@@ -33,10 +34,5 @@ __all__ = [
     "positive",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("env_from_data", "envs_from_data"):  # workers have no draccus
-        from yardarm.tasks import from_data
-
-        return getattr(from_data, name)
-    raise AttributeError(f"module 'yardarm.tasks' has no attribute '{name}'")
+# Workers have no draccus.
+__getattr__ = late_names(__name__, {"env_from_data": "from_data", "envs_from_data": "from_data"})

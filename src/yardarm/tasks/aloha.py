@@ -12,7 +12,7 @@ from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 
 __all__ = ["AlohaConfig"]
 
-# gym_aloha has no instructions; these are the public datasets', to the letter.
+# gym_aloha has no instructions; these are exactly those of the public datasets.
 INSTRUCTIONS = {
     "AlohaInsertion-v0": "Insert the peg into the socket.",
     "AlohaTransferCube-v0": "Pick up the cube with the right arm and transfer it to the left arm.",
@@ -30,8 +30,8 @@ class AlohaConfig(BenchmarkConfig):
     name: ClassVar[str] = "aloha"
     requirements: ClassVar[tuple[str, ...]] = (
         "gym-aloha>=0.1.5",
-        "dm-control==1.0.28",  # the last for MuJoCo 3.3.0; it fails with 3.3.7, which it does not exclude
-        "mujoco==3.3.0",  # the one that Meta-World needs, so that worlds share an environment, and have one physics
+        "dm-control==1.0.28",  # the last for MuJoCo 3.3.0; it fails with 3.3.7, although it allows it
+        "mujoco==3.3.0",  # the version that Meta-World needs, so that both worlds can be installed together
         "gymnasium>=1.1,<2",
     )
     install_hint: ClassVar[str] = "pip install 'yardarm[aloha]'"
@@ -43,9 +43,11 @@ class AlohaConfig(BenchmarkConfig):
     observation_height: int = option(IMAGE_SIZE[0], "height of observation.images.top; LeRobot always shows 480")
     observation_width: int = option(IMAGE_SIZE[1], "width of observation.images.top; LeRobot always shows 640")
     episode_length: int = option(400, "step limit of an episode")
-    fps: int = option(CONTROL_RATE, "accepted for LeRobot's sake; the simulator's rate is 50")
-    render_mode: str = option("rgb_array", "accepted for LeRobot's sake; pixels are rendered when a policy looks")
-    disable_env_checker: bool = option(True, "accepted for LeRobot's sake; no checker runs")
+    fps: int = option(CONTROL_RATE, "ignored, for compatibility with LeRobot; the simulator's rate is 50")
+    render_mode: str = option(
+        "rgb_array", "ignored, for compatibility with LeRobot; pixels are rendered when a policy looks"
+    )
+    disable_env_checker: bool = option(True, "ignored, for compatibility with LeRobot; no checker runs")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -55,7 +57,7 @@ class AlohaConfig(BenchmarkConfig):
         positive("--env.episode_length", self.episode_length)
 
     def tasks(self) -> tuple[TaskSpec, ...]:
-        """The selected tasks; a task that is selected alone has LeRobot's id for it, 0."""
+        """The selected tasks; a task selected alone has the id 0, as in LeRobot."""
         env = self._env_spec()
         return tuple(
             TaskSpec(
@@ -77,23 +79,23 @@ class AlohaConfig(BenchmarkConfig):
         return cls(task=",".join(INSTRUCTIONS)).tasks()
 
     def notes(self) -> Sequence[str]:
-        """What LeRobot's users should know about the flags they gave."""
+        """What LeRobot users should know about the flags they gave."""
         defaults, notes = type(self)(), []
         size = (self.observation_height, self.observation_width)
         if "pixels" in self.obs_type and size != IMAGE_SIZE:
             notes.append(
-                f"--env.observation_height and --env.observation_width show the policy {size[0]}×{size[1]} here; "
-                "LeRobot ignores them for ALOHA and always shows 480×640"
+                f"--env.observation_height and --env.observation_width set the images to {size[0]}×{size[1]} here; "
+                "LeRobot ignores them for ALOHA and always uses 480×640"
             )
         if self.obs_type == "pixels":
             notes.append(
-                "--env.obs_type=pixels offers 'observation.images.top' as always; "
-                "LeRobot hands it over as 'observation.top', with values up to 255"
+                "--env.obs_type=pixels provides 'observation.images.top' as always; "
+                "LeRobot names it 'observation.top', with values up to 255"
             )
         if self.fps != defaults.fps:
-            notes.append(f"--env.fps={self.fps} changes nothing: ALOHA runs at {CONTROL_RATE} steps a second")
+            notes.append(f"--env.fps={self.fps} has no effect: ALOHA runs at {CONTROL_RATE} steps per second")
         if self.render_mode != defaults.render_mode:
-            notes.append(f"--env.render_mode={self.render_mode} changes nothing: policies always see RGB arrays")
+            notes.append(f"--env.render_mode={self.render_mode} has no effect: policies always get RGB arrays")
         return notes
 
     def _env_spec(self) -> EnvSpec:
@@ -102,7 +104,7 @@ class AlohaConfig(BenchmarkConfig):
         return EnvSpec(
             simulator="yardarm.simulators.aloha:AlohaSimulator",
             features={"pixels": image, "pixels_agent_pos": {**image, **state}, "state": state}[self.obs_type],
-            # gym_aloha's own bounds. It does not hold actions to them, and its joints go further.
+            # gym_aloha's own bounds. It does not enforce them, and its joints go further.
             action=ActionSpec(size=14, low=-1.0, high=1.0),
             cameras=CAMERAS,
             options={

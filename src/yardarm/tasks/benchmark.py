@@ -1,6 +1,6 @@
-"""The base of every benchmark's configuration, and the registry of benchmarks.
+"""The base class of every benchmark's configuration, and the registry of benchmarks.
 
-A benchmark *is* its configuration class: the flags below ``--env.``, and the method that turns them into tasks.
+A benchmark *is* its configuration class: the ``--env.`` flags, and the method that turns them into tasks.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ BENCHMARKS = Registry(
     },
 )
 
-# So many names fit into a message.
+# The most names that are listed in a message.
 FEW = 5
 
 
 @dataclass
 class BenchmarkConfig:
-    """Flags that every benchmark has. Subclasses are plain dataclasses; their defaults are LeRobot's."""
+    """Flags that every benchmark has. Subclasses are plain dataclasses with LeRobot's defaults."""
 
     name: ClassVar[str]
     requirements: ClassVar[tuple[str, ...]] = ()
@@ -46,17 +46,17 @@ class BenchmarkConfig:
     install_hint: ClassVar[str] = ""
     """How to install them for this interpreter."""
     about: ClassVar[str] = ""
-    """What it is, in a line for ``yardarm tasks``."""
+    """A short description for ``yardarm tasks``."""
 
     task: str = option("", "tasks and groups, separated by commas")
-    max_parallel_tasks: int = option(0, "at most so many different tasks at once; 0: no limit")
+    max_parallel_tasks: int = option(0, "the most different tasks to run at once; 0: no limit")
     python: str = option("", "another Python interpreter for the workers, e.g. other_venv/bin/python")
 
     def __post_init__(self) -> None:
         if self.max_parallel_tasks < 0:
             raise UsageError(f"--env.max_parallel_tasks must not be negative, got {self.max_parallel_tasks}")
         if self.python:
-            # Not resolved: a virtual environment's interpreter is a link, and known by its place.
+            # Not resolved: a virtual environment's interpreter is a link, and is recognised by its path.
             self.python = str(Path(self.python).expanduser().absolute())
 
     def tasks(self) -> tuple[TaskSpec, ...]:
@@ -64,13 +64,14 @@ class BenchmarkConfig:
         raise NotImplementedError
 
     def selected(self, known: Collection[str]) -> list[str]:
-        """The names in ``--env.task``, each once, all of them known."""
+        """The names in ``--env.task``, checked and without duplicates."""
         names = list(dict.fromkeys(word.strip() for word in self.task.split(",") if word.strip()))
         if not names:
             raise UsageError(f"--env.task is empty; give tasks, e.g. --env.task={next(iter(known))}")
         for name in names:
             if name not in known:
-                listed = f"one of {', '.join(known)}" if len(known) <= FEW else f"`yardarm tasks {self.name}` lists all"
+                few = f"use one of {', '.join(known)}"
+                listed = few if len(known) <= FEW else f"`yardarm tasks {self.name}` lists all"
                 raise UsageError(f"unknown task '{name}'{nearest(name, known)} {listed}")
         return names
 
@@ -80,20 +81,20 @@ class BenchmarkConfig:
         raise NotImplementedError
 
     def foreign_code(self) -> str | None:
-        """What code from elsewhere the workers would run: the user must agree even to what was typed."""
+        """The foreign code that workers would run: the user must agree to it even if they typed its name."""
         return None
 
     def named_code(self) -> list[NamedCode]:
-        """What code the options name: the user must agree to what only a file says."""
+        """The code that options name: the user must agree to it if only a file names it."""
         return [NamedCode("python", f"the interpreter {self.python}")] if self.python else []
 
     def notes(self) -> Sequence[str]:
-        """Warnings about flags that were given but mean little or something else than they seem to."""
+        """Warnings about given flags that have no effect, or not the expected one."""
         return ()
 
     @classmethod
     def is_installed(cls) -> bool:
-        """Whether all packages are there, in whatever version; imports nothing."""
+        """Whether all packages are installed, in any version; imports nothing."""
         try:
             return all(version(re.split(r"[^\w.-]", text, maxsplit=1)[0]) for text in cls.requirements)
         except PackageNotFoundError:
@@ -101,13 +102,13 @@ class BenchmarkConfig:
 
     @classmethod
     def how_to_install(cls) -> str:
-        """The command that installs the packages for the workers; or, second, for this interpreter."""
+        """The command that installs the packages for the workers, and the one for this interpreter."""
         return f"yardarm setup {cls.name}" + (f" (or: {cls.install_hint})" if cls.install_hint else "")
 
     @classmethod
     def check_requirements(cls) -> None:
-        """Raise `SetupError` if a package is missing or its version does not fit; imports nothing."""
-        # Here, not at the top: workers import this module too, and need nothing but numpy.
+        """Raise `SetupError` if a package is missing or has the wrong version; imports nothing."""
+        # Here, not at the top: workers import this module too, and need only numpy.
         from packaging.requirements import Requirement
 
         for text in cls.requirements:
@@ -127,24 +128,24 @@ class BenchmarkConfig:
 
 
 class ProbedBenchmark(BenchmarkConfig):
-    """A benchmark whose tasks nobody knows before its simulator was built: a worker is asked for them."""
+    """A benchmark whose tasks are known only to its simulator: a worker is asked for them."""
 
     probe: ClassVar[str]
     """``"module:function"``, called in a worker."""
 
     def probe_arguments(self) -> dict[str, Any]:
-        """What the function is called with: plain values."""
+        """The function's arguments, as plain values."""
         raise NotImplementedError
 
     def tasks_from(self, answer: Any) -> tuple[TaskSpec, ...]:
-        """The selected tasks, by what the function answered."""
+        """The selected tasks, made from the function's answer."""
         raise NotImplementedError
 
     def tasks(self) -> tuple[TaskSpec, ...]:
-        """Only a worker knows: see `yardarm.envs.find_tasks`."""
+        """Not available without a worker: see `yardarm.envs.find_tasks`."""
         raise AssertionError(f"the tasks of '{self.name}' are found by asking a worker")
 
     @classmethod
     def catalogue(cls) -> tuple[TaskSpec, ...]:
-        """There is no list of all that could be."""
+        """Empty: there is no list of all possible tasks."""
         return ()

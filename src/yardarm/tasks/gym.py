@@ -1,4 +1,4 @@
-"""Any environment that is registered with Gymnasium."""
+"""The benchmark of any environment that is registered with Gymnasium."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 __all__ = ["GymConfig", "GymLikeConfig"]
 
 CAMERA = "render"
-# Gymnasium's own ids for environments of older interfaces: their arguments name what is imported.
+# Gymnasium's own ids for environments with older interfaces: their arguments name what is imported.
 MADE_BY_ARGUMENTS = ("GymV21Environment", "GymV26Environment")
 
 
@@ -27,16 +27,18 @@ class GymLikeConfig(ProbedBenchmark):
     install_hint: ClassVar[str] = "pip install 'yardarm[gym]'"
     simulator: ClassVar[str]
 
-    episode_length: int | None = option(None, "step limit of an episode; none: the environment's own")
-    fps: int | None = option(None, "steps a second, for videos; none: the environment's own")
+    episode_length: int | None = option(None, "step limit of an episode; default: the environment's own")
+    fps: int | None = option(None, "steps per second, for videos; default: the environment's own")
     kwargs: dict[str, Any] = field(
-        default_factory=dict, metadata={"help": 'further arguments of the environment: {"name": value, …}'}
+        default_factory=dict, metadata={"help": 'more arguments of the environment: {"name": value, …}'}
     )
-    success_key: str = option("is_success", "the entry of a step's info that tells success")
-    success_reward: float | None = option(None, "instead: a reward of at least so much is a success")
-    success_ends_episode: bool = option(False, "end at the first success; otherwise it must hold when the episode ends")
-    rebuild: bool = option(True, "a new environment in a new process for each episode; false is faster")
-    instruction: str = option("", "what a policy that reads language is told; default: the environment's own")
+    success_key: str = option("is_success", "the entry of a step's info that reports success")
+    success_reward: float | None = option(None, "instead: a reward of at least this much is a success")
+    success_ends_episode: bool = option(
+        False, "end at the first success; otherwise only success at the end of the episode counts"
+    )
+    rebuild: bool = option(True, "create a new environment in a new process for each episode; false is faster")
+    instruction: str = option("", "the instruction for policies that read language; default: the environment's own")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,17 +51,17 @@ class GymLikeConfig(ProbedBenchmark):
             raise UsageError(f"--env.kwargs={self.kwargs} must be plain values: {error}") from error
 
     def notes(self) -> Sequence[str]:
-        """What differs from the other worlds."""
+        """A warning if environments are reused."""
         if self.rebuild:
             return ()
-        return ["--env.rebuild=false: that nothing carries over between episodes is the environment's promise now"]
+        return ["--env.rebuild=false: Yardarm relies on the environment to start every episode from scratch"]
 
-    def told_by(self) -> str | None:
-        """The entry of a step's info that must be there."""
+    def success_entry(self) -> str | None:
+        """The entry that a step's info must have, if success is read from it."""
         return self.success_key if self.success_reward is None else None
 
     def conditions(self) -> dict[str, Any]:
-        """The options that every such environment's episodes are played and judged by."""
+        """The options that decide how episodes are played and judged."""
         return {
             "success_key": self.success_key,
             "success_reward": self.success_reward,
@@ -70,7 +72,7 @@ class GymLikeConfig(ProbedBenchmark):
     def task_from(
         self, answer: Mapping[str, Any], *, group: str, index: int, name: str, options: dict[str, Any]
     ) -> TaskSpec:
-        """A task by what a worker found out about its environment."""
+        """Make a task from a worker's description of its environment."""
         inputs = {name: Feature(tuple(shape), dtype) for name, (shape, dtype) in answer["inputs"].items()}
         picture = answer["picture"]
         drawn = {}
@@ -106,20 +108,20 @@ class GymConfig(GymLikeConfig):
     name: ClassVar[str] = "gym"
     probe: ClassVar[str] = "yardarm.simulators.gym:describe_registered"
     simulator: ClassVar[str] = "yardarm.simulators.gym:GymSimulator"
-    about: ClassVar[str] = "whatever is registered with Gymnasium: --env.task=ID [--env.package_name=…]"
+    about: ClassVar[str] = "any environment registered with Gymnasium: --env.task=ID [--env.package_name=…]"
 
     task: str = option("", "registered ids, separated by commas: CartPole-v1, Namespace/Id-v0, …")
     package_name: str = option("", "the package that registers them when it is imported")
 
     def probe_arguments(self) -> dict[str, Any]:
-        """The ids, and how to make them."""
+        """The ids, and the options that create them."""
         if not self._ids():
             raise UsageError("--env.task is empty; give a registered id, e.g. --env.task=FetchReach-v4")
-        wanted = {"episode_length": self.episode_length, "success_key": self.told_by()}
+        wanted = {"episode_length": self.episode_length, "success_key": self.success_entry()}
         return {"ids": self._ids(), "options": {**self._making(), **wanted}}
 
     def tasks_from(self, answer: Sequence[Mapping[str, Any]]) -> tuple[TaskSpec, ...]:
-        """One task for each id."""
+        """One task per id."""
         return tuple(
             self.task_from(
                 found,
@@ -132,7 +134,7 @@ class GymConfig(GymLikeConfig):
         )
 
     def named_code(self) -> list[NamedCode]:
-        """The package; and those that ids name: "package:Id", or "namespace/Id", whose package has its name."""
+        """The given package, and those that ids name: "package:Id", or "namespace/Id" with a package of that name."""
         codes = super().named_code()
         if self.package_name:
             codes.append(NamedCode("package_name", f"the package '{self.package_name}'", self.package_name))
@@ -140,7 +142,7 @@ class GymConfig(GymLikeConfig):
             if package := _package_of(name):
                 codes.append(NamedCode("task", f"the package '{package}' of '{name}'", package))
             elif self.kwargs and name.startswith(MADE_BY_ARGUMENTS):
-                codes.append(NamedCode("kwargs", f"what the arguments of '{name}' name"))
+                codes.append(NamedCode("kwargs", f"the code that the arguments of '{name}' name"))
         return codes
 
     def _ids(self) -> list[str]:

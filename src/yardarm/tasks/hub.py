@@ -1,4 +1,4 @@
-"""Environments that are shared as folders, on the Hub or on this machine: an ``env.py`` with a ``make_env``."""
+"""The benchmark of environments shared as folders, on the Hub or locally: an ``env.py`` with a ``make_env``."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class HubConfig(GymLikeConfig):
     name: ClassVar[str] = "hub"
     probe: ClassVar[str] = "yardarm.simulators.folder:describe_folder"
     simulator: ClassVar[str] = "yardarm.simulators.folder:FolderSimulator"
-    about: ClassVar[str] = "what a folder's env.py makes: --env.path=FOLDER_OR_HUB_ID"
+    about: ClassVar[str] = "an environment from a folder's env.py: --env.path=FOLDER_OR_HUB_ID"
 
-    path: str = option("", "a folder, or a Hub id: owner/name[@revision][:file]; the file is env.py if none is named")
+    path: str = option("", "a folder, or a Hub id: owner/name[@revision][:file]; default file: env.py")
     task: str = option("", "suites of the environment, separated by commas; default: all")
-    task_ids: list[int] | None = option(None, "ids of tasks in each suite; default: all")
+    task_ids: list[int] | None = option(None, "ids of tasks within each suite; default: all")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,21 +38,21 @@ class HubConfig(GymLikeConfig):
             self.path = f"{source.where}:{source.file}"  # so that a run's config.yaml works from anywhere
 
     def foreign_code(self) -> str:
-        """The file that would be run."""
+        """The file that would run."""
         return str(self._source())
 
     def probe_arguments(self) -> dict[str, Any]:
-        """Where the code is, and what to make of it."""
+        """Where the code is, and which environments to create."""
         folder, _ = self._pinned().fetch()
         return {
             "source": {"folder": str(folder), **self._making()},
             "suites": [word.strip() for word in self.task.split(",") if word.strip()],
             "task_ids": self.task_ids,
-            "wanted": {"episode_length": self.episode_length, "success_key": self.told_by()},
+            "wanted": {"episode_length": self.episode_length, "success_key": self.success_entry()},
         }
 
     def tasks_from(self, answer: Sequence[Mapping[str, Any]]) -> tuple[TaskSpec, ...]:
-        """One task for each environment that `make_env` made."""
+        """One task per environment that `make_env` created."""
         folder, identity = self._source().fetch()
         tasks = []
         for found in answer:
@@ -68,7 +68,7 @@ class HubConfig(GymLikeConfig):
         return {"file": source.file, "kwargs": self.kwargs, "label": Path(source.where).name}
 
     def _pinned(self) -> Source:
-        """The source as it is now: from here on, and in a run's config.yaml, the Hub's commit is named."""
+        """The source at the Hub's current commit, which the run's config.yaml then names."""
         source = self._source()
         if not source.is_local and not source.is_pinned:
             folder, _ = source.fetch()
@@ -83,7 +83,7 @@ class HubConfig(GymLikeConfig):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of code: in a folder here, or in a repository on the Hub."""
+    """A file of code: in a local folder, or in a repository on the Hub."""
 
     where: str
     file: str
@@ -100,21 +100,21 @@ class Source:
             return cls(str(local.absolute()), file if colon else DEFAULT_FILE)
         repo_id, _, revision = place.partition("@")
         if not HUB_ID.fullmatch(repo_id):
-            raise UsageError(f"--env.path={text}: there is no such folder, and it is no Hub id (owner/name) either")
+            raise UsageError(f"--env.path={text}: there is no such folder, and it is not a Hub id (owner/name) either")
         return cls(repo_id, file if colon else DEFAULT_FILE, revision or None)
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a folder of this machine."""
+        """Whether it is a local folder."""
         return Path(self.where).is_absolute()
 
     @property
     def is_pinned(self) -> bool:
-        """Whether it names a commit, which always means the same code."""
+        """Whether it names a commit, so that the code never changes."""
         return re.fullmatch("[0-9a-f]{40}", self.revision or "") is not None
 
     def fetch(self) -> tuple[Path, dict[str, Any]]:
-        """The folder, downloaded if need be, and what identifies the code in it."""
+        """The folder, downloaded if necessary, and what identifies its code."""
         if not self.is_local:
             folder = download(HubFiles(self.where, self.revision, "environment", self.file, allow=("*",)))
             identity = {"repository": self.where, "commit": folder.name, "file": self.file}
@@ -134,5 +134,5 @@ class Source:
         if self.is_local:
             return f"{self.file} of the folder {self.where}"
         at = f" at {self.revision}" if self.revision else ""
-        newest = "" if self.is_pinned else ", as it is there now"
+        newest = "" if self.is_pinned else ", in its newest version"
         return f"{self.file} of {self.where}{at} from the Hub{newest}"

@@ -14,7 +14,7 @@ from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 
 __all__ = ["LiberoConfig"]
 
-# Those that every scene has. LeRobot knows the first two; it adds a suffix to the names.
+# The cameras of every scene. LeRobot supports the first two, and adds a suffix to their names.
 CAMERAS = (
     "agentview",
     "robot0_eye_in_hand",
@@ -29,7 +29,7 @@ CAMERA_NAMES = tuple(camera + CAMERA_SUFFIX for camera in CAMERAS)
 IMAGE_NAMES = {"agentview_image": "image", "robot0_eye_in_hand_image": "image2"}
 OBSERVATION_TYPES = ("pixels_agent_pos", "pixels", "state")
 CONTROL_MODES = ("relative", "absolute")
-# A little more than the longest demonstration of each suite.
+# Slightly more than the longest demonstration of each suite.
 STEP_LIMITS = {"libero_spatial": 280, "libero_object": 280, "libero_goal": 300, "libero_10": 520, "libero_90": 400}
 PHYSICS_RATE = 500
 ROBOT_STATE = {
@@ -57,24 +57,30 @@ class LiberoConfig(BenchmarkConfig):
         "numpy>=2,<3",
     )
     install_hint: ClassVar[str] = "pip install 'yardarm[libero]'"
-    about: ClassVar[str] = "household tasks of a robot arm, told in words"
+    about: ClassVar[str] = "household tasks for a robot arm, with instructions in words"
 
     task: str = option("libero_10", f"suites and tasks, separated by commas: {', '.join(SUITES)}, or a task's name")
-    task_ids: list[int] | None = option(None, "of each suite, only the tasks with these ids, e.g. [0,3]; default: all")
-    fps: int = option(20, "actions a second: the robot's control frequency")
+    task_ids: list[int] | None = option(None, "only the tasks with these ids of each suite, e.g. [0,3]; default: all")
+    fps: int = option(20, "actions per second: the robot's control frequency")
     episode_length: int | None = option(None, "step limit of an episode; default: 280 to 520, by suite")
     obs_type: str = option("pixels_agent_pos", f"what the policy may see: {', '.join(OBSERVATION_TYPES)}")
-    camera_name: str = option(",".join(IMAGE_NAMES), f"cameras of the images, of {', '.join(CAMERA_NAMES)}")
+    camera_name: str = option(",".join(IMAGE_NAMES), f"cameras of the images: {', '.join(CAMERA_NAMES)}")
     camera_name_mapping: dict[str, str] | None = option(
-        None, "images' names by camera; agentview_image is 'image', robot0_eye_in_hand_image 'image2', others are as is"
+        None,
+        "names of images by camera; default: agentview_image is 'image', robot0_eye_in_hand_image is 'image2', others "
+        "keep their name",
     )
     observation_height: int = option(360, "height of the images")
     observation_width: int = option(360, "width of the images")
     control_mode: str = option("relative", "how actions move the hand: by (relative) or to (absolute) a pose")
-    init_states: bool = option(True, "begin in the task's 50 stored states in turn; false: draw each beginning")
-    hard_reset: bool = option(True, "accepted for LeRobot's sake; episodes begin as after a hard reset either way")
-    render_mode: str = option("rgb_array", "accepted for LeRobot's sake; pixels are rendered when a policy looks")
-    is_libero_plus: bool = option(False, "accepted for LeRobot's sake; LIBERO-plus is not supported")
+    init_states: bool = option(True, "start from the task's 50 stored states in turn; false: draw a random start")
+    hard_reset: bool = option(
+        True, "ignored, for compatibility with LeRobot; episodes always start as after a hard reset"
+    )
+    render_mode: str = option(
+        "rgb_array", "ignored, for compatibility with LeRobot; pixels are rendered when a policy looks"
+    )
+    is_libero_plus: bool = option(False, "for compatibility with LeRobot; LIBERO-plus is not supported")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,22 +89,22 @@ class LiberoConfig(BenchmarkConfig):
         self._check_cameras()
         positive("--env.fps", self.fps)
         if self.fps > PHYSICS_RATE:
-            raise UsageError(f"--env.fps must be at most {PHYSICS_RATE}, the rate of the physics, got {self.fps}")
+            raise UsageError(f"--env.fps must be at most {PHYSICS_RATE}, the rate of the physics; got {self.fps}")
         positive("--env.observation_height", self.observation_height)
         positive("--env.observation_width", self.observation_width)
         if self.episode_length is not None:
             positive("--env.episode_length", self.episode_length)
         if self.is_libero_plus:
-            raise UsageError("--env.is_libero_plus=true is not supported: LIBERO-plus is not part of LIBERO")
+            raise UsageError("--env.is_libero_plus=true is not supported: LIBERO-plus is not part of LIBERO; omit it")
         if not self.hard_reset and not self.init_states:
-            raise UsageError("--env.hard_reset=false needs --env.init_states=true, as in LeRobot; leave it out")
+            raise UsageError("--env.hard_reset=false needs --env.init_states=true, as in LeRobot; omit it")
 
     def tasks(self) -> tuple[TaskSpec, ...]:
         """Expand the selector: suites become their tasks, in the order that gives their ids."""
         selectors = self.selected([*SUITES, *INSTRUCTIONS])
         if self.task_ids is not None and not set(selectors) & set(SUITES):
             raise UsageError(
-                f"--env.task_ids picks tasks of a suite, but --env.task={self.task} names tasks; leave it out"
+                f"--env.task_ids selects tasks of a suite, but --env.task={self.task} names tasks; omit it"
             )
         return tuple(
             self._task_spec(selector, index, task_name)
@@ -112,18 +118,18 @@ class LiberoConfig(BenchmarkConfig):
         return cls(task=",".join(SUITES)).tasks()
 
     def notes(self) -> Sequence[str]:
-        """What LeRobot's users should know about the flags they gave."""
+        """What LeRobot users should know about the flags they gave."""
         notes = []
         if not self.hard_reset:
             notes.append(
-                "--env.hard_reset=false changes nothing: scenes are kept between episodes anyway, "
-                "and each episode begins exactly as after LeRobot's hard reset"
+                "--env.hard_reset=false has no effect: scenes are kept between episodes anyway, "
+                "and each episode starts exactly as after LeRobot's hard reset"
             )
         if self.render_mode != type(self)().render_mode:
-            notes.append(f"--env.render_mode={self.render_mode} changes nothing: policies always see RGB arrays")
+            notes.append(f"--env.render_mode={self.render_mode} has no effect: policies always get RGB arrays")
         if PHYSICS_RATE % self.fps:
             notes.append(
-                f"--env.fps={self.fps} does not divide the {PHYSICS_RATE} steps of physics in a second: "
+                f"--env.fps={self.fps} does not divide the {PHYSICS_RATE} physics steps per second: "
                 f"an action takes {PHYSICS_RATE // self.fps} of them, and observations drift, as in LeRobot"
             )
         return notes
@@ -134,7 +140,7 @@ class LiberoConfig(BenchmarkConfig):
 
     @property
     def _images(self) -> dict[str, str]:
-        """The camera of each image that is offered."""
+        """The camera of each image."""
         names = {**IMAGE_NAMES, **(self.camera_name_mapping or {})}
         return {
             f"observation.images.{names.get(camera, camera)}": camera.removesuffix(CAMERA_SUFFIX)
@@ -153,11 +159,11 @@ class LiberoConfig(BenchmarkConfig):
         if len(self._images) < len(self._cameras):
             raise UsageError(
                 f"--env.camera_name_mapping gives two of the cameras {', '.join(self._cameras)} the same name; "
-                "each needs a name of its own"
+                "use different names"
             )
 
     def _members(self, selector: str) -> Sequence[tuple[int, str]]:
-        """The tasks that one word selects, with their ids."""
+        """The tasks of one selector, with their ids."""
         names = SUITES.get(selector)
         if names is None:
             return [(0, selector)]
@@ -170,7 +176,7 @@ class LiberoConfig(BenchmarkConfig):
                     "`yardarm tasks libero` lists all"
                 )
         if not self.task_ids:
-            raise UsageError("--env.task_ids is empty; give ids, e.g. --env.task_ids=[0,3], or leave it out")
+            raise UsageError("--env.task_ids is empty; give ids, e.g. --env.task_ids=[0,3], or omit it")
         return [(task_id, names[task_id]) for task_id in sorted(set(self.task_ids))]
 
     def _task_spec(self, selector: str, index: int, task_name: str) -> TaskSpec:

@@ -1,4 +1,4 @@
-"""LIBERO's tasks: the suites in the order that gives their ids, and what policies are told to do."""
+"""LIBERO's tasks: suites, in the order of their ids, and instructions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 __all__ = ["INSTRUCTIONS", "SUITES"]
 
-# LIBERO's own first task order, which is LeRobot's. No name is in two suites.
+# In LIBERO's first task order, as in LeRobot. No name is in two suites.
 SUITES: dict[str, tuple[str, ...]] = {
     "libero_spatial": (
         "pick_up_the_black_bowl_between_the_plate_and_the_ramekin_and_place_it_on_the_plate",
@@ -152,9 +152,9 @@ SUITES: dict[str, tuple[str, ...]] = {
 
 
 def _instruction(name: str) -> str:
-    """A task's name in words, without the scene that it is set in."""
+    """A task's name in words, without its scene."""
     return re.sub(r"^[A-Z_]+SCENE\d+_", "", name).replace("_", " ")
 
 
-# The words of the names are what LeRobot tells a policy; those in LIBERO's problem files differ here and there.
+# LeRobot gives policies the words of the names; the instructions in LIBERO's problem files sometimes differ.
 INSTRUCTIONS: dict[str, str] = {name: _instruction(name) for names in SUITES.values() for name in names}

@@ -1,4 +1,4 @@
-"""Meta-World as LeRobot evaluates it: 50 tasks in four groups of difficulty, and Meta-World's own MT10 and MT50."""
+"""Meta-World as LeRobot evaluates it: 50 tasks in four levels of difficulty, and Meta-World's own MT10 and MT50."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MetaworldConfig(BenchmarkConfig):
         "mujoco==3.3.0",
         "gymnasium>=1.1,<2",
         "numpy>=2,<3",
-        "packaging>=23",  # Gymnasium imports it for MuJoCo, and Meta-World does not ask for it
+        "packaging>=23",  # Gymnasium imports it for MuJoCo, but Meta-World does not require it
     )
     install_hint: ClassVar[str] = "pip install 'yardarm[metaworld]'"
 
@@ -43,10 +43,12 @@ class MetaworldConfig(BenchmarkConfig):
     observation_height: int = option(480, "height of observation.image")
     observation_width: int = option(480, "width of observation.image")
     episode_length: int = option(HORIZON, "step limit of an episode, at most 500")
-    fps: int = option(CONTROL_RATE, "accepted for LeRobot's sake; the simulator's rate is 80")
-    render_mode: str = option("rgb_array", "accepted for LeRobot's sake; pixels are rendered when a policy looks")
-    multitask_eval: bool = option(True, "accepted for LeRobot's sake; all tasks always share one queue")
-    disable_env_checker: bool = option(True, "accepted for LeRobot's sake; no checker runs")
+    fps: int = option(CONTROL_RATE, "ignored, for compatibility with LeRobot; the simulator's rate is 80")
+    render_mode: str = option(
+        "rgb_array", "ignored, for compatibility with LeRobot; pixels are rendered when a policy looks"
+    )
+    multitask_eval: bool = option(True, "ignored, for compatibility with LeRobot; all tasks always share one queue")
+    disable_env_checker: bool = option(True, "ignored, for compatibility with LeRobot; no checker runs")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,7 +85,7 @@ class MetaworldConfig(BenchmarkConfig):
         return cls(task=",".join(GROUPS)).tasks()
 
     def notes(self) -> Sequence[str]:
-        """What LeRobot's users should know about the flags they gave."""
+        """What LeRobot users should know about the flags they gave."""
         defaults, notes = type(self)(), []
         if self.episode_length > HORIZON:
             notes.append(
@@ -95,11 +97,11 @@ class MetaworldConfig(BenchmarkConfig):
                 "LeRobot ignores it for Meta-World and always plays up to 500 steps"
             )
         if self.fps != defaults.fps:
-            notes.append(f"--env.fps={self.fps} changes nothing: Meta-World runs at {CONTROL_RATE} steps a second")
+            notes.append(f"--env.fps={self.fps} has no effect: Meta-World runs at {CONTROL_RATE} steps per second")
         if not self.multitask_eval:
-            notes.append("--env.multitask_eval=false changes nothing: select a single task instead")
+            notes.append("--env.multitask_eval=false has no effect: select a single task instead")
         if self.render_mode != defaults.render_mode:
-            notes.append(f"--env.render_mode={self.render_mode} changes nothing: policies always see RGB arrays")
+            notes.append(f"--env.render_mode={self.render_mode} has no effect: policies always get RGB arrays")
         if "metaworld-" in self.task:
             notes.append("the 'metaworld-' prefix of a task is not needed; it was removed")
         return notes
@@ -114,7 +116,7 @@ class MetaworldConfig(BenchmarkConfig):
         offered = {"pixels": image, "pixels_agent_pos": {**image, **state}, "state": state}[self.obs_type]
         return EnvSpec(
             simulator="yardarm.simulators.metaworld:MetaworldSimulator",
-            # All 39 raw values are always there: Meta-World's scripted experts read them.
+            # All 39 raw values are always included: Meta-World's scripted experts read them.
             features={**offered, "observation.environment_state": Feature((39,), "float64")},
             action=ActionSpec(4, -1.0, 1.0, ("dx", "dy", "dz", "gripper")),
             cameras=(self.camera_name, *(camera for camera in CAMERAS if camera != self.camera_name)),
@@ -135,7 +137,7 @@ def _canonical(word: str) -> str:
     if selector in GROUPS or selector in INSTRUCTIONS:
         return selector
     if selector.endswith("-v2") and (renamed := selector[:-1] + "3") in INSTRUCTIONS:
-        raise UsageError(f"unknown task '{selector}'; Meta-World 3 names it '{renamed}'")
+        raise UsageError(f"unknown task '{selector}'; Meta-World 3 calls it '{renamed}'")
     raise UsageError(
         f"unknown task '{selector}'{nearest(selector, [*GROUPS, *INSTRUCTIONS])} `yardarm tasks metaworld` lists all"
     )

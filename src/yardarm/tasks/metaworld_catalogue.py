@@ -1,11 +1,11 @@
-"""Meta-World's tasks: the groups in the order that gives their ids, and what policies are told to do."""
+"""Meta-World's tasks: groups, in the order of their ids, and instructions."""
 
 from __future__ import annotations
 
 __all__ = ["GROUPS", "INSTRUCTIONS"]
 
-# In the order of Meta-World's own MT50. The wording is that of the public MT50 dataset, which policies were
-# trained on: a letter changed here changes what a language-conditioned policy does.
+# In the order of Meta-World's MT50. The wording is that of the public MT50 dataset, which policies were trained on:
+# changing a single letter changes what a language-conditioned policy does.
 INSTRUCTIONS: dict[str, str] = {
     "assembly-v3": "Pick up a nut and place it onto a peg",
     "basketball-v3": "Dunk the basketball into the basket",

@@ -13,11 +13,11 @@ from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 __all__ = ["PushtConfig"]
 
 TASK = "PushT-v0"
-# gym_pusht has none; this is the public dataset's, to the letter.
+# gym_pusht has none; this is exactly that of the public dataset.
 INSTRUCTION = "Push the T-shaped block onto the T-shaped target."
 OBSERVATION_TYPES = ("pixels_agent_pos", "pixels", "environment_state_agent_pos", "state")
 CONTROL_RATE = 10
-# What LeRobot's policies were trained on, and see: its own flags say 384, but never reach the simulator.
+# The size that LeRobot's policies were trained on: its own flags say 384, but never reach the simulator.
 IMAGE_SIDE = 96
 
 
@@ -36,11 +36,13 @@ class PushtConfig(BenchmarkConfig):
     observation_height: int = option(IMAGE_SIDE, "height of observation.image; LeRobot always shows 96")
     observation_width: int = option(IMAGE_SIDE, "width of observation.image; LeRobot always shows 96")
     episode_length: int = option(300, "step limit of an episode")
-    fps: int = option(CONTROL_RATE, "accepted for LeRobot's sake; the simulator's rate is 10")
-    render_mode: str = option("rgb_array", "accepted for LeRobot's sake; pixels are drawn when a policy looks")
-    visualization_height: int = option(384, "accepted for LeRobot's sake; videos have a size of their own")
-    visualization_width: int = option(384, "accepted for LeRobot's sake; videos have a size of their own")
-    disable_env_checker: bool = option(True, "accepted for LeRobot's sake; no checker runs")
+    fps: int = option(CONTROL_RATE, "ignored, for compatibility with LeRobot; the simulator's rate is 10")
+    render_mode: str = option(
+        "rgb_array", "ignored, for compatibility with LeRobot; pixels are drawn when a policy looks"
+    )
+    visualization_height: int = option(384, "ignored, for compatibility with LeRobot; videos have their own size")
+    visualization_width: int = option(384, "ignored, for compatibility with LeRobot; videos have their own size")
+    disable_env_checker: bool = option(True, "ignored, for compatibility with LeRobot; no checker runs")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,7 +52,7 @@ class PushtConfig(BenchmarkConfig):
         positive("--env.episode_length", self.episode_length)
 
     def tasks(self) -> tuple[TaskSpec, ...]:
-        """The one task, however often it was named."""
+        """The only task, however often it is named."""
         (name,) = self.selected([TASK])
         task = TaskSpec(
             benchmark=self.name,
@@ -66,32 +68,32 @@ class PushtConfig(BenchmarkConfig):
 
     @classmethod
     def catalogue(cls) -> tuple[TaskSpec, ...]:
-        """There is one task."""
+        """The only task."""
         return cls().tasks()
 
     def notes(self) -> Sequence[str]:
-        """What LeRobot's users should know about the flags they gave."""
+        """What LeRobot users should know about the flags they gave."""
         defaults, notes = type(self)(), []
         size = (self.observation_height, self.observation_width)
         if "pixels" in self.obs_type and size != (IMAGE_SIDE, IMAGE_SIDE):
             notes.append(
-                f"--env.observation_height and --env.observation_width show the policy {size[0]}×{size[1]} here; "
-                f"LeRobot ignores them for PushT and always shows {IMAGE_SIDE}×{IMAGE_SIDE}"
+                f"--env.observation_height and --env.observation_width set the images to {size[0]}×{size[1]} here; "
+                f"LeRobot ignores them for PushT and always uses {IMAGE_SIDE}×{IMAGE_SIDE}"
             )
         if self.fps != defaults.fps:
-            notes.append(f"--env.fps={self.fps} changes nothing: PushT runs at {CONTROL_RATE} steps a second")
+            notes.append(f"--env.fps={self.fps} has no effect: PushT runs at {CONTROL_RATE} steps per second")
         if self.render_mode != defaults.render_mode:
-            notes.append(f"--env.render_mode={self.render_mode} changes nothing: policies always see RGB arrays")
+            notes.append(f"--env.render_mode={self.render_mode} has no effect: policies always get RGB arrays")
         for name in ("visualization_height", "visualization_width"):
             if (side := getattr(self, name)) != getattr(defaults, name):
-                notes.append(f"--env.{name}={side} changes nothing: `yardarm replay` films in any size")
+                notes.append(f"--env.{name}={side} has no effect: `yardarm replay` films in any size")
         return notes
 
     def _env_spec(self) -> EnvSpec:
         image = {"observation.image": Feature((self.observation_height, self.observation_width, 3), "uint8")}
         agent = {"observation.state": Feature((2,), "float64", ("x", "y"))}
         corners = {"observation.environment_state": Feature((16,), "float64")}
-        # gym_pusht's "state": the agent's place, the block's place, and its angle.
+        # gym_pusht's "state": the agent's position, the block's position, and the block's angle.
         poses = {"observation.state": Feature((5,), "float64")}
         return EnvSpec(
             simulator="yardarm.simulators.pusht:PushtSimulator",
@@ -104,7 +106,7 @@ class PushtConfig(BenchmarkConfig):
             action=ActionSpec(2, 0.0, 512.0, ("x", "y")),
             cameras=("top",),
             options={
-                # It decides what "observation.state" is.
+                # It decides what "observation.state" contains.
                 "obs_type": self.obs_type,
                 "height": self.observation_height,
                 "width": self.observation_width,

@@ -1,4 +1,4 @@
-"""What can be evaluated, as pure data: picklable, and known without importing a simulator."""
+"""Tasks and episodes as pure data: picklable, and known without importing a simulator."""
 
 from __future__ import annotations
 
@@ -10,74 +10,74 @@ from typing import Any
 
 __all__ = ["FIRST_SEED", "ActionSpec", "EnvSpec", "EpisodeSpec", "EpisodeTiming", "Feature", "Home", "TaskSpec"]
 
-# The seed of a task's episode 0, unless told otherwise; episode k has this plus k.
+# The default seed of a task's episode 0; episode k has this plus k.
 FIRST_SEED = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One input that an environment offers: its shape (images are height, width, channel) and dtype."""
+    """One input that an environment provides: its shape (images are height, width, channel) and dtype."""
 
     shape: tuple[int, ...]
     dtype: str
     names: tuple[str, ...] = ()
-    """What its numbers are called, where that is known; for those who look at them."""
+    """Names of its numbers, if known; for display."""
 
     @property
     def is_image(self) -> bool:
-        """Whether it must be rendered, which is what makes a look expensive."""
+        """Whether it must be rendered, which makes a look expensive."""
         return self.dtype == "uint8" and len(self.shape) == 3
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """A flat float32 action and its bounds: one for all of its numbers, or one each."""
+    """A flat float32 action and its bounds: one for all of its numbers, or one for each."""
 
     size: int
     low: float | tuple[float, ...]
     high: float | tuple[float, ...]
     names: tuple[str, ...] = ()
-    """What its numbers are called, where that is known."""
+    """Names of its numbers, if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where workers come from: an interpreter, and what it has imported before they are forked."""
+    """What workers are forked from: an interpreter, and the modules that it has imported."""
 
     preload: tuple[str, ...] = ()
     python: str = ""
-    """Path of another Python than this one."""
+    """Path of another Python interpreter; empty for this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnvSpec:
-    """How to build a task's simulator, and what it offers."""
+    """How to build a task's simulator, and what it provides."""
 
     simulator: str
-    """``"module:Class"``, imported in workers only and called with the `TaskSpec`."""
+    """``"module:Class"``, imported only in workers and called with the `TaskSpec`."""
     features: Mapping[str, Feature]
     action: ActionSpec
     cameras: tuple[str, ...] = ()
-    """Cameras that a video can be taken from; the first is the default."""
+    """Cameras for videos; the first is the default."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Plain values that change the physics or the pixels; they are part of an episode's identity."""
     preload: tuple[str, ...] = ()
-    """Modules that are imported once, before workers are forked."""
+    """Modules to import once, before workers are forked."""
     python: str = ""
-    """Path of the interpreter that the workers need, if it is another than this one."""
+    """Path of the workers' interpreter; empty for this one."""
     folder: str = ""
-    """Where the simulator finds code or data that lies outside of packages."""
+    """Where the simulator finds code or data outside of packages."""
     lives_once: bool = False
-    """Whether each episode needs a worker of its own, because nobody knows what an episode leaves behind."""
+    """Whether each episode needs a new worker, because an episode may affect the next one."""
     renderer: str | None = None
-    """``"mujoco"`` where pixels need an OpenGL context."""
+    """``"mujoco"`` if pixels need an OpenGL context."""
     frame_size: tuple[int, int] | None = None
-    """Height and width of a video's frames, where the simulator can draw them in one size only."""
+    """Height and width of a video's frames, if the simulator can draw only one size."""
     replayable: bool = True
-    """Whether the same seed and actions give the same episode again."""
+    """Whether the same seed and actions always give the same episode."""
 
     options_hash: str = field(init=False)
-    """A short name for the options: equal for equal options."""
+    """A short hash of the options."""
 
     def __post_init__(self) -> None:
         text = json.dumps([self.simulator, dict(self.options)], sort_keys=True)
@@ -85,33 +85,33 @@ class EnvSpec:
 
     @classmethod
     def elsewhere(cls, options_hash: str, action: ActionSpec) -> EnvSpec:
-        """An environment that lives with somebody else, and of which no more is known."""
+        """An environment on a client's machine, of which only this is known."""
         spec = cls(simulator="", features={}, action=action)
         object.__setattr__(spec, "options_hash", options_hash)
         return spec
 
     @property
     def home(self) -> Home:
-        """Where its workers come from."""
+        """What its workers are forked from."""
         return Home(self.preload, self.python)
 
     @property
     def modules(self) -> set[str]:
-        """Modules that the simulator is made of, as far as the spec names them: their packages have versions."""
-        # Gymnasium's environments are registered by the package that is named, or that their namespace is called after.
+        """The simulator's modules, as far as the spec names them; the versions of their packages are recorded."""
+        # A Gymnasium environment is registered by the given package, or by the one named like its namespace.
         registering = self.options.get("package_name") or str(self.options.get("id", "")).rpartition("/")[0]
         return {name for name in (self.simulator.partition(":")[0], *self.preload, str(registering)) if name}
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """One task as it was selected: alone, or as a member of a group."""
+    """One selected task: alone, or as a member of a group."""
 
     benchmark: str
     group: str
-    """The selector that it came by: "medium", "libero_spatial", or the task itself."""
+    """The selector that included it: "medium", "libero_spatial", or the task itself."""
     index: int
-    """Its id inside the group, as LeRobot numbers it."""
+    """Its id within the group, as in LeRobot."""
     name: str
     instruction: str
     max_steps: int
@@ -119,7 +119,7 @@ class TaskSpec:
     env: EnvSpec
 
     def key(self) -> tuple[str, str, str]:
-        """What it takes to be the same task, whatever group it was selected by."""
+        """What identifies the task, in whatever group it was selected."""
         return (self.benchmark, self.env.options_hash, self.name)
 
 
@@ -132,18 +132,18 @@ class EpisodeSpec:
     seed: int
 
     def key(self) -> tuple[str, str, str, int, int]:
-        """What it takes to be the same episode."""
+        """What identifies the episode."""
         return (*self.task.key(), self.index, self.seed)
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeTiming:
-    """Where an episode's seconds went; what is left of `wall_s` was spent waiting."""
+    """How an episode's time was spent; the rest of `wall_s` was waiting."""
 
     build_s: float = 0.0
     reset_s: float = 0.0
     step_s: float = 0.0
     look_s: float = 0.0
     infer_s: float = 0.0
-    """The episode's share of the batches that it was in."""
+    """The episode's share of its batches' time."""
     wall_s: float = 0.0

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from yardarm.errors import UsageError, one_line
+from yardarm.results import TrackingRecord
 from yardarm.tracking.options import DISABLED, OFFLINE, ONLINE, WandbOptions
 from yardarm.tracking.package import can_be_reached, import_wandb, is_logged_in
 
@@ -41,9 +42,11 @@ class Connection:
             **{name: value for name, value in timeout.items() if name in known},
         )
 
-    def place(self, run: Any) -> dict[str, Any]:
+    def located(self, tracking: TrackingRecord, run: Any) -> TrackingRecord:
         """Where to find a run: its URL, or its folder if offline."""
-        return {"files": run.settings.sync_dir} if self.mode == OFFLINE else {"url": run.url}
+        if self.mode == OFFLINE:
+            return replace(tracking, files=run.settings.sync_dir)
+        return replace(tracking, url=run.url)
 
 
 def connect(options: WandbOptions) -> Connection | None:

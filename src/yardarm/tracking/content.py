@@ -55,7 +55,7 @@ def summary_values(result: RunResult) -> dict[str, Any]:
             name: _values(task.counts, uncertainty.of_task(task.counts.of_task), uncertainty.per_task)
             for name, task in named_tasks(result).items()
         },
-        "stopping": result.stopping or {},
+        "stopping": result.stopping.to_json() if result.stopping else {},
     }
     return dict(_flat("", values))
 

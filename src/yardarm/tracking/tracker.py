@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from yardarm.results import EpisodeRecord, Manifest, RunResult
+from yardarm.results import EpisodeRecord, ManifestWriter, RunResult
 
 __all__ = ["Tracker"]
 
@@ -12,7 +12,7 @@ __all__ = ["Tracker"]
 class Tracker:
     """Tracks one run from start to finish."""
 
-    def attach(self, manifest: Manifest) -> None:
+    def attach(self, manifest: ManifestWriter) -> None:
         """Called when the run has a folder; stores what tracking must remember in the manifest."""
 
     def begin(self, known: Iterable[EpisodeRecord]) -> None:

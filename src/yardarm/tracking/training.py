@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from yardarm.results import TrackingRecord
 from yardarm.tracking.connection import Connection, FaultTolerance, connect
 from yardarm.tracking.options import WandbOptions
 from yardarm.tracking.package import without_prompts
@@ -27,9 +28,9 @@ def open_training_tracker(options: WandbOptions) -> TrainingTracker:
 class TrainingTracker:
     """The interface between a training and a tracker. The base class does nothing."""
 
-    def begin(self, folder: Path, config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    def begin(self, folder: Path, config: Mapping[str, Any], known: TrackingRecord | None) -> TrackingRecord | None:
         """Called before the first step; returns what to remember, which is `known` when the training resumes."""
-        return dict(known)
+        return known
 
     def point(self, point: Mapping[str, Any]) -> None:
         """Called for a new point of the learning curve."""
@@ -47,10 +48,11 @@ class WandbTrainingTracker(TrainingTracker):
         self._id = ""
         self._tolerating = FaultTolerance("training")
 
-    def begin(self, folder: Path, config: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    def begin(self, folder: Path, config: Mapping[str, Any], known: TrackingRecord | None) -> TrackingRecord | None:
         """Start the W&B run, or resume it."""
         options = self._options
-        self._id = options.run_id or known.get("id") or secrets.token_hex(4)
+        self._id = options.run_id or (known and known.id) or secrets.token_hex(4)
+        tracking = TrackingRecord(self._id, options.project)
         tags = [f"policy:{config['policy'].get('type')}", f"dataset:{config['dataset'].get('repo_id')}"]
         with self._tolerating("could not be started"), without_prompts():
             self._run = self._connection.wandb.init(
@@ -71,8 +73,8 @@ class WandbTrainingTracker(TrainingTracker):
             )
             # Evaluations finish later than the steps they belong to.
             self._run.define_metric("*", step_metric="step")
-            return {"id": self._id, "project": options.project, **self._connection.place(self._run)}
-        return {"id": self._id, "project": options.project}
+            return self._connection.located(tracking, self._run)
+        return tracking
 
     def point(self, point: Mapping[str, Any]) -> None:
         """Log a point's numbers, named by its kind, like LeRobot's `train/loss`."""

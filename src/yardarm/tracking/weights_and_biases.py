@@ -8,9 +8,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-import yaml
-
-from yardarm.results import Counts, EpisodeRecord, Manifest, RunFolder, RunResult
+from yardarm.results import Counts, EpisodeRecord, ManifestWriter, RunFolder, RunManifest, RunResult, TrackingRecord
 from yardarm.tracking.connection import Connection, FaultTolerance, connect
 from yardarm.tracking.content import Rows, episode_rows, named_tasks, summary_values, task_rows
 from yardarm.tracking.options import WandbOptions
@@ -22,11 +20,6 @@ __all__ = ["WandbTracker", "open_tracker", "tracked_text"]
 # A call costs half a millisecond, and ten thousand quick episodes may take only a minute.
 LOG_EVERY_S = 1.0
 LONGEST_TAG = 64
-# Fields of the manifest to log with the configuration: what the run was made with.
-MADE_WITH = (
-    *("versions", "mixed_versions", "environment_variables"),
-    *("machine", "git_commit", "command", "renderer", "batch_size"),
-)
 
 
 def open_tracker(options: WandbOptions) -> Tracker:
@@ -37,10 +30,10 @@ def open_tracker(options: WandbOptions) -> Tracker:
 
 def tracked_text(folder: RunFolder) -> str:
     """A line that says where a run's tracking is; empty if it was not tracked."""
-    tracked = folder.read_manifest().get("wandb", {})
-    if "url" in tracked:
-        return f"Tracked: {tracked['url']}"
-    return f"Tracked offline; upload it with: wandb sync {tracked['files']}" if "files" in tracked else ""
+    tracking = folder.read_manifest().tracking or TrackingRecord()
+    if tracking.url:
+        return f"Tracked: {tracking.url}"
+    return f"Tracked offline; upload it with: wandb sync {tracking.files}" if tracking.files else ""
 
 
 class WandbTracker(Tracker):
@@ -55,11 +48,13 @@ class WandbTracker(Tracker):
         self._successes = self._episodes = self._errors = 0
         self._logged = -LOG_EVERY_S
 
-    def attach(self, manifest: Manifest) -> None:
+    def attach(self, manifest: ManifestWriter) -> None:
         """Choose the run's W&B id: the given one, that of earlier sessions, or a new one."""
         self._manifest, self._folder = manifest, manifest.folder
-        self._id = self._options.run_id or manifest.tracked.get("id") or secrets.token_hex(4)
-        manifest.note_tracked({"id": self._id, "project": self._options.project})
+        before = manifest.current.tracking
+        self._id = self._options.run_id or (before and before.id) or secrets.token_hex(4)
+        self._tracking = TrackingRecord(self._id, self._options.project)
+        manifest.note_tracked(self._tracking)
 
     def begin(self, known: Iterable[EpisodeRecord]) -> None:
         """Start the W&B run, or resume it."""
@@ -69,7 +64,7 @@ class WandbTracker(Tracker):
             self._run = self._start()
             # The rate so far favours successes, which end early, so it must not become the run's result.
             self._run.define_metric("running/*", step_metric="running/episodes", summary="none")
-            self._note_place()
+            self._manifest.note_tracked(self._connection.located(self._tracking, self._run))
 
     def count(self, record: EpisodeRecord) -> None:
         """Log the number of finished episodes and their success rate, at most once per second."""
@@ -86,7 +81,7 @@ class WandbTracker(Tracker):
             return
         finished = False
         with self._tolerating("could not log the results"), staging_in(self._folder.path / "wandb"):
-            finished = self._folder.read_manifest().get("status") == "finished"
+            finished = self._folder.read_manifest().status == "finished"
             self._log_running()
             self._run.summary.update(summary_values(result))
             self._run.log({"tasks": self._table(task_rows(result)), "episodes": self._table(episode_rows(result))})
@@ -99,6 +94,8 @@ class WandbTracker(Tracker):
         self._run = None
 
     def _start(self) -> Any:
+        import yaml
+
         folder, options, manifest = self._folder, self._options, self._folder.read_manifest()
         # The file contains no secrets; the configuration in memory may.
         config = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
@@ -109,7 +106,7 @@ class WandbTracker(Tracker):
                 notes=options.notes,
                 tags=_tags(manifest) if options.add_tags else None,
                 name=config.get("job_name") or folder.path.absolute().name,
-                config={**config, "made_with": {name: manifest.get(name) for name in MADE_WITH}},
+                config={**config, "made_with": _made_with(manifest)},
                 dir=str(folder.path.absolute()),
                 job_type="eval",
                 id=self._id,
@@ -119,9 +116,6 @@ class WandbTracker(Tracker):
                 reinit="create_new",  # a training script may have its own run open
                 settings=self._connection.settings(),
             )
-
-    def _note_place(self) -> None:
-        self._manifest.note_tracked({**self._manifest.tracked, **self._connection.place(self._run)})
 
     def _log_running(self) -> None:
         self._logged = time.monotonic()
@@ -158,10 +152,24 @@ def _caption(record: EpisodeRecord) -> str:
     return f"episode {record.key.index}, seed {record.key.seed}: {record.status}"
 
 
-def _tags(manifest: dict[str, Any]) -> list[str]:
+def _made_with(manifest: RunManifest) -> dict[str, Any]:
+    """What the run was made with, besides its configuration."""
+    session = manifest.newest
+    return {
+        "versions": dict(session.versions),
+        "mixed_versions": manifest.mixed_versions,
+        "environment_variables": dict(session.environment_variables or {}),
+        "machine": session.machine.to_json() if session.machine else None,
+        "git_commit": session.git_commit,
+        "command": list(session.command),
+        "renderer": session.renderer,
+        "batch_size": session.batch_size,
+    }
+
+
+def _tags(manifest: RunManifest) -> list[str]:
     """Tags like LeRobot's: kind, colon, value."""
-    benchmarks = dict.fromkeys(task["benchmark"] for task in manifest["tasks"])
-    tags = [f"policy:{manifest['plan']['policy']}", *(f"env:{name}" for name in benchmarks)]
-    if manifest.get("method"):
-        tags.append(f"method:{manifest['method']}")
+    tags = [f"policy:{manifest.plan.policy}", *(f"env:{name}" for name in manifest.benchmarks)]
+    if manifest.method:
+        tags.append(f"method:{manifest.method}")
     return [tag[:LONGEST_TAG] for tag in tags]

@@ -14,7 +14,7 @@ __all__ = ["MovingAverage"]
 class MovingAverage:
     """The exponential moving average of a network's trained parameters; buffers are taken as they are.
 
-    The decay grows from 0.1 with the number of updates, so that the random weights of the beginning are soon forgotten.
+    The decay grows from 0.1 with the number of updates, so that the initial random weights are soon forgotten.
     """
 
     def __init__(self, network: nn.Module, decay: float) -> None:
@@ -40,7 +40,7 @@ class MovingAverage:
             self._put(before)
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
-        """Go on with an average that was saved."""
+        """Continue with an average that was saved."""
         for name, value in self.weights.items():
             value.copy_(weights[name])
 

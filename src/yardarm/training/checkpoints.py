@@ -15,7 +15,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from yardarm.errors import UsageError, YardarmError, one_line
-from yardarm.files import beside, sync
+from yardarm.files import sync, temporary_path
 from yardarm.results import TrainingFolder, now
 from yardarm.training.config_file import TRAIN_CONFIG
 
@@ -37,7 +37,7 @@ STEP_NAME = re.compile(r"\d{6,}")
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A folder with a policy, and all that its training needs to go on."""
+    """A folder with a policy, and everything that its training needs to resume."""
 
     path: Path
 
@@ -85,7 +85,7 @@ class Checkpoint:
 def write_checkpoint(folder: Path, step: int, fill: Callable[[Checkpoint], None]) -> Checkpoint:
     """Have a checkpoint filled beside its place, flush it to the disk, put it there, and let `last` point to it."""
     final = Checkpoint(folder / f"{step:06d}")
-    partial = Checkpoint(beside(final.path))
+    partial = Checkpoint(temporary_path(final.path))
     shutil.rmtree(partial.path, ignore_errors=True)
     try:
         partial.policy.mkdir(parents=True)
@@ -129,7 +129,7 @@ def find_checkpoint_to_resume(named: Path) -> Checkpoint:
         inner = folder if folder.name == "checkpoints" else folder / "checkpoints"
         found = list(_checkpoints(inner))
         if not found:
-            raise UsageError(f"{named} has no checkpoints to resume from; begin it anew, without --resume")
+            raise UsageError(f"{named} has no checkpoints to resume from; start it again, without --resume")
         folder = found[-1].path
     checkpoint = Checkpoint(folder)
     if problem := checkpoint.problem():
@@ -173,7 +173,7 @@ def _checkpoints(folder: Path) -> Iterator[Checkpoint]:
 
 
 def _point_last_to(path: Path) -> None:
-    link = beside(path.parent / LAST)
+    link = temporary_path(path.parent / LAST)
     link.unlink(missing_ok=True)
     link.symlink_to(path.name)
     os.replace(link, path.parent / LAST)
@@ -189,4 +189,4 @@ def read_state_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read, so the training cannot go on from there: {error}") from error
+        raise UsageError(f"{path} cannot be read, so the training cannot resume from there: {error}") from error

@@ -11,7 +11,7 @@ from yardarm.config import one_of, option, positive
 from yardarm.datasets import ImageTransformsConfig
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation import EvalOptions
-from yardarm.policies import CHECKPOINT_TYPES, PeftOptions
+from yardarm.policies import ARCHITECTURES, PeftOptions
 from yardarm.tasks import FIRST_SEED, BenchmarkConfig
 from yardarm.tracking import WandbOptions
 
@@ -58,7 +58,7 @@ class TrainDatasetOptions:
 
 @dataclass
 class TrainEvalOptions(EvalOptions):
-    """Flags below ``--eval.``: those of ``yardarm eval``, and how it goes on beside the training."""
+    """Flags below ``--eval.``: those of ``yardarm eval``, and how it runs beside the training."""
 
     background: bool | None = option(
         None, "evaluate while training continues [true, if there is more than one core or device]"
@@ -148,7 +148,7 @@ class TrainConfig:
 
     dataset: TrainDatasetOptions
     policy: Mapping[str, Any]
-    """`type` of a new policy, or `path` of one to go on with; and fields of its configuration."""
+    """`type` of a new policy, or `path` of one to fine-tune; and fields of its configuration."""
     options: TrainOptions = field(default_factory=TrainOptions)
     env: BenchmarkConfig | None = None
     eval: TrainEvalOptions = field(default_factory=TrainEvalOptions)
@@ -162,13 +162,13 @@ class TrainConfig:
     )
 
     def __post_init__(self) -> None:
-        kind, path = self.policy.get("type"), self.policy.get("path")
+        kind, path, known = self.policy.get("type"), self.policy.get("path"), ARCHITECTURES.names()
         if not kind and not path:
-            raise UsageError(f"which policy? Give --policy.type={'|'.join(CHECKPOINT_TYPES)}, or --policy.path=…")
-        if kind and kind not in CHECKPOINT_TYPES:
+            raise UsageError(f"which policy? Give --policy.type={'|'.join(known)}, or --policy.path=…")
+        if kind and kind not in known and ":" not in kind:
             raise UsageError(
-                f"--policy.type={kind} cannot be trained{nearest(str(kind), CHECKPOINT_TYPES)} "
-                f"one of {', '.join(CHECKPOINT_TYPES)}"
+                f"--policy.type={kind} cannot be trained{nearest(str(kind), known)} one of {', '.join(known)}, or "
+                "MODULE:NAME of your own"
             )
         options = self.options
         if options.eval_steps and not self.dataset.eval_split:
@@ -192,7 +192,7 @@ class TrainConfig:
 
     @property
     def pushes(self) -> bool:
-        """Whether the trained policy goes to the Hub: if it is told to, or where it goes."""
+        """Whether the trained policy is uploaded to the Hub: if a flag says so, or says where."""
         return bool(self.policy.get("push_to_hub", bool(self.policy.get("repo_id"))))
 
     @property
@@ -203,5 +203,11 @@ class TrainConfig:
     @property
     def name(self) -> str:
         """What the training is called."""
-        kind = self.policy.get("type") or "policy"
-        return self.options.job_name or (f"{self.env.name}_{kind}" if self.env else str(kind))
+        kind = str(self.policy.get("type") or "policy").rpartition(":")[2]
+        return self.options.job_name or (f"{self.env.name}_{kind}" if self.env else kind)
+
+    @property
+    def code_flags(self) -> list[str]:
+        """What a command that uses its policy must say again, since no file may name code."""
+        kind = str(self.policy.get("type") or "")
+        return [f"--policy.type={kind}"] if ":" in kind else []

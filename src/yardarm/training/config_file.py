@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import draccus
 
-from yardarm.config import decode, plain_value
+from yardarm.config import admit, decode, plain_value
 from yardarm.errors import UsageError, nearest
-from yardarm.policies import OptimizerOptions, PeftOptions, SchedulerOptions
+from yardarm.policies import OptimizerOptions, PeftOptions, SchedulerOptions, code_in_policy
 from yardarm.tasks import env_from_data
 from yardarm.tracking import WandbOptions
 from yardarm.training.config import TrainConfig, TrainDatasetOptions, TrainEvalOptions, TrainOptions
@@ -40,6 +40,7 @@ def config_from_data(data: Mapping[str, Any], trusted: bool = False) -> TrainCon
             near = nearest(name, (*own, *SECTIONS))
             raise UsageError(f"unknown option '--{name}'{near} `yardarm {COMMAND} --help` lists all")
     sections = {name: _section(data, name) for name in SECTIONS}
+    admit("policy", code_in_policy(sections["policy"]), sections["policy"], trusted)
     return TrainConfig(
         dataset=decode(TrainDatasetOptions, "dataset", sections["dataset"], COMMAND),
         policy={name: plain_value(value) for name, value in sections["policy"].items()},
@@ -54,12 +55,15 @@ def config_from_data(data: Mapping[str, Any], trusted: bool = False) -> TrainCon
     )
 
 
-def check_resumed(names: Iterable[str]) -> None:
-    """Refuse flags that would make another training of one that goes on."""
-    for name in names:
+def check_resumed(flags: Mapping[str, str], stored: Mapping[str, Any]) -> None:
+    """Refuse flags that would turn a resumed training into another one."""
+    kind = (stored.get("policy") or {}).get("type")
+    for name, value in flags.items():
+        if name == "policy.type" and value == kind:
+            continue  # what only a file names is not run, so a module must be named again
         if name.partition(".")[0] in FIXED and name not in MOVABLE:
             raise UsageError(
-                f"--{name} cannot change in a training that goes on; to begin a new one from its weights, give "
+                f"--{name} cannot change when a training is resumed; to start a new one from its weights, give "
                 "--policy.path=…/pretrained_model without --resume"
             )
 
@@ -77,12 +81,12 @@ def config_to_data(config: TrainConfig) -> dict[str, Any]:
         "wandb": draccus.encode(config.wandb),
         "peft": draccus.encode(config.peft) if config.peft else None,
     }
-    del data["allow_mixed_versions"]  # whoever resumes is asked again
+    del data["allow_mixed_versions"]  # a user who resumes is asked again
     return {name: str(value) if isinstance(value, Path) else value for name, value in data.items()}
 
 
 def _section(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """What stands below a name, with ``image_transforms.enable`` as sections inside of sections."""
+    """What stands below a name, with ``image_transforms.enable`` as nested sections."""
     section = data.get(name)
     if section is None:
         return {}

@@ -51,7 +51,7 @@ IMAGE_WORKERS = 4
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSplit:
-    """The episodes that are learned from, and those that are held out."""
+    """The episodes to learn from, and those that are held out."""
 
     training: list[int]
     held_out: list[int]
@@ -134,7 +134,7 @@ class TrainingData:
         return LeRobotDataset(episodes=episodes, **self._reading(augmented))
 
     def stream(self, episodes: list[int], seed: int, shard: tuple[int, int]) -> StreamingLeRobotDataset:
-        """The same, one after the other as they come."""
+        """The same, one after the other."""
         return StreamingLeRobotDataset(episodes=episodes, seed=seed, shard=shard, **self._reading(augmented=True))
 
     def _reading(self, augmented: bool) -> dict[str, Any]:
@@ -188,14 +188,14 @@ class Batches:
         return {**self._loader.state_dict(), "episodes": self._episodes}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a place."""
+        """Continue from a place."""
         if state.get("episodes", self._episodes) != self._episodes:
-            raise UsageError("the dataset's episodes are not those that this training has learned from so far")
+            raise UsageError("the dataset's episodes are not the ones that this training has learned from so far")
         self._loader.load_state_dict(state)
 
 
 class Stream:
-    """Batches of a dataset that is read as it comes. A training that goes on begins a new pass, in another order."""
+    """Batches of a dataset that is streamed. A resumed training starts a new pass, in another order."""
 
     def __init__(
         self, dataset: StreamingLeRobotDataset, config: PolicyConfig, options: TrainOptions, frames: int
@@ -223,10 +223,12 @@ class Stream:
         return {"pass": self._pass}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with the next pass."""
+        """Continue with the next pass."""
         if "pass" not in state:
-            raise UsageError("this training was not streamed before: leave --dataset.streaming away")
-        log.warning("a stream cannot go on at a sample: the training goes on with another order than without a stop")
+            raise UsageError("this training was not streamed before: omit --dataset.streaming")
+        log.warning(
+            "a stream cannot resume at a sample: from here the order differs from that of a training without a stop"
+        )
         self._pass = int(state["pass"])
 
 

@@ -1,4 +1,4 @@
-"""Evaluates weights on the way, in processes of their own: training goes on meanwhile, or waits."""
+"""Evaluates weights during a training, in separate processes: the training continues meanwhile, or waits."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Evaluations:
         return len(self._due) + (self._running is not None)
 
     def look(self) -> None:
-        """See whether the one that runs has ended, and start the next."""
+        """Check whether the running evaluation has ended, and start the next one."""
         if self._running is not None and self._running[1].poll() is not None:
             self._end(*self._running)
             self._running = None
@@ -85,7 +85,7 @@ class Evaluations:
             self._tell(_unfinished(due.step, self._run(due), "running"))
 
     def wait(self, seconds: float) -> None:
-        """Wait for the one that runs, but no longer than so."""
+        """Wait for the running evaluation, but no longer than this many seconds."""
         if self._running is not None:
             try:
                 self._running[1].wait(seconds)
@@ -94,7 +94,7 @@ class Evaluations:
         self.look()
 
     def stop(self) -> None:
-        """End the one that runs; its finished episodes are kept, and it goes on when the training does."""
+        """Stop the running evaluation; its finished episodes are kept, and it resumes with the training."""
         if self._running is None:
             return
         _, process = self._running
@@ -117,7 +117,7 @@ class Evaluations:
         settings.write_text(json.dumps(self._settings(due), indent=1), encoding="utf-8")
         # -P: modules of the folder that the command is given in must not come before others, as for `yardarm` itself.
         words = [sys.executable, "-P", "-m", "yardarm", "eval", f"--config_path={settings}", f"--output_dir={run}"]
-        words += self._code_flags()
+        words += [*self._config.code_flags, *self._code_flags()]
         if self._config.options.allow_mixed_versions:
             words.append("--allow_mixed_versions=true")
         with run.with_suffix(".log").open("wb") as output:
@@ -131,7 +131,7 @@ class Evaluations:
             )
 
     def _code_flags(self) -> list[str]:
-        """What code may run is said on the command line: whoever started the training has typed it, or agreed to it."""
+        """What code may run is said on the command line: the user of the training has typed it, or agreed to it."""
         env = self._config.env
         assert env is not None
         options = {code.option: getattr(env, code.option) for code in env.named_code()}
@@ -160,7 +160,7 @@ class Evaluations:
             said = run.with_suffix(".log").read_text(errors="replace").strip().splitlines()
             problem = said[-1] if said else f"it ended with code {process.returncode}"
             self._tell({**_unfinished(due.step, run, "failed"), "problem": problem})
-            return  # a training that goes on tries it again
+            return  # a resumed training tries it again
         self._tell(point)
         run.with_suffix(".log").unlink(missing_ok=True)
         run.with_suffix(".json").unlink(missing_ok=True)
@@ -169,7 +169,7 @@ class Evaluations:
 
 
 def evaluation_point(step: int, run: Path) -> dict[str, Any] | None:
-    """A point of the learning curve from a run; none of one that is not finished, whose episodes would mislead."""
+    """A point of the learning curve from a run; an unfinished run gives none, since its episodes would mislead."""
     try:
         stored = read_result(RunFolder(run))
     except UsageError:

@@ -1,4 +1,4 @@
-"""Who learns, and what from: a policy that is new, fine-tuned or resumed, and the dataset as it reads it."""
+"""What learns, and from what: a policy that is new, fine-tuned or resumed, and the dataset as it reads it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import torch
 
 from yardarm.datasets import DatasetMetadata
 from yardarm.errors import UsageError
-from yardarm.policies import CHECKPOINT_TYPES, ForeignCheckpoint, OptimizerOptions, SchedulerOptions
+from yardarm.policies import ARCHITECTURES, ForeignCheckpoint, OptimizerOptions, SchedulerOptions
 from yardarm.policies.learning import (
     LearnedPolicy,
     add_adapter,
     conditioned_features,
+    find_architecture,
     load_to_fine_tune,
     make_task_vector,
     new_config,
@@ -53,10 +54,12 @@ class Learner:
 
 
 def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
-    """Read what is known of the dataset, and make or load a policy that fits it."""
+    """Read the dataset's metadata, and make or load a policy that fits it."""
     meta = read_meta(config.dataset)
     policy = _policy(config, meta, checkpoint)
     names = {own: name for name, own in policy.wants.own_names.items()}
+    if policy.architecture.objective is None:
+        raise UsageError(f"policies of type '{policy.config.type}' cannot be trained on demonstrations")
     policy.config.check_trainable()
     policy.config.push_to_hub = config.pushes
     if config.dataset.image_transforms.enable and not policy.config.images:
@@ -75,26 +78,28 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
 
 def _policy(config: TrainConfig, meta: DatasetMetadata, checkpoint: Checkpoint | None) -> LearnedPolicy:
     if checkpoint is not None:
-        return load_to_fine_tune(str(checkpoint.policy), device=_device(config))
+        return load_to_fine_tune(str(checkpoint.policy), type=config.policy.get("type"), device=_device(config))
     if "path" in config.policy:
         return _fine_tuned(config, meta)
     return _new(config, meta)
 
 
 def _new(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
+    architecture = find_architecture(str(config.policy["type"]))
     inputs, outputs = policy_features(meta)
-    told = None
-    if len(meta.tasks) > 1 and not config.options.task_vector:
+    task_vector = None
+    if config.options.task_vector:
+        task_vector = make_task_vector(config.options.task_vector, meta.tasks)
+        inputs = conditioned_features(inputs, task_vector.size)
+    policy_config = new_config(architecture, inputs, outputs, _fields(config))
+    known = statistics(meta, {**inputs, **outputs}, {})
+    policy = new_policy(architecture, policy_config, known, config.options.seed, task_vector)
+    if len(meta.tasks) > 1 and not task_vector and not policy.wants.instruction:
         logger.warning(
             "the dataset has %d tasks, and nothing tells the policy which one it does: --task_vector=tasks would",
             len(meta.tasks),
         )
-    if config.options.task_vector:
-        told = make_task_vector(config.options.task_vector, meta.tasks)
-        inputs = conditioned_features(inputs, told.size)
-    policy_config = new_config(str(config.policy["type"]), inputs, outputs, _fields(config))
-    known = statistics(meta, {**inputs, **outputs}, {})
-    return new_policy(policy_config, known, config.options.seed, told)
+    return policy
 
 
 def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
@@ -115,8 +120,8 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
     except ForeignCheckpoint as error:
         raise UsageError(
             f"{error.source} is of a policy of type '{error.kind}', which cannot be trained here, but only "
-            f"{' and '.join(CHECKPOINT_TYPES)}: train it with LeRobot, and evaluate it with `yardarm eval "
-            "--policy.python=PATH`"
+            f"{' and '.join(ARCHITECTURES.names())}: train it with LeRobot, and evaluate it with `yardarm eval "
+            "--policy.python=PATH`; if it is your own, name its module: --policy.type=MODULE:NAME"
         ) from None
     own = policy.config
     known = statistics(meta, {**own.input_features, **own.output_features}, renamed or {})
@@ -143,7 +148,7 @@ def _check_statistics(policy: LearnedPolicy, meta: DatasetMetadata, checkpoint: 
         return
     listed = ", ".join(f"'{name}'" for name in missing)
     if checkpoint is not None:
-        raise UsageError(f"{checkpoint.policy} has no normalisation statistics for {listed}; begin the training anew")
+        raise UsageError(f"{checkpoint.policy} has no normalisation statistics for {listed}; start the training again")
     count = shlex.join(["yardarm", "dataset", "recompute-stats", str(meta.root), "--in_place=true"])
     raise UsageError(f"{meta.root} has no statistics to normalise {listed} with; `{count}` adds them")
 
@@ -151,7 +156,7 @@ def _check_statistics(policy: LearnedPolicy, meta: DatasetMetadata, checkpoint: 
 def _check_fits(policy: LearnedPolicy, meta: DatasetMetadata) -> None:
     """The dataset must have what the policy reads, in the same shapes."""
     known: Mapping[str, Any] = meta.readable
-    wanted = {**policy.wants.shapes, "action": (policy.action_size,)}
+    wanted = {**policy.wants.shapes, "action": (policy.config.action_size,)}
     for name, shape in wanted.items():
         if name not in known:
             there = ", ".join(other for other in known if other.startswith(("observation.", "action")))

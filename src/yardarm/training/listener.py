@@ -1,4 +1,4 @@
-"""What a training tells whoever watches it. The base class keeps silent."""
+"""What a training reports while it runs. The base class keeps silent."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["TrainingListener"]
 
 
 class TrainingListener:
-    """Hears of a training; says whether it shall stop."""
+    """Is notified by a training; says whether it shall stop."""
 
     def preparing(self, what: str) -> None:
         """Something takes a moment before the first step."""
 
     def started(self, path: Path, step: int, steps: int, summary: str) -> None:
-        """The first step is about to begin."""
+        """The first step is about to start."""
 
     def stepped(self, step: int) -> None:
         """A step is done."""
@@ -25,7 +25,7 @@ class TrainingListener:
         """The learning curve has a new point."""
 
     def waiting(self, evaluations: int) -> None:
-        """Training is done, or pauses; so many evaluations are not."""
+        """Training is done, or pauses; this many evaluations are left."""
 
     def shall_stop(self) -> bool:
         """Whether to stop after this step, with a checkpoint."""

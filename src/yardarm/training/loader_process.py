@@ -1,4 +1,4 @@
-"""How a process that loads data begins, and whom it lets stop it.
+"""How a process that loads data starts, and who may stop it.
 
     a terminal, Slurm, … ── SIGTERM to all ──┬──▶ training: finishes its step, writes a checkpoint,
                                              │              then ends its loaders ─┐
@@ -6,7 +6,7 @@
                                                           ◀── SIGTERM, or no more ─┘
                                                               batches are wanted
 
-A loader that ended by itself would break the step that the training wants to finish.
+A loader that ended on its own would break the step that the training wants to finish.
 """
 
 from __future__ import annotations

@@ -1,40 +1,39 @@
-"""Keeps a training's record: the learning curve, and the manifest that says how far it has come."""
+"""Keeps a training's record: the learning curve, and the manifest, which says how far it got."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from yardarm.errors import StorageFault
 from yardarm.files import write_json
-from yardarm.results import TRAINING_FORMAT, Curve, TrainingFolder, now, provenance
+from yardarm.results import Curve, TrainingFolder, TrainingManifest, now, provenance
 from yardarm.tracking import TrainingTracker
 from yardarm.training.trainer import TrainingStep
 
 __all__ = ["StepMeter", "TrainingLog"]
 
 WRITE_EVERY_S = 10.0
-# What earlier sessions were made with.
-SESSION = ("command", "versions", "environment_variables", "machine", "git_commit", "updated")
 
 
 class TrainingLog:
     """The curve and the manifest of one training, held by one process at a time."""
 
-    def __init__(self, folder: TrainingFolder, about: Mapping[str, Any], step: int, tracker: TrainingTracker) -> None:
-        self.curve = Curve(folder.journal, upto=step)
+    def __init__(self, folder: TrainingFolder, manifest: TrainingManifest, tracker: TrainingTracker) -> None:
+        """`manifest` says what is trained, and at which step that begins or is resumed."""
+        self.curve = Curve(folder.journal, upto=manifest.step)
         self._folder = folder
-        known: dict[str, Any] = folder.read_manifest() if folder.manifest.exists() else {"started": now()}
-        self._earlier_s = float(known.get("wall_s", 0.0))
+        self._manifest = replace(manifest, started=now(), sessions=(provenance(),))
+        if folder.manifest.exists():
+            self._manifest = _resumed(folder.read_manifest(), self._manifest)
+        self._earlier_s = self._manifest.wall_s
         self._opened = time.monotonic()
-        if "policy" in known:  # where it began, and not where it goes on
-            about = {**about, "policy": {**about["policy"], "path": known["policy"].get("path")}}
-            known.setdefault("sessions", []).append({name: known.get(name) for name in SESSION})
-        self._content: dict[str, Any] = {**known, **provenance(), **about, "format": TRAINING_FORMAT, "step": step}
         self._tracker = tracker
-        self._content["wandb"] = tracker.begin(folder.path, about["config"], known.get("wandb", {}))
+        tracking = tracker.begin(folder.path, manifest.config, self._manifest.tracking)
+        self._manifest = replace(self._manifest, tracking=tracking)
         self._write("running")
 
     @property
@@ -49,12 +48,12 @@ class TrainingLog:
 
     def stepped(self, step: int) -> None:
         """Say now and then how far it is."""
-        self._content["step"] = step
+        self._manifest = replace(self._manifest, step=step)
         if time.monotonic() - self._written > WRITE_EVERY_S:
             self._write("running")
 
     def close(self, finished: bool, checkpoint: Path | None) -> None:
-        """The training has ended, at its last step or before; what was deleted meanwhile is told of."""
+        """The training has ended, at its last step or before; say what was deleted meanwhile."""
         lost = self.curve.restore()
         self._write("finished" if finished else "interrupted")
         self.curve.sync()
@@ -68,8 +67,23 @@ class TrainingLog:
 
     def _write(self, status: str) -> None:
         self._written = time.monotonic()
-        self._content.update(status=status, updated=now(), wall_s=self.wall_s)
-        write_json(self._folder.manifest, self._content)
+        *earlier, newest = self._manifest.sessions
+        sessions = (*earlier, replace(newest, updated=now()))
+        self._manifest = replace(self._manifest, status=status, updated=now(), wall_s=self.wall_s, sessions=sessions)
+        write_json(self._folder.manifest, self._manifest.to_json())
+
+
+def _resumed(stored: TrainingManifest, manifest: TrainingManifest) -> TrainingManifest:
+    """With what earlier sessions have left; its policy came from where it began, and not from where it goes on."""
+    return replace(
+        manifest,
+        started=stored.started,
+        wall_s=stored.wall_s,
+        policy=manifest.policy.loaded_from(stored.policy.path),
+        tracking=stored.tracking,
+        sessions=(*stored.sessions, *manifest.sessions),
+        extra=stored.extra,
+    )
 
 
 class StepMeter:
@@ -83,7 +97,7 @@ class StepMeter:
         self._steps.append(step)
 
     def point(self, step: int, per_epoch: float, elapsed_s: float) -> dict[str, Any]:
-        """The mean of what was counted, and begin anew."""
+        """The mean of what was counted; the count starts again."""
         steps = self._steps
         count, samples = len(steps), sum(own.samples for own in steps)
         seconds = sum(own.data_s + own.update_s for own in steps)  # and not what was measured or saved in between

@@ -1,4 +1,4 @@
-"""Step after step until the last one: what is measured, saved and evaluated on the way, and how it stops."""
+"""Step after step until the last one: what is measured, saved and evaluated, and how it stops."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class Loop:
         point = self.meter.point(self.trainer.step, self.trainer.steps_per_epoch, elapsed)
         if not math.isfinite(point["loss"]):
             raise PolicyFault(
-                f"the loss is {point['loss']} by step {self.trainer.step}: the weights are of no use any more; begin "
-                "anew with a smaller learning rate (--optimizer.lr), or look for NaN in the dataset"
+                f"the loss is {point['loss']} by step {self.trainer.step}: the weights are useless now; start "
+                "again with a smaller learning rate (--optimizer.lr), or look for NaN in the dataset"
             )
         self.tell(point)
 
@@ -85,7 +85,7 @@ class Loop:
         if self.log is not None:
             self.log.stepped(self.trainer.step)
             self.listener.stepped(self.trainer.step)
-        # A signal that stops the training may have gone to its evaluations, too: that is no failure of theirs.
+        # A signal that stops the training may have reached its evaluations, too: that does not count as a failure.
         if self.evaluations is not None and not self.listener.shall_stop():
             self.evaluations.look()
 
@@ -128,15 +128,15 @@ class Loop:
             self._wait_for_evaluations()
 
     def _wait_for_evaluations(self) -> bool:
-        """Wait for those that are left; false if a stop came first."""
+        """Wait for the remaining evaluations; false if a stop came first."""
         if self.evaluations is None:
             return True
-        told = 0
+        announced = 0
         while left := self.evaluations.left:
             if self.listener.shall_stop():
                 return False
-            if left != told:
+            if left != announced:
                 self.listener.waiting(left)
-                told = left
+                announced = left
             self.evaluations.wait(LOOK_EVERY_S)
         return True

@@ -16,7 +16,7 @@ __all__ = ["make_optimizer", "make_scheduler", "parameter_groups"]
 
 
 def parameter_groups(network: nn.Module, rates: Mapping[str, float]) -> list[dict[str, Any]]:
-    """What is trained; parts whose names begin with a key of `rates` have a learning rate of their own."""
+    """What is trained; parts whose names start with a key of `rates` have their own learning rate."""
     groups: dict[str, dict[str, Any]] = {"": {"params": []}}
     groups |= {prefix: {"params": [], "lr": rate} for prefix, rate in rates.items()}
     for name, parameter in network.named_parameters():

@@ -11,6 +11,7 @@ import torch
 
 from yardarm.errors import UsageError
 from yardarm.policies.learning import check_hub, load_policy
+from yardarm.results import DatasetRecord, PolicyRecord, TrainingManifest
 from yardarm.tracking import TrainingTracker, open_training_tracker
 from yardarm.training.checkpoints import Checkpoint, set_aside
 from yardarm.training.config import TrainConfig
@@ -55,7 +56,7 @@ class TrainingResult:
 def train(
     config: TrainConfig, listener: TrainingListener | None = None, checkpoint: Checkpoint | None = None
 ) -> TrainingResult:
-    """Train a policy; with a checkpoint, go on from there as if the training had never stopped."""
+    """Train a policy; with a checkpoint, resume from there as if the training had never stopped."""
     listener = listener or TrainingListener()
     config = settled(config)
     if config.pushes:
@@ -86,16 +87,17 @@ def train(
 def push_trained(result: TrainingResult, config: TrainConfig) -> str:
     """Upload the policy of the last checkpoint to the Hub, and return the address of the commit."""
     assert result.checkpoint is not None
-    policy = load_policy(Checkpoint(result.checkpoint).policy, device="cpu", merge_adapter=False)
+    kind, path = config.policy.get("type"), Checkpoint(result.checkpoint).policy
+    policy = load_policy(path, type=kind, device="cpu", merge_adapter=False)
     return policy.push_to_hub(str(config.policy["repo_id"]), private=config.policy.get("private"))
 
 
 def _recorded(loop: Loop, learner: Learner, tracker: TrainingTracker) -> TrainingResult:
-    """Run the loop with all that is written, evaluated and tracked."""
+    """Run the loop, with everything that is written, evaluated and tracked."""
     config, trainer, folder, listener = loop.config, loop.trainer, loop.folder, loop.listener
     if loop.checkpoint is not None and loop.checkpoint.path.parent == folder.checkpoints:
         set_aside(folder, trainer.step)
-    loop.log = log = TrainingLog(folder, _about(config, learner), trainer.step, tracker)
+    loop.log = log = TrainingLog(folder, _about(config, learner, trainer.step), tracker)
     if config.evaluates:
         loop.evaluations = _evaluations(loop)
         loop.evaluations.take_up(log.curve.points, trainer.step)
@@ -119,7 +121,7 @@ def _evaluations(loop: Loop) -> Evaluations:
 
 
 def make_trainer(config: TrainConfig, learner: Learner, accelerator: Any) -> Trainer:
-    """All that learns, at its first step."""
+    """Everything that learns, at its first step."""
     options, data, policy = config.options, learner.data, learner.policy
     shard = (accelerator.process_index, accelerator.num_processes)
     batches: Batches | Stream
@@ -140,21 +142,22 @@ def _validation(config: TrainConfig, learner: Learner) -> Validation | None:
     return Validation(dataset, learner.policy.config, config.options, prepare)
 
 
-def _about(config: TrainConfig, learner: Learner) -> dict[str, Any]:
+def _about(config: TrainConfig, learner: Learner, step: int) -> TrainingManifest:
     meta = learner.data.meta
-    return {
-        "steps": config.options.steps,
-        "policy": learner.policy.describe(),
-        "dataset": {
-            "name": config.dataset.repo_id or meta.root.name,
-            "root": str(meta.root),
-            "episodes": len(learner.split.training),
-            "held_out": len(learner.split.held_out),
-            "frames": sum(meta.episodes[number].length for number in learner.split.training),
-        },
-        "config": config_to_data(config),
-        "threads": torch.get_num_threads(),
-    }
+    return TrainingManifest(
+        policy=PolicyRecord.from_json(learner.policy.describe()),
+        dataset=DatasetRecord(
+            name=config.dataset.repo_id or meta.root.name,
+            root=str(meta.root),
+            episodes=len(learner.split.training),
+            held_out=len(learner.split.held_out),
+            frames=sum(meta.episodes[number].length for number in learner.split.training),
+        ),
+        steps=config.options.steps,
+        step=step,
+        config=config_to_data(config),
+        threads=torch.get_num_threads(),
+    )
 
 
 def _summary(learner: Learner, accelerator: Any) -> str:

@@ -53,8 +53,9 @@ def check_evaluation(config: TrainConfig, policy: LearnedPolicy) -> None:
         check_installed(config.env)
         tasks = select_tasks((config.env,), config.trust_remote_code)
         policy.prepare(tasks)
-        policy.resize_hint = "train on images of the environment's size"  # what an evaluation could do does not help
-        check_policy_fits(policy, tasks)
+        # What an evaluation could do about another size does not help here.
+        traits = dataclasses.replace(policy.traits, resize_hint="train on images of the environment's size")
+        check_policy_fits(policy, traits, tasks)
         choose_device(eval_device(config, policy.placement.device))
 
 
@@ -73,14 +74,14 @@ def open_folder(config: TrainConfig, checkpoint: Checkpoint | None, first: bool)
     if path is None:
         started = dt.datetime.now()
         path = DEFAULT_ROOT / f"{started:%Y-%m-%d}" / f"{started:%H-%M-%S}_{config.name}"
-    if path.exists() and not _can_be_begun(path):
+    if path.exists() and not _can_be_started(path):
         raise UsageError(
-            f"--output_dir={path} is there already; go on with it by --resume=true, or choose another --output_dir"
+            f"--output_dir={path} exists already; resume it with --resume=true, or choose another --output_dir"
         )
     return _made(path)
 
 
-def _can_be_begun(path: Path) -> bool:
+def _can_be_started(path: Path) -> bool:
     """Whether a folder is empty, or of a training that was killed before its first checkpoint."""
     if not path.is_dir():
         return False
@@ -97,11 +98,11 @@ def _made(path: Path) -> TrainingFolder:
 
 @contextlib.contextmanager
 def nothing_left_behind(folder: TrainingFolder) -> Iterator[None]:
-    """Remove the folder of a new training that fails before its first step: there is nothing in it to go on with."""
+    """Remove the folder of a new training that fails before its first step: there is nothing in it to resume."""
     try:
         yield
     except Exception:
-        if not folder.manifest.exists() or not folder.read_manifest().get("step"):
+        if not folder.manifest.exists() or not folder.read_manifest().step:
             for file in (folder.manifest, folder.journal):
                 file.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # it holds files of others
@@ -115,13 +116,13 @@ def eval_cores(config: TrainConfig) -> int:
 
 
 def eval_device(config: TrainConfig, device: torch.device) -> str:
-    """Where weights are evaluated: on the last GPU, if there are several; training begins with the first."""
+    """Where weights are evaluated: on the last GPU, if there are several; training uses the first."""
     last = f"cuda:{torch.cuda.device_count() - 1}"
     return config.eval.device or (last if device.type == "cuda" else device.type)
 
 
 def choose_threads(config: TrainConfig, checkpoint: Checkpoint | None) -> int:
-    """Sums depend on how many threads share them, in the last bits: a training keeps the number it began with."""
+    """Sums depend on how many threads share them, in the last bits: a training keeps the number it started with."""
     count = config.options.threads
     if checkpoint is not None:
         before = threads_of(checkpoint)
@@ -134,7 +135,7 @@ def choose_threads(config: TrainConfig, checkpoint: Checkpoint | None) -> int:
 
 @contextlib.contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Have torch use so many, for a while."""
+    """Have torch use this many, for a while."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

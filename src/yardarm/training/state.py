@@ -43,7 +43,7 @@ def save_policy(trainer: Trainer, config: TrainConfig, folder: Path) -> None:
 
 
 def save_state(trainer: Trainer, generators: Sequence[Mapping[str, Tensor]], folder: Path) -> None:
-    """Write all that goes on from here; each process has generators of its own."""
+    """Write everything that a resumed training needs; each process has its own generators."""
     save_file(_flat(optimizer_tensors(trainer.optimizer)), folder / OPTIMIZER)
     _write(folder / OPTIMIZER_GROUPS, optimizer_groups(trainer.optimizer))
     state = trainer.scheduler.state_dict()
@@ -62,7 +62,7 @@ def save_state(trainer: Trainer, generators: Sequence[Mapping[str, Tensor]], fol
 
 
 def restore(trainer: Trainer, checkpoint: Checkpoint, process: int = 0) -> None:
-    """Go on from a checkpoint whose policy the trainer has already."""
+    """Resume from a checkpoint whose policy the trainer has already."""
     folder = checkpoint.state
     try:
         load_optimizer(trainer.optimizer, load_file(folder / OPTIMIZER), read_state_json(folder / OPTIMIZER_GROUPS))

@@ -31,7 +31,7 @@ class BatchSource(Protocol):
         """The place after the last batch."""
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a place."""
+        """Continue from a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,8 @@ class Trainer:
         self.optimizer = make_optimizer(groups, optimizer)
         self.scheduler = make_scheduler(self.optimizer, scheduler, options.steps)
         self.average = MovingAverage(policy.network, options.ema_decay) if options.ema_decay else None
-        self.objective = policy.objective_class(policy.config, policy.network)
+        assert policy.architecture.objective is not None, "a learner's policy can be trained"
+        self.objective = policy.architecture.objective(policy.config, policy.network)
         self._learning, self._applied = accelerator.prepare(self.objective, self.optimizer)
         self._iterator: Iterator[dict[str, Any]] | None = None
 
@@ -127,7 +128,7 @@ class Trainer:
 
     @property
     def scaler(self) -> Any:
-        """What keeps gradients of half precision in their range; nobody does otherwise."""
+        """What keeps gradients of half precision in their range; None in other precisions."""
         return self._accelerator.scaler
 
     @contextlib.contextmanager

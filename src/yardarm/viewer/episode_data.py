@@ -83,9 +83,9 @@ def _filmed(stored: StoredRun, record: EpisodeRecord) -> list[str]:
 
 def _pace(stored: StoredRun, record: EpisodeRecord) -> dict[str, Any]:
     """The task's frame rate, step limit and instruction."""
-    for task in stored.manifest["tasks"]:
-        if (task["benchmark"], task["name"]) == (record.key.benchmark, record.key.task):
-            return {"fps": task["fps"], "max_steps": task["max_steps"], "instruction": task["instruction"]}
+    for task in stored.manifest.tasks:
+        if (task.benchmark, task.name) == (record.key.benchmark, record.key.task):
+            return {"fps": task.fps, "max_steps": task.max_steps, "instruction": task.instruction}
     return {"fps": 20, "max_steps": record.steps, "instruction": ""}
 
 

@@ -48,12 +48,12 @@ def _of_yardarm(name: str, stored: StoredResult) -> dict[str, Any]:
     return {
         "name": name,
         "status": stored.status,
-        "policy": stored.manifest["plan"].get("policy", ""),
+        "policy": stored.manifest.plan.policy or "",
         "benchmarks": sorted({task.task.benchmark for task in result.tasks}),
         "tasks": sorted({task.task.name for task in result.tasks}),
         "planned": result.planned,
         "mixed": bool(result.mixed_versions),
-        "started": stored.manifest.get("started"),
+        "started": stored.manifest.started,
         "wall_s": result.wall_s,
         **Rate.over(result.by_task(), result.uncertainty).to_json(),
     }

@@ -43,7 +43,7 @@ class TrainingCatalogue(FolderCatalogue[TrainingFolder]):
 
     def _training(self, name: str, folder: TrainingFolder) -> StoredTraining:
         manifest = folder.read_manifest()
-        status = str(manifest.get("status", "interrupted"))
+        status = manifest.status
         if status == "running" and not is_going_on(folder):
             status = "interrupted"
         reader = self._readers.get(name, (), lambda: CurveReader(folder.journal))

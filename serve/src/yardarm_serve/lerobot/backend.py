@@ -13,16 +13,16 @@ import torch
 from yardarm_serve.backend import Answer, BackendError, Contract, Episode, Look, Request
 from yardarm_serve.lerobot.kinds import Mode, kind_of
 from yardarm_serve.lerobot.loading import Loaded, content_hash, load
-from yardarm_serve.lerobot.memory import EpisodeMemory, action_queue, own_randomness
+from yardarm_serve.lerobot.memory import EpisodeMemory, action_queue, episode_noise
 
 __all__ = ["LeRobotBackend"]
 
-# Inputs that a configuration names, and that policies fill in themselves.
+# Inputs in a configuration that policies fill in themselves.
 FILLED_IN = "empty_camera"
 
 
 class LeRobotBackend:
-    """Serves any policy type of LeRobot's to several episodes, in the way that its type allows."""
+    """Serves any of LeRobot's policy types to several episodes, in the way that its type allows."""
 
     def __init__(
         self,
@@ -43,29 +43,29 @@ class LeRobotBackend:
         self.contract = _contract(self._loaded, self._kind, name, str(path))
 
     def start(self, episode: Episode) -> EpisodeMemory:
-        """A memory of its own."""
+        """Create the episode's memory."""
         if self._loaded.config.type == "xvla" and episode.benchmark.startswith("libero"):
             raise BackendError(
-                "X-VLA reads LIBERO's controller, which is no part of the observations here: evaluate it with LeRobot"
+                "X-VLA reads LIBERO's controller, which is not part of the observations here: evaluate it with LeRobot"
             )
         return EpisodeMemory.fresh(self._loaded.policy, episode.seed)
 
     def infer(self, requests: Sequence[Request]) -> list[Answer]:
-        """Answer all at once, or one after the other."""
+        """Answer all together, or one by one."""
         with torch.inference_mode(), self._autocast():
             if self._kind.mode is Mode.BATCHED:
                 return self._predict(requests)
             return [self._step(request) for request in requests]
 
     def _predict(self, requests: Sequence[Request]) -> list[Answer]:
-        """One call of `predict_action_chunk` for all; alone in a batch, an episode has the generators to itself."""
+        """Call `predict_action_chunk` once for all; alone in a batch, an episode uses its own generators."""
         loaded, memories = self._loaded, [request.state for request in requests]
         batch = loaded.preprocessor(_batch(requests, [request.looks[-1] for request in requests]))
         batch = {name: value for name, value in batch.items() if name != "action"}
         noise = {}
         if self._kind.noise:
             shape = (1, loaded.config.chunk_size, loaded.config.max_action_dim)
-            noise["noise"] = torch.cat([own_randomness(memory, shape, loaded.device) for memory in memories])
+            noise["noise"] = torch.cat([episode_noise(memory, shape, loaded.device) for memory in memories])
         elif len(memories) == 1:
             memories[0].put_in(loaded.policy)
         chunk = loaded.policy.predict_action_chunk(batch, **noise)
@@ -75,18 +75,18 @@ class LeRobotBackend:
         return [Answer(actions) for actions in self._postprocessed(played)]
 
     def _postprocessed(self, chunk: torch.Tensor) -> np.ndarray:
-        """Whole chunks, or step by step for a pipeline that takes no chunks."""
+        """Postprocess whole chunks, or single steps if the pipeline does not support chunks."""
         whole = self._loaded.postprocessor(chunk)
         if whole.ndim != 3:
             whole = torch.stack([self._loaded.postprocessor(chunk[:, step]) for step in range(chunk.shape[1])], dim=1)
         return whole.float().numpy(force=True)
 
     def _step(self, request: Request) -> Answer:
-        """`select_action` as LeRobot's own loop calls it, but only for looks that will be read."""
+        """Call `select_action` as LeRobot's own loop does, but only for looks that are read."""
         loaded, memory = self._loaded, request.state
         memory.put_in(loaded.policy)
         queue = action_queue(loaded.policy) if self._kind.mode is Mode.SWAPPED else None
-        for look in request.looks[:-1]:  # an action in the queue keeps the policy from planning: it only takes note
+        for look in request.looks[:-1]:  # with an action in the queue, the policy stores the look without planning
             assert queue is not None, "only policies with queues look several times"
             queue.append(torch.zeros(1, self.contract.action_size or 1))
             loaded.policy.select_action(self._one(request, look))
@@ -104,7 +104,7 @@ class LeRobotBackend:
         return self._loaded.preprocessor(_batch([request], [look]))
 
     def _offsets(self, length: int) -> dict[str, list[int]]:
-        """After the last actions of the chunk, as many as the policy reads."""
+        """Read every input after the last actions of the chunk, as often as the policy needs."""
         first = max(1, length - self.contract.steps + 1)
         return {name: list(range(first, length + 1)) for name in self.contract.inputs}
 
@@ -122,7 +122,7 @@ def _contract(loaded: Loaded, kind: Any, name: str, path: str) -> Contract:
     features = {key: feature for key, feature in (config.input_features or {}).items() if FILLED_IN not in key}
     if not features or "action" not in (config.output_features or {}):
         raise BackendError(
-            f"{loaded.folder / 'config.json'} does not say what the policy reads, and what its action is"
+            f"{loaded.folder / 'config.json'} does not list the policy's inputs and its action; it needs both"
         )
     shapes: dict[str, tuple[int, ...] | None] = {key: tuple(feature.shape) for key, feature in features.items()}
     images = tuple(key for key, shape in shapes.items() if shape is not None and len(shape) == 3)
@@ -152,7 +152,7 @@ def _contract(loaded: Loaded, kind: Any, name: str, path: str) -> Contract:
 
 
 def _batch(requests: Sequence[Request], looks: Sequence[Look]) -> dict[str, Any]:
-    """As LeRobot's own evaluation prepares it: images as float 0…1 with channels first, states as float32."""
+    """Make a batch as LeRobot's evaluation does: images as float 0…1 with channels first, states as float32."""
     batch: dict[str, Any] = {"task": [request.episode.instruction for request in requests]}
     for name in looks[0].values:
         values = torch.from_numpy(np.stack([look.values[name] for look in looks]))

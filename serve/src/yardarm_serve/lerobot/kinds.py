@@ -1,7 +1,7 @@
-"""How each of LeRobot's policy types can serve several episodes, as found in its releases 0.4.4 and 0.6.1.
+"""How each of LeRobot's policy types can serve several episodes, checked with releases 0.4.4 and 0.6.1.
 
-A type is batched only if its `predict_action_chunk` reads and writes nothing of the policy's that outlives the call,
-which was checked for each entry.
+A type is batched only if its `predict_action_chunk` neither reads nor writes state that outlives the call; this was
+checked for each entry.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ class Mode(Enum):
     """How one policy object serves several episodes."""
 
     BATCHED = "batched"
-    """`predict_action_chunk` for all that wait."""
+    """`predict_action_chunk`, for all waiting episodes together."""
     SWAPPED = "swapped"
-    """`select_action`, one episode after the other, each with its own queues put in place."""
+    """`select_action`, for one episode after another, each with its own queues restored."""
     ALONE = "alone"
-    """`select_action`, and one episode at a time: nobody knows all that it keeps."""
+    """`select_action`, with one episode at a time: what it remembers is not fully known."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What is known of a type."""
+    """How to serve a policy type."""
 
     mode: Mode
     resizes: bool = False
-    """Whether it brings images of any size to its own."""
+    """Whether it resizes images of any size."""
     noise: bool = False
-    """Whether `predict_action_chunk` takes the noise to begin with, so that each episode can have its own."""
+    """Whether `predict_action_chunk` accepts the initial noise, so that each episode can have its own."""
     why: str = ""
 
 
@@ -40,7 +40,7 @@ KINDS = {
     "act": Kind(Mode.BATCHED),
     "eo1": Kind(Mode.BATCHED, resizes=True),
     "evo1": Kind(Mode.BATCHED, resizes=True),
-    "fastwam": Kind(Mode.BATCHED, resizes=True, why="it seeds its noise anew for every call"),
+    "fastwam": Kind(Mode.BATCHED, resizes=True, why="it seeds its noise again for every call"),
     "groot": Kind(Mode.BATCHED, resizes=True),
     "molmoact2": Kind(Mode.BATCHED, resizes=True),
     "pi0": Kind(Mode.BATCHED, resizes=True, noise=True),
@@ -58,13 +58,13 @@ KINDS = {
     "vqbet": Kind(Mode.SWAPPED, why="it reads the last observations from `_queues`"),
     "lingbot_va": Kind(Mode.ALONE, resizes=True, why="its networks keep the video so far"),
 }
-# They judge, and do not act.
-NO_POLICIES = ("reward_classifier", "sarm")
+# They rate observations, and have no actions.
+NOT_POLICIES = ("reward_classifier", "sarm")
 UNKNOWN = Kind(Mode.ALONE, why="the type is not known here")
 
 
 def kind_of(config: Any) -> Kind:
-    """What is known of a checkpoint's type, with the options that change it."""
+    """How to serve a checkpoint, by its type and options."""
     kind = KINDS.get(config.type, UNKNOWN)
     if getattr(config, "temporal_ensemble_coeff", None) is not None:
         return Kind(Mode.SWAPPED, why="its ensemble blends the last chunks")

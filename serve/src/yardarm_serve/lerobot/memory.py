@@ -1,4 +1,4 @@
-"""What a policy object keeps of an episode, taken out and put back."""
+"""Saves and restores what a policy object remembers of an episode."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-__all__ = ["EpisodeMemory", "action_queue", "own_randomness"]
+__all__ = ["EpisodeMemory", "action_queue", "episode_noise"]
 
-# Where LeRobot's policies keep what belongs to an episode.
+# Where LeRobot's policies store an episode's state.
 ATTRIBUTES = ("_queues", "_action_queue", "_prev_mean")
 ENSEMBLE = ("ensembled_actions", "ensembled_actions_count")
 
@@ -25,7 +25,7 @@ class EpisodeMemory:
 
     @classmethod
     def fresh(cls, policy: Any, seed: int) -> EpisodeMemory:
-        """That of an episode that has not begun."""
+        """The memory of a new episode."""
         policy.reset()
         torch.manual_seed(seed)
         memory = cls()
@@ -33,7 +33,7 @@ class EpisodeMemory:
         return memory
 
     def put_in(self, policy: Any) -> None:
-        """Make the policy go on with this episode."""
+        """Make the policy continue this episode."""
         for name, value in self.attributes.items():
             setattr(policy, name, value)
         for name, value in self.ensemble.items():
@@ -41,7 +41,7 @@ class EpisodeMemory:
         _restore(self.generators)
 
     def take_out(self, policy: Any) -> None:
-        """Keep what the policy has now."""
+        """Save the policy's current state."""
         self.attributes = {name: getattr(policy, name) for name in ATTRIBUTES if hasattr(policy, name)}
         ensembler = getattr(policy, "temporal_ensembler", None)
         self.ensemble = {name: getattr(ensembler, name) for name in ENSEMBLE if hasattr(ensembler, name)}
@@ -49,12 +49,12 @@ class EpisodeMemory:
 
 
 def action_queue(policy: Any) -> deque[Any] | None:
-    """The actions that are planned already, if the policy has a queue of them."""
+    """The planned actions, if the policy has a queue of them."""
     queue = getattr(policy, "_queues", {}).get("action", getattr(policy, "_action_queue", None))
     return queue if isinstance(queue, deque) else None
 
 
-def own_randomness(memory: EpisodeMemory, shape: tuple[int, ...], device: str) -> torch.Tensor:
+def episode_noise(memory: EpisodeMemory, shape: tuple[int, ...], device: str) -> torch.Tensor:
     """Normal noise from the episode's own generators."""
     _restore(memory.generators)
     noise = torch.normal(mean=0.0, std=1.0, size=shape, dtype=torch.float32, device=device)

@@ -14,7 +14,7 @@ from rich.console import Console
 from yardarm.cli.displays.evaluation import open_display
 from yardarm.cli.displays.live_view import LiveView
 from yardarm.cli.displays.several_policies import show_several
-from yardarm.cli.flags import describe, listed, nested, read_flags, switch
+from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch
 from yardarm.cluster import RayOptions
 from yardarm.comparison import LerobotAssumptions, compare, read_runs
 from yardarm.config import read_config_file
@@ -26,7 +26,7 @@ from yardarm.tasks import BENCHMARKS
 from yardarm.tracking import WandbOptions, tracked_text
 
 if TYPE_CHECKING:
-    from yardarm.cli.displays.recording import EvaluationRecorder
+    from yardarm.recording import RecordingPlan
 
 __all__ = ["run", "shortened"]
 
@@ -59,13 +59,13 @@ def run(words: Sequence[str]) -> int:
         return _run_several(config, words, console, watched)
     if isinstance(config.against, Path):
         console.print(f"Will be compared with the run {config.against}", soft_wrap=True)
-    recorder = _recorder(config, console)
+    recording = _recording_plan(config)
     with LiveView(lambda line: console.print(line, soft_wrap=True)) as view:
         result = _watched(partial(evaluate, config), words, console, view.open if watched else None)
         _show_all(result, config, console)
         code = _show_problems(result)
-        if recorder is not None:
-            code |= recorder.record(result, flags)
+        if recording is not None:
+            code |= _record(result, recording, console, flags)
         if watched and console.is_terminal:
             view.stay()
     return code
@@ -101,13 +101,22 @@ def _watched(
         raise
 
 
-def _recorder(config: EvalConfig, console: Console) -> EvaluationRecorder | None:
-    """The recorder for --eval.recording, or None; refuses what cannot be recorded before any episode runs."""
+def _recording_plan(config: EvalConfig) -> RecordingPlan | None:
+    """What --eval.recording will record, or None; refuses what cannot be recorded before any episode runs."""
     if not config.eval.recording:
         return None
-    from yardarm.cli.displays.recording import EvaluationRecorder  # needs pyarrow, which is slow to import
+    from yardarm.recording import plan_recording_of  # needs pyarrow, which is slow to import
 
-    return EvaluationRecorder(config, console)
+    return plan_recording_of(config)
+
+
+def _record(result: RunResult, plan: RecordingPlan, console: Console, flags: Flags) -> int:
+    """Write the episodes as a dataset; returns the exit code."""
+    from yardarm.cli.displays.recording import RecordingDisplay
+    from yardarm.recording import record_run
+
+    dataset = record_run(result, plan, RecordingDisplay(console, "eval", flags))
+    return 1 if dataset is None or dataset.skipped else 0
 
 
 def _show_all(result: RunResult, config: EvalConfig, console: Console) -> None:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 
 from yardarm.cli.commands.eval import shortened
 from yardarm.cli.displays.evaluation import open_display
-from yardarm.cli.displays.recording import open_recording_display, say_how_to_continue, show_recording
+from yardarm.cli.displays.recording import RecordingDisplay, say_how_to_continue
 from yardarm.cli.flags import Flags, describe, listed, nested, read_flags
 from yardarm.errors import PolicyFault, StorageFault, UsageError
-from yardarm.evaluation import EvalConfig
+from yardarm.evaluation import EvalConfig, EvaluationListener
 from yardarm.recording import (
     MOST_TRIES,
     PASSED_ON,
-    Recipe,
     RecordConfig,
     RecordDatasetOptions,
+    RecordedDataset,
+    Recording,
     RecordOptions,
-    Take,
-    check_hub,
-    check_policy,
-    check_root,
-    make_recipe,
-    play_enough,
-    push,
     record,
-    takes_of,
-    too_few,
 )
-from yardarm.results import RunFolder, RunResult
+from yardarm.results import RunResult
 from yardarm.tasks import BENCHMARKS
 
 __all__ = ["run"]
@@ -53,79 +45,64 @@ def run(words: Sequence[str]) -> int:
     if plain:
         raise UsageError(f"yardarm record takes flags only, not '{plain[0]}'")
     config = RecordConfig.from_data(nested(flags, {}))
-    console = Console(highlight=False, markup=False, emoji=False)
     for note in [note for env in config.evaluation.envs for note in env.notes()]:
         print(f"yardarm: warning: {note}", file=sys.stderr)
-    target = config.dataset.target
-    recipe = make_recipe(config.dataset, config.evaluation.envs, config.evaluation.trust_remote_code)
-    check_root(target.root, recipe, config)
-    check_hub(target)
-
-    result = _play(config, console, flags)
-    takes = takes_of(result, recipe, config.options.n_episodes if config.options.only_successes else None)
-    code = _show_missing(config, result)
-    if not takes:
-        print(f"yardarm: no episodes to record; the run is in {result.path}", file=sys.stderr)
-        return 1
-    flags["output_dir"] = str(result.path)
-    code |= _record(config, takes, recipe, console, flags)
-    console.print(f"Its episodes were played in: {result.path}", soft_wrap=True)
-    if target.push:
-        console.print(f"On the Hub: {push(target)}", soft_wrap=True)
-    return code
+    console = Console(highlight=False, markup=False, emoji=False)
+    return _exit_code(record(config, _CommandDisplay(console, config, flags)), config)
 
 
-def _play(config: RecordConfig, console: Console, flags: Flags) -> RunResult:
-    """Play the episodes; so far, only what the policy observes is rendered."""
-    try:
-        with open_display(console) as display:
-            display.on_start = lambda path: check_policy(config.dataset.target.root, _policy_of(path))
-            return play_enough(config, display)
-    except PolicyFault as fault:
-        raise shortened(fault, display.path) from fault
-    except (UsageError, StorageFault):
-        raise  # nothing has started yet, or the same command would fail again
-    except BaseException:
-        if display.path is not None:
-            say_how_to_continue("record", {**flags, "output_dir": str(display.path)}, "finished episodes are kept")
-        raise
+def _exit_code(recording: Recording, config: RecordConfig) -> int:
+    dataset = recording.dataset
+    errors = recording.run.counts.errors and not config.options.only_successes
+    return 1 if recording.too_few or errors or dataset is None or dataset.skipped else 0
 
 
-def _policy_of(run: Path) -> str:
-    return str(RunFolder(run).read_manifest()["plan"]["policy"])
+class _CommandDisplay(RecordingDisplay):
+    """Shows the evaluation, too, and what is missing after it."""
 
+    def __init__(self, console: Console, config: RecordConfig, flags: Flags) -> None:
+        super().__init__(console, "record", flags)
+        self._wanted = config.options.n_episodes
+        self._run: RunResult | None = None
 
-def _record(config: RecordConfig, takes: Sequence[Take], recipe: Recipe, console: Console, flags: Flags) -> int:
-    """Play the episodes again, rendering every step."""
-    try:
-        with open_recording_display(console) as display:
-            recording = record(takes, recipe, config.dataset.target.root, config.options.workers, display)
-    except (UsageError, StorageFault):
-        raise
-    except BaseException:
-        say_how_to_continue("record", flags, display.kept)
-        raise
-    return show_recording(recording, console)
+    @contextlib.contextmanager
+    def evaluating(self) -> Iterator[EvaluationListener]:
+        """Show the evaluation; after an interruption, say how to continue."""
+        try:
+            with open_display(self.console) as display:
+                yield display
+        except PolicyFault as fault:
+            raise shortened(fault, display.path) from fault
+        except (UsageError, StorageFault):
+            raise  # nothing has started yet, or the same command would fail again
+        except BaseException:
+            if display.path is not None:
+                flags = {**self._flags, "output_dir": str(display.path)}
+                say_how_to_continue(self._command, flags, "finished episodes are kept")
+            raise
 
+    def played(self, result: RunResult, too_few: Mapping[str, int]) -> None:
+        """Say which episodes are missing."""
+        self._run = result
+        if too_few:
+            listed = ", ".join(f"{name} {count}" for name, count in list(too_few.items())[:5])
+            limit = f"{MOST_TRIES * self._wanted} episodes per task, which is the limit"
+            print(
+                f"yardarm: fewer than {self._wanted} successes in {limit}: {listed}{', …' if len(too_few) > 5 else ''}",
+                file=sys.stderr,
+            )
+        if result.counts.errors:
+            print(
+                f"yardarm: {result.counts.errors} episodes ended in errors and are not recorded; "
+                f"{result.path / 'episodes.jsonl'} has their tracebacks, and the same command retries them",
+                file=sys.stderr,
+            )
 
-def _show_missing(config: RecordConfig, result: RunResult) -> int:
-    """Print which episodes are missing; return the exit code."""
-    wanted, errors = config.options.n_episodes, result.counts.errors
-    short = too_few(result, wanted) if config.options.only_successes else {}
-    if short:
-        listed = ", ".join(f"{name} {count}" for name, count in list(short.items())[:5])
-        print(
-            f"yardarm: fewer than {wanted} successes in {MOST_TRIES * wanted} episodes per task, which is the limit: "
-            f"{listed}{', …' if len(short) > 5 else ''}",
-            file=sys.stderr,
-        )
-    if errors:
-        print(
-            f"yardarm: {errors} episodes ended in errors and are not recorded; {result.path / 'episodes.jsonl'} has "
-            "their tracebacks, and the same command retries them",
-            file=sys.stderr,
-        )
-    return 1 if short or (errors and not config.options.only_successes) else 0
+    def written(self, dataset: RecordedDataset) -> None:
+        """Say what there is now, and where its episodes were played."""
+        super().written(dataset)
+        assert self._run is not None
+        self.console.print(f"Its episodes were played in: {self._run.path}", soft_wrap=True)
 
 
 def _help(benchmark: str) -> str:

@@ -44,7 +44,7 @@ def run(words: Sequence[str]) -> int:
     try:
         with open_policy(spec, [task] if task else []) as loaded:
             if task is not None:
-                check_policy_fits(loaded.policy, [task])
+                check_policy_fits(loaded.policy, loaded.traits, [task])
             served = serve_policy(loaded, options, task, lambda port: _say_ready(loaded.id, options, port))
     except ForeignCheckpoint as error:
         raise error.advising(ELSEWHERE) from None

@@ -17,7 +17,7 @@ from yardarm.cli.displays.training import open_training_display, stop_after_step
 from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch
 from yardarm.config import read_config_file
 from yardarm.errors import UsageError
-from yardarm.policies import CHECKPOINT_TYPES, OptimizerOptions, PeftOptions, SchedulerOptions
+from yardarm.policies import ARCHITECTURES, OptimizerOptions, PeftOptions, SchedulerOptions
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
 from yardarm.tracking import WandbOptions
 from yardarm.training import (
@@ -89,14 +89,14 @@ def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
         raise UsageError(
             f"--output_dir={flags['output_dir']}: a training resumes in its own folder, {own}; omit --output_dir"
         )
-    check_resumed(flags)
+    check_resumed(flags, stored)
     return config_from_data(nested(flags, stored), trusted), checkpoint
 
 
 def _show(result: TrainingResult, config: TrainConfig, console: Console) -> None:
     """Print where everything is, and what to do next."""
     if not result.finished:
-        words = ["yardarm", "train", "--resume=true", f"--config_path={result.path}"]
+        words = ["yardarm", "train", "--resume=true", f"--config_path={result.path}", *config.code_flags]
         kept = (
             f"resume with\n  {shlex.join(words)}"
             if result.checkpoint
@@ -107,13 +107,15 @@ def _show(result: TrainingResult, config: TrainConfig, console: Console) -> None
     console.print(f"\nTraining: {result.path}", soft_wrap=True)
     newest = {point["step"]: point["status"] for point in result.points if point["kind"] == "evaluation"}
     if failed := [step for step, status in newest.items() if status == "failed"]:
-        again = shlex.join(["yardarm", "train", "--resume=true", f"--config_path={result.path}"])
+        again = shlex.join(["yardarm", "train", "--resume=true", f"--config_path={result.path}", *config.code_flags])
         print(f"yardarm: {len(failed)} evaluations failed; retry them with: {again}", file=sys.stderr)
     if result.checkpoint is None:
         return
     policy = result.checkpoint / "pretrained_model"
     console.print(f"Policy: {policy}", soft_wrap=True)
-    evaluate = f"yardarm eval {shlex.quote(f'--policy.path={policy}')} {_env_flags(config.env)}"
+    evaluate = (
+        f"{shlex.join(['yardarm', 'eval', f'--policy.path={policy}', *config.code_flags])} {_env_flags(config.env)}"
+    )
     console.print(f"Evaluate it: {evaluate}", soft_wrap=True)
     console.print(f"View the learning curve: {shlex.join(['yardarm', 'view', str(result.path)])}", soft_wrap=True)
 
@@ -137,7 +139,7 @@ def _env_flags(env: BenchmarkConfig | None) -> str:
 def _help(benchmark: str) -> str:
     env = BENCHMARKS.load(benchmark)
     rows = [
-        ("--policy.type", "", f"a new policy: {', '.join(CHECKPOINT_TYPES)}"),
+        ("--policy.type", "", f"a new policy: {', '.join(ARCHITECTURES.names())}, or MODULE:NAME of your own"),
         ("--policy.path", "", "instead of a type: a checkpoint to fine-tune, a folder or a Hub id (owner/name)"),
         ("--policy.NAME", "", "any field of its config.json, e.g. --policy.chunk_size=50, --policy.device=cuda"),
         ("--policy.repo_id", "", "upload the trained policy to the Hub as owner/name"),

@@ -12,7 +12,7 @@ import numpy as np
 
 from yardarm.cli.dataset_commands import common
 from yardarm.cli.flags import Flags
-from yardarm.datasets import Feature
+from yardarm.datasets import DatasetFeature
 from yardarm.datasets.editing import add_feature
 from yardarm.errors import UsageError, one_line
 
@@ -48,7 +48,7 @@ def run(words: Sequence[str]) -> int:
     output = common.destination(flags)
     values = _values(flags)
     rows = 1 if "values" in flags else 0
-    feature = Feature(flags.get("dtype") or _dtype(values), _shape(flags) or values.shape[rows:] or (1,))
+    feature = DatasetFeature(flags.get("dtype") or _dtype(values), _shape(flags) or values.shape[rows:] or (1,))
     with common.progress() as show:
         result = add_feature(root, name, feature, values, output, show)
     common.say_result(result)

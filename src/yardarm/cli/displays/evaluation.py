@@ -6,9 +6,8 @@ import contextlib
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -26,7 +25,7 @@ from yardarm.errors import PolicyFault
 from yardarm.evaluation import EvaluationListener, Plan
 from yardarm.replay import Replay, ReplayResult
 from yardarm.report import judged_text
-from yardarm.results import EpisodeRecord
+from yardarm.results import EpisodeRecord, StoppingRecord
 
 __all__ = ["Display", "open_display"]
 
@@ -105,7 +104,7 @@ class Display(EvaluationListener):
             print(fault.trace.rstrip(), file=sys.stderr)
         print(f"yardarm: warning: continuing without {policy}: {str(fault).strip().splitlines()[-1]}", file=sys.stderr)
 
-    def judged(self, state: Mapping[str, Any]) -> None:
+    def judged(self, state: StoppingRecord) -> None:
         """Keep the current verdict of a run that may stop early."""
         self._judged = judged_text(state)
 

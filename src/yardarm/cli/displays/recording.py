@@ -13,99 +13,94 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from yardarm.cli.flags import Flags, shown_command
-from yardarm.errors import YardarmError
-from yardarm.evaluation import EvalConfig
-from yardarm.recording import Recording, RecordingListener, Take, record_evaluation, recording_of
+from yardarm.errors import StorageFault, UsageError
+from yardarm.recording import RecordedDataset, RecordingListener, SourceEpisode
 from yardarm.results import RunResult
 
-__all__ = ["EvaluationRecorder", "RecordingDisplay", "open_recording_display", "say_how_to_continue", "show_recording"]
+__all__ = ["RecordingDisplay", "say_how_to_continue"]
 
 PLAIN_LINE_EVERY_S = 10.0
 
 
 class RecordingDisplay(RecordingListener):
-    """A line every few seconds, for log files."""
+    """A progress bar on a terminal; a line every few seconds in a log file."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._total = self._before = self.saved_now = 0
+    def __init__(self, console: Console, command: str, flags: Flags) -> None:
+        self.console = console
+        self._command = command
+        self._flags = flags
+        self._progress = _progress(console) if console.is_terminal else None
+        self._total = self._before = self._saved = 0
         self._last_line = time.monotonic()
 
-    @property
-    def kept(self) -> str:
-        """How many episodes are on disk, for the message after an interruption."""
-        return f"{self._before + self.saved_now} of {self._before + self._total} episodes are recorded"
+    @contextlib.contextmanager
+    def writing(self, result: RunResult) -> Iterator[None]:
+        """Draw the bar; after an interruption, say how to continue."""
+        try:
+            with self._progress or contextlib.nullcontext():
+                yield
+        except (UsageError, StorageFault):
+            raise  # the same command would fail again
+        except BaseException:
+            kept = f"{self._before + self._saved} of {self._before + self._total} episodes are recorded"
+            say_how_to_continue(self._command, {**self._flags, "output_dir": str(result.path)}, kept)
+            raise
+
+    def nothing_to_record(self, result: RunResult) -> None:
+        """Say so."""
+        print(f"yardarm: no episodes to record; the run is in {result.path}", file=sys.stderr)
 
     def started(self, root: Path, missing: int, frames: int, before: int) -> None:
         """Print what is going to be recorded."""
         self._total, self._before = missing, before
+        if self._progress is not None:
+            self._bar = self._progress.add_task("frames", total=frames, saved="")
         if not missing:
-            self._console.print(f"nothing left to record: all {before} episodes are in {root}", soft_wrap=True)
+            self.console.print(f"nothing left to record: all {before} episodes are in {root}", soft_wrap=True)
             return
         known = f" ({before} more are already recorded)" if before else ""
-        self._console.print(f"recording {missing} episodes, {frames} frames{known}; {root}", soft_wrap=True)
-
-    def saved(self, take: Take) -> None:
-        """Count an episode."""
-        self.saved_now += 1
-        now = time.monotonic()
-        if self.saved_now == self._total or now - self._last_line > PLAIN_LINE_EVERY_S:
-            self._last_line = now
-            self._print_progress()
-
-    def skipped(self, take: Take, reason: str) -> None:
-        """Warn that an episode is not in the dataset."""
-        name = f"{take.episode.task.name} episode {take.episode.index}"
-        print(f"yardarm: warning: {name} is not in the dataset: {reason}", file=sys.stderr)
-
-    def _print_progress(self) -> None:
-        self._console.print(f"{self.saved_now}/{self._total} episodes recorded")
-
-
-class LiveRecordingDisplay(RecordingDisplay):
-    """A progress bar on a terminal."""
-
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[saved]}"),
-            TimeElapsedColumn(),
-            TextColumn("elapsed,"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-            console=console,
-        )
-
-    def started(self, root: Path, missing: int, frames: int, before: int) -> None:
-        """Start the bar."""
-        super().started(root, missing, frames, before)
-        self._bar = self.progress.add_task("frames", total=frames, saved="")
+        self.console.print(f"recording {missing} episodes, {frames} frames{known}; {root}", soft_wrap=True)
 
     def seen(self) -> None:
         """Advance the bar."""
-        self.progress.advance(self._bar)
+        if self._progress is not None:
+            self._progress.advance(self._bar)
 
-    def saved(self, take: Take) -> None:
+    def saved(self, source: SourceEpisode) -> None:
         """Count an episode."""
-        super().saved(take)
-        self.progress.update(self._bar, saved=f"{self.saved_now}/{self._total} episodes")
+        self._saved += 1
+        now = time.monotonic()
+        if self._progress is not None:
+            self._progress.update(self._bar, saved=f"{self._saved}/{self._total} episodes")
+        elif self._saved == self._total or now - self._last_line > PLAIN_LINE_EVERY_S:
+            self._last_line = now
+            self.console.print(f"{self._saved}/{self._total} episodes recorded")
 
-    def _print_progress(self) -> None:
-        pass
+    def skipped(self, source: SourceEpisode, reason: str) -> None:
+        """Say which episode is not in the dataset."""
+        name = f"{source.episode.task.name} episode {source.episode.index}"
+        print(f"yardarm: warning: {name} is not in the dataset: {reason}", file=sys.stderr)
 
+    def written(self, dataset: RecordedDataset) -> None:
+        """Say what there is now, and what to do with it."""
+        size = f"{dataset.size / 1e6:.1f} MB" if dataset.size >= 1e5 else f"{dataset.size / 1e3:.0f} kB"
+        self.console.print(
+            f"Dataset: {dataset.root} ({dataset.episodes} episodes, {dataset.frames} frames, "
+            f"{dataset.tasks} task(s), {size})",
+            soft_wrap=True,
+        )
+        view = shlex.join(["yardarm", "dataset", "view", str(dataset.root)])
+        self.console.print(f"View it: {view}", soft_wrap=True)
+        if dataset.skipped:
+            print(
+                f"yardarm: {dataset.skipped} episodes could not be recorded (see the warnings); the same command "
+                "retries them",
+                file=sys.stderr,
+            )
 
-@contextlib.contextmanager
-def open_recording_display(console: Console) -> Iterator[RecordingDisplay]:
-    """A progress bar on a terminal, plain lines elsewhere."""
-    if not console.is_terminal:
-        yield RecordingDisplay(console)
-        return
-    display = LiveRecordingDisplay(console)
-    with display.progress:
-        yield display
+    def pushed(self, address: str) -> None:
+        """Say where it is on the Hub."""
+        self.console.print(f"On the Hub: {address}", soft_wrap=True)
 
 
 def say_how_to_continue(command: str, flags: Flags, kept: str) -> None:
@@ -113,44 +108,15 @@ def say_how_to_continue(command: str, flags: Flags, kept: str) -> None:
     print(f"\nyardarm: stopped; {kept}; resume with\n  {shown_command(command, flags)}", file=sys.stderr)
 
 
-def show_recording(recording: Recording, console: Console) -> int:
-    """Print the dataset and how to view it; return the exit code."""
-    size = f"{recording.size / 1e6:.1f} MB" if recording.size >= 1e5 else f"{recording.size / 1e3:.0f} kB"
-    console.print(
-        f"Dataset: {recording.root} ({recording.episodes} episodes, {recording.frames} frames, "
-        f"{recording.tasks} task(s), {size})",
-        soft_wrap=True,
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[saved]}"),
+        TimeElapsedColumn(),
+        TextColumn("elapsed,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=console,
     )
-    view = shlex.join(["yardarm", "dataset", "view", str(recording.root)])
-    console.print(f"View it: {view}", soft_wrap=True)
-    if recording.skipped:
-        print(
-            f"yardarm: {recording.skipped} episodes could not be recorded (see the warnings); the same command "
-            "retries them",
-            file=sys.stderr,
-        )
-    return 1 if recording.skipped else 0
-
-
-class EvaluationRecorder:
-    """Records an evaluation's episodes after it has finished."""
-
-    def __init__(self, config: EvalConfig, console: Console) -> None:
-        self._config = config
-        self._console = console
-        self._recipe = recording_of(config)
-
-    def record(self, result: RunResult, flags: Flags) -> int:
-        """Write the episodes as a dataset with a progress display; return the exit code."""
-        try:
-            with open_recording_display(self._console) as display:
-                recording = record_evaluation(self._config, self._recipe, result, display)
-        except YardarmError:
-            raise
-        except BaseException:
-            say_how_to_continue("eval", {**flags, "output_dir": str(result.path)}, display.kept)
-            raise
-        if recording is None:
-            print("yardarm: no episode finished, so none is recorded", file=sys.stderr)
-            return 1
-        return show_recording(recording, self._console)

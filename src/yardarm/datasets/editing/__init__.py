@@ -1,4 +1,4 @@
-"""Edits datasets. An edit writes a new folder; the original stays, or goes when the result is complete."""
+"""Edits datasets. An edit writes a new folder; the original is kept, or replaced once the result is complete."""
 
 from yardarm.datasets.editing.changing import (
     add_feature,

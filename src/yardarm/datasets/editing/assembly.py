@@ -1,4 +1,4 @@
-"""Writes a dataset from the episodes of others, one at a time: what all edits come down to."""
+"""Writes a dataset from the episodes of others, one at a time: every edit ends here."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from yardarm.datasets.arrow import arrow_schema, to_arrow, to_numpy
-from yardarm.datasets.editing.carrying import carry_rollouts, carry_video_files
+from yardarm.datasets.editing.copying import copy_rollouts, copy_video_files
 from yardarm.datasets.editing.counting import EpisodeCounter, exact, exact_columns
 from yardarm.datasets.editing.recipe import OnProgress, PickedEpisode, Recipe
-from yardarm.datasets.editing.videos import PARTS, lay_videos
+from yardarm.datasets.editing.videos import PARTS, write_video_files
 from yardarm.datasets.editing.writing import DataFiles, RowFiles
 from yardarm.datasets.episodes import Episode, VideoPlace
 from yardarm.datasets.features import INDEX_FEATURES
@@ -25,28 +25,28 @@ __all__ = ["assemble"]
 
 
 def assemble(recipe: Recipe, root: Path, on_progress: OnProgress | None = None, link: bool = False) -> None:
-    """Write a dataset into a folder that nobody looks at yet; `link`: the original goes away afterwards."""
+    """Write a dataset into a hidden folder; `link` shares files with an original that is deleted afterwards."""
     on_progress = on_progress or (lambda what, done, total: None)
-    arrow_schema(recipe.info.features)  # what cannot be written is refused before anything is
-    info, tasks = recipe.info, _Tasks(recipe)
+    arrow_schema(recipe.info.features)  # raises before anything is written
+    info, tasks = recipe.info, _TaskNumbers(recipe)
     places = {key: _write_videos(recipe, key, root, link, on_progress) for key in info.video_keys}
     shutil.rmtree(root / PARTS, ignore_errors=True)
     data, rows, start = DataFiles(root, info), RowFiles(root, info), 0
     with EpisodeCounter(recipe) as counter:
-        for number, (take, known) in enumerate(zip(recipe.takes, counter.known(), strict=True)):
-            table = _frames(recipe, take, number, start, tasks)
+        for number, (pick, known) in enumerate(zip(recipe.picks, counter.known(), strict=True)):
+            table = _frames(recipe, pick, number, start, tasks)
             videos = {key: own[number] for key, own in places.items()}
-            stop = start + take.episode.length
-            episode = Episode(number, tasks.named(take, table), start, stop, data.add(table), videos)
-            rows.add(episode, counter.stats(take, table, known))
+            stop = start + pick.episode.length
+            episode = Episode(number, tasks.named(pick, table), start, stop, data.add(table), videos)
+            rows.add(episode, counter.stats(pick, table, known))
             start = stop
-            on_progress("frames", number + 1, len(recipe.takes))
+            on_progress("frames", number + 1, len(recipe.picks))
         counted = counter.totals()
     data.close()
     rows.flush()
-    info = info.grown(len(recipe.takes), start, len(tasks.numbers))
+    info = info.grown(len(recipe.picks), start, len(tasks.numbers))
     write_tasks(root, list(tasks.numbers))
-    carry_rollouts(recipe.takes, root)
+    copy_rollouts(recipe.picks, root)
     if recipe.count_every:
         better = {**exact_columns(root, info, rows.episodes, on_progress), **counted}
     else:
@@ -56,7 +56,7 @@ def assemble(recipe: Recipe, root: Path, on_progress: OnProgress | None = None, 
 
 
 def _kept(recipe: Recipe) -> dict[str, FeatureStats]:
-    """Statistics of a whole dataset that stay true, and of what is new: better than what follows from its episodes'."""
+    """Exact statistics of unchanged and of added columns: better than those combined from the episodes'."""
     if recipe.whole is None:
         return {}
     unchanged = {*recipe.info.features} - {*INDEX_FEATURES}
@@ -65,7 +65,7 @@ def _kept(recipe: Recipe) -> dict[str, FeatureStats]:
 
 
 def _write_videos(recipe: Recipe, key: str, root: Path, link: bool, on_progress: OnProgress) -> list[VideoPlace]:
-    done, total = 0, len(recipe.takes)
+    done, total = 0, len(recipe.picks)
 
     def advance(episodes: int = 1) -> None:
         nonlocal done
@@ -73,23 +73,23 @@ def _write_videos(recipe: Recipe, key: str, root: Path, link: bool, on_progress:
         on_progress(key, done, total)
 
     if recipe.keeps_video_files and recipe.whole is not None:
-        for episodes in carry_video_files(recipe.whole, key, root, recipe.info, link):
+        for episodes in copy_video_files(recipe.whole, key, root, recipe.info, link):
             advance(episodes)
-        return [take.episode.videos[key] for take in recipe.takes]
-    segments = [take.reader.segment(take.episode, key) for take in recipe.takes]
-    # Distances would not survive being encoded as colours.
+        return [pick.episode.videos[key] for pick in recipe.picks]
+    segments = [pick.reader.segment(pick.episode, key) for pick in recipe.picks]
+    # Encoding distances as colours would destroy them.
     encoding = None if recipe.info.features[key].is_depth else recipe.encoding
-    return lay_videos(root, recipe.info, key, segments, encoding, advance)
+    return write_video_files(root, recipe.info, key, segments, encoding, advance)
 
 
-def _frames(recipe: Recipe, take: PickedEpisode, number: int, start: int, tasks: _Tasks) -> pa.Table:
-    """An episode's rows with their new numbers."""
-    reader, episode, length = take.reader, take.episode, take.episode.length
+def _frames(recipe: Recipe, pick: PickedEpisode, number: int, start: int, tasks: _TaskNumbers) -> pa.Table:
+    """An episode's rows, renumbered for the new dataset."""
+    reader, episode, length = pick.reader, pick.episode, pick.episode.length
     source = reader.frames(episode)
     new = {
         "episode_index": np.full(length, number),
         "index": start + np.arange(length),
-        "task_index": tasks.renumbered(take, to_numpy(INDEX_FEATURES["task_index"], source["task_index"])),
+        "task_index": tasks.renumbered(pick, to_numpy(INDEX_FEATURES["task_index"], source["task_index"])),
         **{name: values[episode.start : episode.stop] for name, values in recipe.added.items()},
     }
     schema = arrow_schema(recipe.info.features)
@@ -101,33 +101,33 @@ def _frames(recipe: Recipe, take: PickedEpisode, number: int, start: int, tasks:
     return pa.table(columns, schema=schema)
 
 
-class _Tasks:
-    """The instructions of the new dataset: those of its episodes, in the order of the old ones."""
+class _TaskNumbers:
+    """Numbers the new dataset's instructions: those of its episodes, in their old order."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._renamed = recipe.renamed
         self.numbers: dict[str, int] = {}
-        for reader in dict.fromkeys(take.reader for take in recipe.takes):
-            used = {task for take in recipe.takes if take.reader is reader for task in take.episode.tasks}
+        for reader in dict.fromkeys(pick.reader for pick in recipe.picks):
+            used = {task for pick in recipe.picks if pick.reader is reader for task in pick.episode.tasks}
             for task in reader.meta.tasks:
                 if task in used:
                     self._number(task)
 
-    def renumbered(self, take: PickedEpisode, old: np.ndarray) -> np.ndarray:
-        """The new numbers of an episode's instructions."""
-        known = take.reader.meta.tasks
+    def renumbered(self, pick: PickedEpisode, old: np.ndarray) -> np.ndarray:
+        """An episode's instructions by their new numbers."""
+        known = pick.reader.meta.tasks
         numbers, places = np.unique(old, return_inverse=True)
         if numbers[0] < 0 or numbers[-1] >= len(known):
             raise DatasetFault(
-                f"{take.reader.meta.data_file(take.episode)}: episode {take.episode.index} has the task "
-                f"{numbers[0] if numbers[0] < 0 else numbers[-1]}, and there are {len(known)}"
+                f"{pick.reader.meta.data_file(pick.episode)}: episode {pick.episode.index} has the task "
+                f"{numbers[0] if numbers[0] < 0 else numbers[-1]}, but there are only {len(known)}"
             )
         return np.array([self._number(known[number]) for number in numbers])[places]
 
-    def named(self, take: PickedEpisode, table: pa.Table) -> tuple[str, ...]:
-        """An episode's instructions: those that its row names, and those that its frames have."""
+    def named(self, pick: PickedEpisode, table: pa.Table) -> tuple[str, ...]:
+        """An episode's instructions: those in its row, and those of its frames."""
         tasks = list(self.numbers)
-        listed = (self._renamed.get(task, task) for task in take.episode.tasks)
+        listed = (self._renamed.get(task, task) for task in pick.episode.tasks)
         own = (tasks[number] for number in dict.fromkeys(table["task_index"].to_pylist()))
         return tuple(dict.fromkeys((*(task for task in listed if task in self.numbers), *own)))
 

@@ -1,4 +1,4 @@
-"""Edits that keep all episodes: of features, instructions, statistics, videos, and the version of the format."""
+"""Edits that keep all episodes: features, instructions, statistics, videos, and the format's version."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from yardarm.datasets.editing.edit import open_dataset, write_edited
-from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, takes_of
-from yardarm.datasets.features import INDEX_FEATURES, Feature, check_features, check_numbers
+from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, pick_episodes
+from yardarm.datasets.features import INDEX_FEATURES, DatasetFeature, check_features, check_numbers
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.v2 import is_v2
 from yardarm.datasets.video import VideoEncoding, video_info
@@ -20,25 +20,30 @@ __all__ = ["add_feature", "convert_dataset", "recompute_stats", "reencode_videos
 
 
 def add_feature(
-    root: Path, name: str, feature: Feature, values: Any, output: Path | None, on_progress: OnProgress | None = None
+    root: Path,
+    name: str,
+    feature: DatasetFeature,
+    values: Any,
+    output: Path | None,
+    on_progress: OnProgress | None = None,
 ) -> DatasetMetadata:
-    """Give every frame another value: a row of an array for each, or one value for all."""
+    """Add a feature: an array with one row per frame, or one value for all frames."""
     meta = open_dataset(root, output)
     known = meta.info.features
     check_features({name: feature})
     if name in known:
-        raise UsageError(f"{root} has a feature '{name}' already; remove it first, or choose another name")
+        raise UsageError(f"{root} already has a feature '{name}'; remove it first, or choose another name")
     if feature.is_visual:
-        raise UsageError(f"'{name}' would be {feature.dtype}; pictures can be recorded, but not added to a dataset")
+        raise UsageError(f"'{name}' has the dtype {feature.dtype}; pictures can be recorded, but not added later")
     column = _column(name, feature, values, meta.total_frames)
     own = {other: known[other] for other in known if other not in INDEX_FEATURES}
     index = {other: known[other] for other in known if other in INDEX_FEATURES}
     info = new_info(meta.info, {**own, name: feature, **index})
-    return write_edited(meta, Recipe(info, takes_of(meta), added={name: column}), output, on_progress)
+    return write_edited(meta, Recipe(info, pick_episodes(meta), added={name: column}), output, on_progress)
 
 
-def _column(name: str, feature: Feature, values: Any, frames: int) -> np.ndarray:
-    """A row for each frame, without a copy of it: the array may be a file that is mapped into memory."""
+def _column(name: str, feature: DatasetFeature, values: Any, frames: int) -> np.ndarray:
+    """One row per frame, without copying: the array may be a memory-mapped file."""
     array = np.asarray(values)
     if feature.dtype == "string":
         if array.dtype.kind not in "UOS":
@@ -59,12 +64,12 @@ def _column(name: str, feature: Feature, values: Any, frames: int) -> np.ndarray
 def remove_features(
     root: Path, names: Sequence[str], output: Path | None, on_progress: OnProgress | None = None
 ) -> DatasetMetadata:
-    """Write a dataset without these features; with a camera its videos go."""
+    """Write a dataset without these features; a camera's videos are removed with it."""
     meta = open_dataset(root, output)
     known = meta.info.features
     own = [name for name in known if name not in INDEX_FEATURES]
     if not names:
-        raise UsageError("--names names no features")
+        raise UsageError("--names is empty; give at least one feature")
     for name in names:
         if name in INDEX_FEATURES:
             raise UsageError(f"'{name}' belongs to every dataset and cannot be removed")
@@ -73,36 +78,36 @@ def remove_features(
     left = {name: feature for name, feature in known.items() if name not in names}
     if not set(left) - set(INDEX_FEATURES):
         raise UsageError(f"--names names all features of {root}; nothing would be left")
-    return write_edited(meta, Recipe(new_info(meta.info, left), takes_of(meta)), output, on_progress)
+    return write_edited(meta, Recipe(new_info(meta.info, left), pick_episodes(meta)), output, on_progress)
 
 
 def rename_task(
     root: Path, old: str, new: str, output: Path | None, on_progress: OnProgress | None = None
 ) -> DatasetMetadata:
-    """Give an instruction other words; if another instruction has them already, the two become one."""
+    """Reword an instruction; if another instruction already has these words, the two become one."""
     meta = open_dataset(root, output)
     if old not in meta.tasks:
         listed = ", ".join(f"'{task}'" for task in meta.tasks[:20]) or "none"
         raise UsageError(f"{root} has no task '{old}'{nearest(old, meta.tasks)} it has {listed}")
     if not new.strip() or new == old:
-        raise UsageError(f"a task needs other words than '{old}', got '{new}'")
-    return write_edited(meta, Recipe(new_info(meta.info), takes_of(meta), renamed={old: new}), output, on_progress)
+        raise UsageError(f"the new task must not be empty or the same as '{old}', got '{new}'")
+    return write_edited(meta, Recipe(new_info(meta.info), pick_episodes(meta), renamed={old: new}), output, on_progress)
 
 
 def recompute_stats(
     root: Path, output: Path | None, every: int = 1, on_progress: OnProgress | None = None
 ) -> DatasetMetadata:
-    """Count all frames again: exact statistics of all, and of each episode; of pictures, each so-many-th if wished."""
+    """Compute exact statistics of all frames and of each episode; of pictures, use only every n-th if asked."""
     meta = open_dataset(root, output)
     if every < 1:
         raise UsageError(f"--every must be at least 1, got {every}")
-    return write_edited(meta, Recipe(new_info(meta.info), takes_of(meta), count_every=every), output, on_progress)
+    return write_edited(meta, Recipe(new_info(meta.info), pick_episodes(meta), count_every=every), output, on_progress)
 
 
 def reencode_videos(
     root: Path, encoding: VideoEncoding, output: Path | None, on_progress: OnProgress | None = None
 ) -> DatasetMetadata:
-    """Encode all videos anew, on all cores; depth maps stay as they are."""
+    """Encode all videos again, on all cores; depth maps are left unchanged."""
     meta = open_dataset(root, output)
     features = dict(meta.info.features)
     encoded = [name for name in meta.video_keys if not features[name].is_depth]
@@ -112,20 +117,20 @@ def reencode_videos(
         encoding.check_size(name, *features[name].size)
         features[name] = features[name].with_info(encoding.describe(meta.fps, *features[name].size))
     return write_edited(
-        meta, Recipe(new_info(meta.info, features), takes_of(meta), encoding=encoding), output, on_progress
+        meta, Recipe(new_info(meta.info, features), pick_episodes(meta), encoding=encoding), output, on_progress
     )
 
 
 def convert_dataset(root: Path, output: Path | None, on_progress: OnProgress | None = None) -> DatasetMetadata:
-    """Bring a dataset of version 2.1 or 2.0 to 3.0; packets of videos are copied."""
+    """Convert a dataset of version 2.1 or 2.0 to 3.0; videos are copied, not encoded again."""
     meta = open_dataset(root, output)
     if not is_v2(meta.info):
-        raise UsageError(f"{root} is of version {meta.info.codebase_version} already")
-    takes = takes_of(meta)
+        raise UsageError(f"{root} already has version {meta.info.codebase_version}; there is nothing to convert")
+    picks = pick_episodes(meta)
     features = {
         name: feature.with_info(video_info(meta.video_file(meta.episodes[0], name)))
         if feature.is_video and not feature.info
         else feature
         for name, feature in meta.info.features.items()
     }
-    return write_edited(meta, Recipe(new_info(meta.info, features), takes), output, on_progress)
+    return write_edited(meta, Recipe(new_info(meta.info, features), picks), output, on_progress)

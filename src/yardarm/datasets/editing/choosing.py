@@ -1,4 +1,4 @@
-"""Edits that choose episodes: deleting some, splitting a dataset into several."""
+"""Edits that select episodes: deleting some, splitting a dataset into several."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from yardarm.datasets.editing.assembly import assemble
-from yardarm.datasets.editing.carrying import carry_other_files
+from yardarm.datasets.editing.copying import copy_other_files
 from yardarm.datasets.editing.edit import open_dataset, write_edited
-from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, takes_of
+from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, pick_episodes
 from yardarm.datasets.editing.transaction import building
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.selection import select_episodes
@@ -19,32 +19,34 @@ from yardarm.errors import UsageError
 __all__ = ["delete_episodes", "episodes_of_splits", "split_dataset"]
 
 Splits = Mapping[str, float | Sequence[int]]
-# What adding and multiplying shares like 0.1 can be off by.
+# Rounding error of adding and multiplying shares like 0.1.
 TINY = 1e-9
 
 
 def delete_episodes(
     root: Path, episodes: Sequence[int], output: Path | None, on_progress: OnProgress | None = None
 ) -> DatasetMetadata:
-    """Write a dataset without these episodes; `output` None: in the dataset's own place. The others move up."""
+    """Write a dataset without these episodes and renumber the others; `output=None` edits in place."""
     meta = open_dataset(root, output)
     deleted = set(select_episodes(episodes, meta.total_episodes, "--episodes"))
     kept = [number for number in range(meta.total_episodes) if number not in deleted]
     if not kept:
         raise UsageError(f"--episodes names all {meta.total_episodes} episodes of {root}; nothing would be left")
-    return write_edited(meta, Recipe(new_info(meta.info), takes_of(meta, kept)), output, on_progress)
+    return write_edited(meta, Recipe(new_info(meta.info), pick_episodes(meta, kept)), output, on_progress)
 
 
 def split_dataset(
     root: Path, splits: Splits, output: Path, on_progress: OnProgress | None = None
 ) -> dict[str, DatasetMetadata]:
-    """Write a dataset for each name into `output`: a share of the episodes, in order, or those that are listed."""
+    """Write one dataset per name into `output`, with a share of the episodes, in order, or with listed ones."""
     meta = open_dataset(root, output)
     chosen = episodes_of_splits(meta, splits)
     with building(output) as folder:
         for name, numbers in chosen.items():
-            carry_other_files(root, folder / name, in_place=False)
-            assemble(Recipe(new_info(meta.info), takes_of(meta, numbers)), folder / name, _named(name, on_progress))
+            copy_other_files(root, folder / name, in_place=False)
+            assemble(
+                Recipe(new_info(meta.info), pick_episodes(meta, numbers)), folder / name, _named(name, on_progress)
+            )
     return {name: read_metadata(output / name) for name in chosen}
 
 
@@ -53,9 +55,9 @@ def _named(name: str, on_progress: OnProgress | None) -> OnProgress:
 
 
 def episodes_of_splits(meta: DatasetMetadata, splits: Splits) -> dict[str, Sequence[int]]:
-    """The episodes of each part, or what is wrong with them."""
+    """The episodes of each part, checked."""
     if not splits:
-        raise UsageError("--splits names no parts; it looks like train=0.8,val=0.2")
+        raise UsageError("--splits is empty; give parts like train=0.8,val=0.2")
     for name in splits:
         if not re.fullmatch(r"\w[\w.\-]*", name):
             raise UsageError(f"--splits: '{name}' cannot be a folder's name; use letters, digits, '.', '_' and '-'")
@@ -64,7 +66,7 @@ def episodes_of_splits(meta: DatasetMetadata, splits: Splits) -> dict[str, Seque
         lists = {name: list(part) for name, part in splits.items() if not isinstance(part, int | float)}
         return _checked_lists(meta, lists)
     if len(shares) < len(splits):
-        raise UsageError("--splits has shares and lists of episodes; give shares only, or lists only")
+        raise UsageError("--splits mixes shares and lists of episodes; give only shares, or only lists")
     return _by_share(meta, shares)
 
 
@@ -81,13 +83,13 @@ def _checked_lists(meta: DatasetMetadata, lists: Mapping[str, Sequence[int]]) ->
 
 
 def _by_share(meta: DatasetMetadata, shares: Mapping[str, float]) -> dict[str, Sequence[int]]:
-    """Whole episodes, rounded down; where all are dealt out, the last part gets what is over, as in LeRobot."""
+    """Whole episodes, rounded down; if the shares add up to 1, the last part gets the remainder, as in LeRobot."""
     for name, share in shares.items():
         if isinstance(share, bool) or not 0 < share <= 1:
-            raise UsageError(f"--splits: the share of '{name}' must lie between 0 and 1, got {share}")
+            raise UsageError(f"--splits: the share of '{name}' must be between 0 and 1, got {share}")
     together = sum(shares.values())
     if together > 1 + TINY:
-        raise UsageError(f"--splits: the shares add up to {together:g}; at most 1")
+        raise UsageError(f"--splits: the shares add up to {together:g}; they must add up to at most 1")
     total, start, last = meta.total_episodes, 0, list(shares)[-1]
     chosen: dict[str, Sequence[int]] = {}
     for name, share in shares.items():
@@ -95,7 +97,7 @@ def _by_share(meta: DatasetMetadata, shares: Mapping[str, float]) -> dict[str, S
         if name == last and together > 1 - TINY:
             stop = total
         if stop == start:
-            raise UsageError(f"--splits: '{name}' would be empty: {share:g} of {total} episodes is none")
+            raise UsageError(f"--splits: '{name}' would be empty: {share:g} of {total} episodes is less than one")
         chosen[name] = range(start, stop)
         start = stop
     return chosen

@@ -1,4 +1,4 @@
-"""What there is to know of a dataset's folder before one edits it."""
+"""Describes a dataset's folder: totals, codecs, sizes, missing and damaged files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from yardarm.datasets.arrow import open_parquet
-from yardarm.datasets.editing.transaction import leftovers_beside, put_back
+from yardarm.datasets.editing.transaction import leftovers_of, restore_original
 from yardarm.datasets.layout import episodes_file
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.v2 import is_v2
@@ -20,7 +20,7 @@ from yardarm.errors import DatasetFault
 
 __all__ = ["DatasetSummary", "describe_dataset"]
 
-# A dataset of version 2 can have many thousands of videos; so many tell how they are encoded.
+# A version 2 dataset can have many thousands of videos; this many are enough to see how they are encoded.
 MOST_OPENED = 64
 
 
@@ -35,29 +35,29 @@ class DatasetSummary:
     episodes: int
     frames: int
     tasks: dict[str, int]
-    """How many episodes each instruction has."""
+    """Number of episodes per instruction."""
     lengths: dict[str, float]
-    """Of episodes, in frames: shortest, median, longest."""
+    """The shortest, median and longest episode, in frames."""
     features: dict[str, dict[str, Any]]
     codecs: dict[str, list[str]]
-    """Of each camera, how its videos are encoded."""
+    """How each camera's videos are encoded."""
     sizes: dict[str, int]
     missing: list[Path]
-    """Files that the dataset needs and has not."""
+    """Files that the dataset needs but lacks."""
     damaged: list[str]
-    """What is wrong with files, as far as their heads and ends tell."""
+    """What is wrong with files, as far as their headers and footers show."""
     leftovers: list[Path]
-    """Files of recordings and edits that were killed; nobody reads them."""
+    """Unused files of recordings and edits that were killed."""
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """The summary as plain data."""
         paths = {name: [str(path) for path in getattr(self, name)] for name in ("missing", "leftovers")}
         return {**asdict(self), "root": str(self.root), **paths}
 
 
 def describe_dataset(root: Path) -> DatasetSummary:
-    """Read a dataset's description and look at its files; frames are not read."""
-    put_back(root)
+    """Read a dataset's description and check its files; frames are not read."""
+    restore_original(root)
     meta = read_metadata(root)
     needed = _needed(meta)
     found = [path for path in root.rglob("*") if path.is_file()]
@@ -79,7 +79,7 @@ def describe_dataset(root: Path) -> DatasetSummary:
         damaged=[*_damaged_tables(needed & set(found)), *(fault for _, faults in videos.values() for fault in faults)],
         leftovers=[
             *sorted(path for path in found if _is_left_over(root, path, needed)),
-            *leftovers_beside(root.resolve()),
+            *leftovers_of(root.resolve()),
         ],
     )
 
@@ -120,7 +120,7 @@ def _spread(lengths: Sequence[int]) -> dict[str, float]:
 
 
 def _look_into_videos(meta: DatasetMetadata, key: str) -> tuple[list[str], list[str]]:
-    """How a camera's videos are encoded, and what is wrong with those that are there."""
+    """How a camera's videos are encoded, and which of those that exist are damaged."""
     paths = list(dict.fromkeys(meta.video_file(episode, key) for episode in meta.episodes))
     step = -(-len(paths) // MOST_OPENED)
     codecs, faults = [], []

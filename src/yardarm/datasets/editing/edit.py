@@ -1,13 +1,13 @@
-"""What all edits of one dataset share."""
+"""The start and the end of every edit of one dataset."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from yardarm.datasets.editing.assembly import assemble
-from yardarm.datasets.editing.carrying import carry_other_files
+from yardarm.datasets.editing.copying import copy_other_files
 from yardarm.datasets.editing.recipe import OnProgress, Recipe
-from yardarm.datasets.editing.transaction import building, check_output, put_back
+from yardarm.datasets.editing.transaction import building, check_output, restore_original
 from yardarm.datasets.info import read_info
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.errors import UsageError
@@ -16,8 +16,8 @@ __all__ = ["open_dataset", "write_edited"]
 
 
 def open_dataset(root: Path, output: Path | None, *others: Path) -> DatasetMetadata:
-    """Read what is to be edited, after a look at where the result goes."""
-    put_back(root)
+    """Check where the result goes, then read the dataset to edit."""
+    restore_original(root)
     check_output(output, root, *others)
     return read_metadata(root)
 
@@ -25,14 +25,14 @@ def open_dataset(root: Path, output: Path | None, *others: Path) -> DatasetMetad
 def write_edited(
     meta: DatasetMetadata, recipe: Recipe, output: Path | None, on_progress: OnProgress | None
 ) -> DatasetMetadata:
-    """Write the result of an edit to its place; `output` None is the dataset's own."""
+    """Write the result of an edit; `output=None` edits in place."""
     target, in_place = output or meta.root, output is None
     place = target.resolve()
     with building(target, in_place) as folder:
         if in_place and read_info(meta.root).total_frames != meta.total_frames:
             raise UsageError(f"{meta.root} has grown since it was read; try again")
-        carry_other_files(meta.root, folder, in_place)
+        copy_other_files(meta.root, folder, in_place)
         assemble(recipe, folder, on_progress, link=in_place)
-        # Whoever stands in the folder stands in the old one afterwards.
+        # If the current folder is inside the dataset, it will be the old one afterwards.
         is_inside = Path.cwd().is_relative_to(place)
     return read_metadata(place if is_inside else target)

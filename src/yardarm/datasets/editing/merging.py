@@ -1,4 +1,4 @@
-"""Puts datasets one after the other."""
+"""Merges datasets."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from yardarm.datasets.editing.assembly import assemble
 from yardarm.datasets.editing.edit import open_dataset
-from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, takes_of
+from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, pick_episodes
 from yardarm.datasets.editing.transaction import building
-from yardarm.datasets.features import Feature
+from yardarm.datasets.features import DatasetFeature
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.errors import UsageError, nearest
 
@@ -21,7 +21,7 @@ __all__ = ["merge_datasets"]
 def merge_datasets(
     roots: Sequence[Path], output: Path, robot_type: str | None = None, on_progress: OnProgress | None = None
 ) -> DatasetMetadata:
-    """Write the episodes of all datasets to a new one, in full-size files; `robot_type`: where theirs differ."""
+    """Write the episodes of all datasets to a new one, in full-size files; `robot_type` is needed if theirs differ."""
     metas = _read(roots, output)
     first = metas[0]
     for other in metas[1:]:
@@ -29,8 +29,8 @@ def merge_datasets(
     robots = dict.fromkeys(meta.robot_type for meta in metas)
     if robot_type is None and len(robots) > 1:
         raise UsageError(
-            f"the datasets are of different robots ({', '.join(map(str, robots))}); "
-            "name the result's by --robot_type if they belong together"
+            f"the datasets have different robots ({', '.join(map(str, robots))}); "
+            "if they belong together, name the result's robot with --robot_type"
         )
     features = {
         name: feature.with_info(_common([meta.info.features[name].info for meta in metas]))
@@ -39,9 +39,9 @@ def merge_datasets(
         for name, feature in first.info.features.items()
     }
     info = replace(new_info(first.info, features), robot_type=robot_type or first.robot_type)
-    takes = [take for meta in metas for take in takes_of(meta)]
+    picks = [pick for meta in metas for pick in pick_episodes(meta)]
     with building(output) as folder:
-        assemble(Recipe(info, takes), folder, on_progress)
+        assemble(Recipe(info, picks), folder, on_progress)
     return read_metadata(output)
 
 
@@ -56,34 +56,34 @@ def _read(roots: Sequence[Path], output: Path) -> list[DatasetMetadata]:
 
 
 def _check_fit(first: DatasetMetadata, other: DatasetMetadata) -> None:
-    """Name exactly what keeps two datasets from being one."""
+    """Raise if two datasets cannot be merged, and say exactly why."""
     if first.fps != other.fps:
-        raise UsageError(f"{first.root} has {first.fps} frames a second, and {other.root} has {other.fps}")
+        raise UsageError(f"{first.root} has {first.fps} frames per second, but {other.root} has {other.fps}")
     for one, another in ((first, other), (other, first)):
         for name in one.info.features:
             if name not in another.info.features:
                 others = another.info.features
                 raise UsageError(
-                    f"{one.root} has the feature '{name}', and {another.root} has not{nearest(name, others)} "
-                    "`yardarm dataset remove-feature` or add-feature makes them alike"
+                    f"{one.root} has the feature '{name}', but {another.root} does not{nearest(name, others)} "
+                    "make them equal with `yardarm dataset remove-feature` or add-feature"
                 )
     for name, feature in first.info.features.items():
         _check_feature(name, feature, other.info.features[name], first.root, other.root)
 
 
-def _check_feature(name: str, one: Feature, another: Feature, root: Path, other: Path) -> None:
-    # The names of a picture's axes are spelled in several ways, and mean the same.
+def _check_feature(name: str, one: DatasetFeature, another: DatasetFeature, root: Path, other: Path) -> None:
+    # The names of a picture's axes have several spellings that mean the same.
     compared = ("dtype", "shape") if one.is_visual else ("dtype", "shape", "names")
     for what in compared:
         ours, theirs = getattr(one, what), getattr(another, what)
         if ours != theirs and not (what == "names" and (ours is None or theirs is None)):
-            raise UsageError(f"the feature '{name}' has the {what} {ours} in {root}, and {theirs} in {other}")
+            raise UsageError(f"the feature '{name}' has the {what} {ours} in {root}, but {theirs} in {other}")
     if one.is_depth != another.is_depth:
         raise UsageError(f"the feature '{name}' is a depth map in only one of {root} and {other}")
 
 
 def _common(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What is known of all videos; LeRobot has null where they differ."""
+    """What all videos have in common; as in LeRobot, null where they differ."""
     agreed: dict[str, Any] = {}
     for name in dict.fromkeys(name for info in infos for name in info):
         values = [info.get(name) for info in infos]

@@ -1,4 +1,4 @@
-"""Reads a dataset's episodes one at a time, as they lie on disk."""
+"""Reads a dataset's episodes one at a time, as stored on disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from yardarm.datasets.arrow import blaming, open_parquet, read_table, row_groups, to_arrow, to_numpy
 from yardarm.datasets.episodes import Episode, stats_of_row
-from yardarm.datasets.features import Feature
+from yardarm.datasets.features import DatasetFeature
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.statistics import Stats
 from yardarm.datasets.v2 import V2EpisodeStats, is_v2
@@ -23,7 +23,7 @@ __all__ = ["EpisodeReader"]
 
 
 class EpisodeReader:
-    """The frames and statistics of one dataset's episodes. Of a file, one row group is in memory at a time."""
+    """Reads frames and statistics of one dataset's episodes, with one row group in memory at a time."""
 
     def __init__(self, meta: DatasetMetadata) -> None:
         self.meta = meta
@@ -51,10 +51,10 @@ class EpisodeReader:
         return pa.concat_tables(parts)
 
     def column(self, episode: Episode, table: pa.Table, name: str) -> pa.Array:
-        """A column of an episode's rows in the type that is written."""
+        """A column of an episode's rows, converted to the type that is written."""
         path, feature = self.meta.data_file(episode), self.meta.info.features[name]
         if name not in table.column_names:
-            raise DatasetFault(f"{path} has no column '{name}', which meta/info.json names")
+            raise DatasetFault(f"{path} has no column '{name}', which meta/info.json lists")
         column = table[name]
         if column.null_count:
             raise DatasetFault(
@@ -68,7 +68,7 @@ class EpisodeReader:
             ) from error
 
     def stats(self, episode: Episode) -> Stats:
-        """An episode's own statistics; empty if none were kept."""
+        """An episode's statistics; empty if none were stored."""
         return self._stats.of(episode.index)
 
     def segment(self, episode: Episode, key: str) -> Segment:
@@ -83,7 +83,7 @@ class EpisodeReader:
 
     def _rows(self, path: Path, file: pq.ParquetFile, group: int, episode: int) -> pa.Table:
         if self._group is None or self._group[:2] != (path, group):
-            self._group = None  # not two at once
+            self._group = None  # frees the old one before the next is read
             self._group = (path, group, _read_group(path, file, group))
         table = self._group[2]
         return table.filter(pa.compute.equal(table["episode_index"], episode))
@@ -95,7 +95,7 @@ def _read_group(path: Path, file: pq.ParquetFile, group: int) -> pa.Table:
 
 
 def _pictures(column: pa.ChunkedArray) -> pa.Array:
-    """Encoded pictures, whatever else stands beside them."""
+    """The encoded pictures alone, without paths."""
     encoded = pa.concat_arrays([chunk.field("bytes") for chunk in column.chunks]).cast(pa.binary())
     if encoded.null_count:
         raise ValueError("the pictures are not in the table, but in files elsewhere")
@@ -103,12 +103,12 @@ def _pictures(column: pa.ChunkedArray) -> pa.Array:
     return pa.StructArray.from_arrays([encoded, nowhere], ["bytes", "path"])
 
 
-def _described(feature: Feature) -> str:
+def _described(feature: DatasetFeature) -> str:
     return f"{feature.dtype} of the shape {feature.shape}"
 
 
 class _EpisodeStats:
-    """The statistics in `meta/episodes`; of its files, one is in memory at a time."""
+    """The statistics in `meta/episodes`, with one file in memory at a time."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

@@ -1,4 +1,4 @@
-"""What a new dataset is made of."""
+"""Describes a new dataset: which episodes it gets, and what changes."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from yardarm.datasets.v2 import is_v2
 from yardarm.datasets.video import VideoEncoding
 from yardarm.errors import DatasetFault
 
-__all__ = ["OnProgress", "PickedEpisode", "Recipe", "new_info", "takes_of"]
+__all__ = ["OnProgress", "PickedEpisode", "Recipe", "new_info", "pick_episodes"]
 
 OnProgress = Callable[[str, int, int], Any]
-"""Told what is being written, how much of it is done, and how much there is."""
+"""Called with what is being written, how much is done, and the total."""
 
-# What `info.json` had in version 2, and nobody reads any more.
+# Entries of `info.json` in version 2 that are no longer used.
 OF_V2 = ("total_chunks", "total_videos")
 
 
 @dataclass(frozen=True, slots=True)
 class PickedEpisode:
-    """An episode of some dataset that becomes part of a new one."""
+    """An episode of an existing dataset, chosen for the new one."""
 
     reader: EpisodeReader
     episode: Episode
@@ -36,37 +36,37 @@ class PickedEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Episodes in their new order, and what changes on the way."""
+    """Episodes in their new order, and what changes."""
 
     info: DatasetInfo
     """Features of the result; totals are filled in."""
-    takes: Sequence[PickedEpisode]
+    picks: Sequence[PickedEpisode]
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Instructions that get other words."""
+    """Instructions and their new words."""
     added: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """New columns, with a row for each frame of the dataset that is edited."""
+    """New columns, with one row per frame of the edited dataset."""
     encoding: VideoEncoding | None = None
-    """Encode all videos anew, in this way."""
+    """If set, encode all videos again in this way."""
     count_every: int = 0
-    """Compute statistics anew, with each so-many-th picture; 0 keeps those that there are."""
+    """Compute statistics again, from every n-th picture; 0 keeps the existing ones."""
 
     @property
     def whole(self) -> DatasetMetadata | None:
-        """The dataset that is taken over as a whole, if it is one."""
-        meta = self.takes[0].reader.meta
-        same = len(self.takes) == len(meta.episodes) and all(
-            take.reader.meta is meta and take.episode.index == number for number, take in enumerate(self.takes)
+        """The source dataset, if all its episodes are kept in order."""
+        meta = self.picks[0].reader.meta
+        same = len(self.picks) == len(meta.episodes) and all(
+            pick.reader.meta is meta and pick.episode.index == number for number, pick in enumerate(self.picks)
         )
         return meta if same else None
 
     @property
     def keeps_video_files(self) -> bool:
-        """Whether video files can be taken over as they are."""
+        """Whether video files can be copied unchanged."""
         return self.encoding is None and self.whole is not None and not is_v2(self.whole.info)
 
 
-def takes_of(meta: DatasetMetadata, numbers: Sequence[int] | None = None) -> list[PickedEpisode]:
-    """Episodes of a dataset; all, if no numbers are given."""
+def pick_episodes(meta: DatasetMetadata, numbers: Sequence[int] | None = None) -> list[PickedEpisode]:
+    """Pick episodes of a dataset; all, if no numbers are given."""
     if not meta.episodes:
         raise DatasetFault(f"{meta.root} has no episodes")
     reader = EpisodeReader(meta)
@@ -77,7 +77,7 @@ def takes_of(meta: DatasetMetadata, numbers: Sequence[int] | None = None) -> lis
 
 
 def new_info(info: DatasetInfo, features: Schema | None = None) -> DatasetInfo:
-    """The same in the current version, with files where they belong."""
+    """The same description in the current version, with the standard file layout."""
     return replace(
         info,
         features=dict(info.features if features is None else features),

@@ -1,4 +1,4 @@
-"""A folder that is there when it is complete, and not before."""
+"""Builds a folder that appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from pathlib import Path
 from yardarm.errors import UsageError, YardarmError
 from yardarm.files import lock_folder, sync
 
-__all__ = ["building", "check_output", "leftovers_beside", "put_back"]
+__all__ = ["building", "check_output", "leftovers_of", "restore_original"]
 
 AT_FDCWD = -100
 RENAME_EXCHANGE = 2
 
 
 def check_output(output: Path | None, *sources: Path) -> None:
-    """Refuse a place for the result in which something lies already; None is the dataset's own."""
+    """Reject an output folder that is not empty or is inside a source; None means an edit in place."""
     if output is None:
         return
     is_there = output.is_symlink() or output.exists()
     if is_there and (not output.is_dir() or any(output.iterdir())):
-        raise UsageError(f"{output} is there already and is not empty; choose another --output")
+        raise UsageError(f"{output} already exists and is not empty; choose another --output")
     for source in sources:
         if source.resolve() in output.resolve().parents:
-            raise UsageError(f"--output={output} lies inside of the dataset {source}; choose a folder beside it")
+            raise UsageError(f"--output={output} is inside the dataset {source}; choose a folder outside it")
 
 
 @contextlib.contextmanager
 def building(target: Path, in_place: bool = False) -> Iterator[Path]:
-    """A hidden folder beside the target, which takes its place when the block ends well, and is gone otherwise.
+    """A hidden folder next to the target, which replaces it when the block succeeds, and is deleted otherwise.
 
-    Whatever happens in between, a kill too, what is at the target stays as it is.
+    Until then the target stays untouched, even if the process is killed.
     """
     target = target.resolve()
     locks: list[int] = []
@@ -53,22 +53,22 @@ def building(target: Path, in_place: bool = False) -> Iterator[Path]:
                 folder.rename(target)
             sync(target.parent)
         finally:
-            # By now the name is that of the original, or of a result that is not complete.
+            # By now this is the original, or an incomplete result.
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
-        raise YardarmError(f"{target} could not be written ({error}); what was there before is untouched") from error
+        raise YardarmError(f"{target} could not be written ({error}); its old content is untouched") from error
     finally:
         for lock in locks:
             os.close(lock)
 
 
-def leftovers_beside(target: Path) -> list[Path]:
-    """What edits that were killed left; the next edit removes it."""
+def leftovers_of(target: Path) -> list[Path]:
+    """Folders that killed edits left next to the target; the next edit removes them."""
     return [folder for folder in sorted(target.parent.glob(f"{_glob_of(target)}.editing-*")) if _is_abandoned(folder)]
 
 
-def put_back(root: Path) -> None:
-    """After a kill between the two renames of a file system that cannot exchange folders: the original's name."""
+def restore_original(root: Path) -> None:
+    """Give the original its name back, if an edit was killed between two renames (see `_exchange`)."""
     if root.exists() or not root.parent.is_dir():
         return
     for kept in sorted(root.parent.glob(f"{_glob_of(root)}.before-*")):
@@ -83,7 +83,7 @@ def _glob_of(target: Path) -> str:
 
 def _new_folder(target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
-    for abandoned in leftovers_beside(target):
+    for abandoned in leftovers_of(target):
         shutil.rmtree(abandoned, ignore_errors=True)
     folder = target.with_name(f".{target.name}.editing-{os.getpid()}")
     folder.mkdir()
@@ -99,7 +99,7 @@ def _is_abandoned(folder: Path) -> bool:
 
 
 def _sync(folder: Path) -> None:
-    """Have the disk know all of it before it gets its name."""
+    """Flush the whole folder to disk before it gets its name."""
     for parent, _, names in os.walk(folder):
         for name in names:
             if not Path(parent, name).is_symlink():
@@ -108,13 +108,13 @@ def _sync(folder: Path) -> None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Let two folders change names, at once where the system can: Linux, on nearly every file system."""
+    """Swap the names of two folders, atomically where possible: on Linux with nearly every file system."""
     try:
         _rename_exchange(new, old)
     except OSError as error:
         if error.errno not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
             raise
-        # Elsewhere a kill in just this moment leaves the original under another name; `put_back` knows it.
+        # Elsewhere, a kill at just this moment leaves the original under another name; `restore_original` finds it.
         kept = old.with_name(f".{old.name}.before-{os.getpid()}")
         old.rename(kept)
         try:

@@ -1,4 +1,4 @@
-"""Lays a camera's videos one after the other in files of full size, without encoding anew what can be copied."""
+"""Joins a camera's videos into full-size files, and encodes again only what cannot be copied."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from yardarm.datasets.editing.pieces import Piece, encode_anew, encoding_like, piece_of
-from yardarm.datasets.editing.pool import Pool
+from yardarm.datasets.editing.segments import CopyableSegment, copyable, encoding_like, reencode
+from yardarm.datasets.editing.thread_pool import ThreadPool
 from yardarm.datasets.episodes import VideoPlace
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import MB, FileSlot, video_file
 from yardarm.datasets.video import Segment, VideoEncoding, join_segments
 
-__all__ = ["lay_videos"]
+__all__ = ["write_video_files"]
 
 PARTS = ".parts"
 
 
-def lay_videos(
+def write_video_files(
     root: Path,
     info: DatasetInfo,
     key: str,
@@ -28,12 +28,12 @@ def lay_videos(
     encoding: VideoEncoding | None,
     on_segment: Callable[[], Any],
 ) -> list[VideoPlace]:
-    """Write a camera's video files; `encoding` encodes all of it anew. Returns where each segment has come to lie."""
+    """Write a camera's video files, all encoded again if `encoding` is given; return where each segment is."""
     files = _VideoFiles(root, info, key)
     places = []
-    with Pool() as pool:
+    with ThreadPool() as pool:
         jobs = (
-            partial(_piece, segment, encoding, _Target(root / PARTS / f"{key}-{number}.mp4", info, key))
+            partial(_joinable, segment, encoding, _Target(root / PARTS / f"{key}-{number}.mp4", info, key))
             for number, segment in enumerate(segments)
         )
         for piece in pool.in_order(jobs):
@@ -44,31 +44,33 @@ def lay_videos(
 
 
 class _Target:
-    """Where a segment goes that has to be encoded anew."""
+    """Where a segment that must be encoded again is written."""
 
     def __init__(self, path: Path, info: DatasetInfo, key: str) -> None:
         self.path, self.fps, self.known = path, info.fps, info.features[key].info
 
 
-def _piece(segment: Segment, encoding: VideoEncoding | None, target: _Target, stop: threading.Event) -> Piece:
-    piece = piece_of(segment) if encoding is None else None
-    return piece or encode_anew(segment, target.path, target.fps, encoding or encoding_like(target.known), stop)
+def _joinable(
+    segment: Segment, encoding: VideoEncoding | None, target: _Target, stop: threading.Event
+) -> CopyableSegment:
+    piece = copyable(segment) if encoding is None else None
+    return piece or reencode(segment, target.path, target.fps, encoding or encoding_like(target.known), stop)
 
 
 class _VideoFiles:
-    """Files that grow to their full size; each is written when it is known what belongs to it."""
+    """Collects segments into files of full size; a file is written once all its segments are known."""
 
     def __init__(self, root: Path, info: DatasetInfo, key: str) -> None:
         self._root, self._info, self._key = root, info, key
         self._slot = FileSlot()
-        self._pieces: list[Piece] = []
+        self._pieces: list[CopyableSegment] = []
         self._frames = self._size = 0
 
-    def add(self, piece: Piece) -> VideoPlace:
-        """Append a piece; one of another kind begins another file."""
+    def add(self, piece: CopyableSegment) -> VideoPlace:
+        """Append a segment; one of another kind starts a new file."""
         if self._pieces and not self._has_room_for(piece):
             self.close()
-            # Files are numbered in the order of episodes: a recording goes on after the last one.
+            # Files are numbered in the order of episodes: a later recording continues after the last one.
             self._slot = self._slot.next(self._info.chunks_size)
         before, fps = self._frames, self._info.fps
         self._pieces.append(piece)
@@ -77,7 +79,7 @@ class _VideoFiles:
         return VideoPlace(self._slot, before / fps, self._frames / fps)
 
     def close(self) -> None:
-        """Write the file that has been collected."""
+        """Write the collected segments to a file."""
         if not self._pieces:
             return
         target = video_file(self._root, self._info, self._key, self._slot)
@@ -88,6 +90,6 @@ class _VideoFiles:
         self._pieces = []
         self._frames = self._size = 0
 
-    def _has_room_for(self, piece: Piece) -> bool:
+    def _has_room_for(self, piece: CopyableSegment) -> bool:
         fits = self._size + piece.size <= self._info.video_files_size_in_mb * MB
         return fits and piece.kind == self._pieces[0].kind

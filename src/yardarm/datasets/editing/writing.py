@@ -1,4 +1,4 @@
-"""Writes data files and rows about episodes to their full size; nobody sees them before all are complete."""
+"""Writes full-size data files and files of episode rows, in a folder that stays hidden until it is complete."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from yardarm.datasets.statistics import FeatureStats, Stats, aggregate
 
 __all__ = ["DataFiles", "RowFiles"]
 
-# So many episodes' statistics are in memory at once.
+# How many episodes' statistics are in memory at once.
 ROWS = 500
 
 
 class DataFiles:
-    """Data files with a row group for each episode, which makes any episode quick to reach."""
+    """Writes data files with one row group per episode, so that any episode is quickly found."""
 
     def __init__(self, root: Path, info: DatasetInfo) -> None:
         self._root, self._info = root, info
@@ -31,8 +31,8 @@ class DataFiles:
         self._open: tuple[IO[bytes], pq.ParquetWriter] | None = None
 
     def add(self, table: pa.Table) -> FileSlot:
-        """Append an episode; returns the file that it is in."""
-        # What it takes in memory is about what it can take at most on disk.
+        """Append an episode; return the file that it is in."""
+        # On disk it takes about its size in memory, at most.
         if self._open and self._open[0].tell() + table.nbytes > self._info.data_files_size_in_mb * MB:
             self.close()
             self._slot = self._slot.next(self._info.chunks_size)
@@ -53,7 +53,7 @@ class DataFiles:
 
 
 class RowFiles:
-    """Rows about episodes, and the statistics of all of them together."""
+    """Writes episode rows, and combines their statistics."""
 
     def __init__(self, root: Path, info: DatasetInfo) -> None:
         self._root, self._info = root, info
@@ -72,7 +72,7 @@ class RowFiles:
         self._rows.append((episode, stats))
 
     def flush(self) -> None:
-        """Write the file that has been collected."""
+        """Write the collected rows to a file."""
         if self._rows:
             write_episodes(self._root, self._slot, self._rows)
             self.stats = aggregate([self.stats, *(stats for _, stats in self._rows)])

@@ -1,4 +1,4 @@
-"""Which transforms an image gets: a few of those configured, drawn anew each time."""
+"""Applies a few of the configured transforms to each image, drawn at random each time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["ImageTransforms"]
 class ImageTransforms:
     """Changes images at random: floats in 0…1 or bytes, [..., 1 or 3 channels, height, width], and keeps their dtype.
 
-    All draws are from torch's global generator, in LeRobot's order, and hold for all leading dimensions.
+    All draws come from torch's global generator, in LeRobot's order; one draw applies to all leading dimensions.
     """
 
     def __init__(self, config: ImageTransformsConfig) -> None:
         most = Limits(1, whole=True).number("max_num_transforms", config.max_num_transforms)
         weights = {name: _weight(name, one) for name, one in config.tfs.items()}
         self.enable = config.enable
-        # Like LeRobot: what has no weight is switched off, and may be anything.
+        # Like LeRobot: a transform of weight 0 is off, and its options are not checked.
         self.transforms = {name: _made(name, one) for name, one in config.tfs.items() if weights[name] > 0}
         if self.enable and not self.transforms:
             raise UsageError(
@@ -31,7 +31,7 @@ class ImageTransforms:
                 "give one a weight, or set enable=false"
             )
         self._weights = torch.tensor([weights[name] / sum(weights.values()) for name in self.transforms])
-        # Like LeRobot: a limit above what there is means all of it.
+        # Like LeRobot: a limit above the number of transforms means all of them.
         self._count = min(int(most), len(self.transforms))
         self._random_order = config.random_order
 
@@ -69,5 +69,5 @@ def _check(image: Tensor) -> None:
     if not fits:
         raise UsageError(
             "image transforms need floats in 0…1 or uint8, shaped [..., 1 or 3 channels, height, width], "
-            f"got {image.dtype} shaped {list(image.shape)}; keep other features from them, or set enable=false"
+            f"got {image.dtype} shaped {list(image.shape)}; apply them to images only, or set enable=false"
         )

@@ -33,7 +33,7 @@ BLUE = (
 
 
 def blend(image: Tensor, other: Tensor, factor: float) -> Tensor:
-    """From the other (0) through the image itself (1) to beyond it."""
+    """Interpolate from the other image (0) to this one (1), or extrapolate beyond it."""
     return (image * factor + other * (1 - factor)).clamp(0, 1)
 
 
@@ -48,12 +48,12 @@ def adjust_contrast(image: Tensor, factor: float) -> Tensor:
 
 
 def adjust_saturation(image: Tensor, factor: float) -> Tensor:
-    """0 is grey, 1 is the image; an image of one channel stays."""
+    """0 is grey, 1 is the image; an image of one channel is unchanged."""
     return blend(image, _grey(image), factor) if image.shape[-3] == 3 else image
 
 
 def adjust_hue(image: Tensor, turn: float) -> Tensor:
-    """Turn colours around the wheel, by -0.5 to 0.5 of it; an image of one channel stays."""
+    """Turn colours around the wheel, by -0.5 to 0.5 of it; an image of one channel is unchanged."""
     if image.shape[-3] == 1:
         return image
     red, green, blue = image.unbind(-3)
@@ -73,12 +73,12 @@ def adjust_hue(image: Tensor, turn: float) -> Tensor:
 
 
 def adjust_gamma(image: Tensor, gamma: float) -> Tensor:
-    """Below 1 is brighter, above 1 is darker; black and white stay."""
+    """Below 1 is brighter, above 1 is darker; black and white are unchanged."""
     return image.clamp(0, 1) ** gamma
 
 
 def light_with(image: Tensor, temperature: float) -> Tensor:
-    """As if lit by a black body of so many kelvin, at the same green; an image of one channel stays."""
+    """As if lit by a black body of this temperature in kelvin, at the same green; one channel is unchanged."""
     if image.shape[-3] == 1:
         return image
     red, green, blue = (float(np.interp(temperature, TEMPERATURES, channel)) for channel in (RED, GREEN, BLUE))

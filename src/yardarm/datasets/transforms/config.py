@@ -1,4 +1,4 @@
-"""LeRobot's `image_transforms`, by its names."""
+"""The configuration of image transforms, with LeRobot's names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ImageTransformConfig", "ImageTransformsConfig"]
 
 @dataclass
 class ImageTransformConfig:
-    """One transform: its kind, the ranges it draws from, and how often it is picked beside the others."""
+    """One transform: its kind, the ranges it draws from, and its weight among the others."""
 
     weight: float = 1.0
     type: str = "Identity"

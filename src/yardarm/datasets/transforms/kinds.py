@@ -1,4 +1,4 @@
-"""The kinds of transforms, by LeRobot's and torchvision's names: what each takes, and how it draws its amounts."""
+"""The kinds of transforms, by LeRobot's and torchvision's names: their options, and how they draw amounts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNT = Limits(1, whole=True)
 
 
 class Identity:
-    """Leaves images as they are, so that fewer of the others are picked."""
+    """Leaves images unchanged, so that fewer of the others are picked."""
 
     def __call__(self, image: Tensor) -> Tensor:
         """The image itself."""
@@ -35,7 +35,7 @@ class Identity:
 
 
 class ColorJitter:
-    """Other brightness, contrast, saturation and hue, in an order that is drawn, too."""
+    """Changes brightness, contrast, saturation and hue, in random order."""
 
     def __init__(self, brightness: Any = None, contrast: Any = None, saturation: Any = None, hue: Any = None) -> None:
         self.brightness = self._factors("brightness", brightness)
@@ -44,7 +44,7 @@ class ColorJitter:
         self.hue = None if hue is None else Limits(-0.5, 0.5).span_around(0.0, "hue", hue)
 
     def __call__(self, image: Tensor) -> Tensor:
-        """The image in other colours."""
+        """The image with changed colours."""
         order = torch.randperm(4).tolist()
         steps = [
             (colour.adjust_brightness, self.brightness),
@@ -65,18 +65,18 @@ class ColorJitter:
 
 
 class SharpnessJitter:
-    """Blurred a little, or sharpened."""
+    """Blurs a little, or sharpens."""
 
     def __init__(self, sharpness: Any) -> None:
         self.sharpness = FACTOR.span_around(1.0, "sharpness", sharpness)
 
     def __call__(self, image: Tensor) -> Tensor:
-        """The image with other edges."""
+        """The image, blurred or sharpened."""
         return spatial.adjust_sharpness(image, self.sharpness.draw())
 
 
 class RandomAffine:
-    """Rotated about its centre, moved by parts of its size, scaled and sheared; what was outside is black."""
+    """Rotates about the centre, shifts by fractions of the size, scales and shears; the outside is black."""
 
     def __init__(self, degrees: Any, translate: Any = None, scale: Any = None, shear: Any = None) -> None:
         self.degrees = ANY.span_around(0.0, "degrees", degrees)
@@ -88,7 +88,7 @@ class RandomAffine:
         self.shear_y = ANY.span("shear[2:]", shear[2:]) if both else None
 
     def __call__(self, image: Tensor) -> Tensor:
-        """The image from elsewhere."""
+        """The image, moved."""
         angle = self.degrees.draw()
         height, width = image.shape[-2:]
         move = self._move(0, width), self._move(1, height)
@@ -105,7 +105,7 @@ class RandomAffine:
 
 
 class GaussianBlur:
-    """Blurred evenly; `sigma` is in pixels."""
+    """Blurs evenly; `sigma` is in pixels."""
 
     def __init__(self, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
         if is_number(kernel_size):
@@ -118,12 +118,12 @@ class GaussianBlur:
         self.sigma = POSITIVE.span("sigma", sigma)
 
     def __call__(self, image: Tensor) -> Tensor:
-        """The image out of focus."""
+        """The image, out of focus."""
         return spatial.gaussian_blur(image, self.kernel_size, self.sigma.draw())
 
 
 class GaussianNoise:
-    """The noise of a sensor; `std` is of 255, and one number stands for all up to it."""
+    """Adds sensor noise; `std` is on the scale 0…255, and one number means any value up to it."""
 
     def __init__(self, std: Any = (5.0, 25.0)) -> None:
         self.std = Span(0.0, FACTOR.number("std", std)) if is_number(std) else FACTOR.span("std", std)
@@ -136,7 +136,7 @@ class GaussianNoise:
 
 
 class GammaCorrection:
-    """Another exposure, brighter as often as darker; one number stands for all between it and its inverse."""
+    """Changes the exposure, as often brighter as darker; one number means any value between it and its inverse."""
 
     def __init__(self, gamma: Any = (0.5, 2.0)) -> None:
         if is_number(gamma):
@@ -149,14 +149,14 @@ class GammaCorrection:
 
 
 class MotionBlur:
-    """Blurred along a straight way in any direction; `kernel_size` is its length in pixels, an odd one."""
+    """Blurs along a straight line in any direction; `kernel_size` is its length in pixels, an odd number."""
 
     def __init__(self, kernel_size: Any = (3, 11)) -> None:
         span = COUNT.span("kernel_size", kernel_size)
         # The odd lengths are 2 n + 1.
         self.halves = Span(span.low // 2, (span.high - 1) // 2)
         if self.halves.low > self.halves.high:
-            raise UsageError(f"kernel_size must be odd, or [low, high] with an odd one between, got {kernel_size!r}")
+            raise UsageError(f"kernel_size must be odd, or a [low, high] that contains an odd one, got {kernel_size!r}")
 
     def __call__(self, image: Tensor) -> Tensor:
         """The image of something that moved."""
@@ -165,7 +165,7 @@ class MotionBlur:
 
 
 class JPEGCompression:
-    """The blocks and fringes of JPEG, from 100 (hardly any) down to 1."""
+    """Adds the artefacts of JPEG, with a quality from 100 (hardly any) down to 1."""
 
     def __init__(self, quality: Any = (15, 75)) -> None:
         self.quality = Limits(1, 100, whole=True).span("quality", quality)
@@ -176,7 +176,7 @@ class JPEGCompression:
 
 
 class GaussianPatchBrightness:
-    """Spots of brighter or darker light; `sigma_range` is of the image's size."""
+    """Adds spots of brighter or darker light; `sigma_range` is relative to the image's size."""
 
     def __init__(
         self, num_patches: Any = (1, 4), sigma_range: Any = (0.05, 0.25), factor_range: Any = (0.4, 1.6)
@@ -194,7 +194,7 @@ class GaussianPatchBrightness:
 
 
 class RandomShadow:
-    """An upright band of a third to two thirds of the image, darker by `opacity`, or as often brighter."""
+    """Shades a vertical band of a third to two thirds of the image by `opacity`, as often darker as brighter."""
 
     def __init__(self, opacity: Any = (0.3, 0.6)) -> None:
         self.opacity = FRACTION.span("opacity", opacity)
@@ -209,7 +209,7 @@ class RandomShadow:
 
 
 class CoarseDropout:
-    """Up to `max_holes` rectangles of one value, as if something was in the way."""
+    """Covers the image with up to `max_holes` rectangles of one value, as if something was in the way."""
 
     def __init__(
         self,
@@ -232,13 +232,13 @@ class CoarseDropout:
 
 
 class PlanckianJitter:
-    """Warmer or colder light, of some temperature in kelvin."""
+    """Makes the light warmer or colder, by a temperature in kelvin."""
 
     def __init__(self, temperature: Any = (3_000, 15_000)) -> None:
         self.temperature = Limits(3_000, 15_000, whole=True).span("temperature", temperature)
 
     def __call__(self, image: Tensor) -> Tensor:
-        """The image in other light."""
+        """The image in this light."""
         return colour.light_with(image, self.temperature.draw_whole())
 
 
@@ -252,7 +252,7 @@ KINDS: dict[str, type] = {
 
 
 def make_transform(kind: str, options: Mapping[str, Any]) -> Transform:
-    """A transform that draws its amounts each time; what cannot work is refused here."""
+    """Make a transform that draws its amounts at each call; raise if its options cannot work."""
     if kind not in KINDS:
         raise UsageError(f"unknown type '{kind}'{nearest(kind, KINDS)} Known: {', '.join(KINDS)}.")
     known = inspect.signature(KINDS[kind]).parameters

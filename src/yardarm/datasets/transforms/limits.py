@@ -1,4 +1,4 @@
-"""Ranges that amounts are drawn from, and what users may write for them."""
+"""Ranges that amounts are drawn from, and the values that users may give for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Limits", "Span", "is_number"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Two ends, and all between them with equal chance."""
+    """A range of equally likely numbers."""
 
     low: float
     high: float
@@ -28,7 +28,7 @@ class Span:
         return float(self.draw_many(1).item())
 
     def draw_many(self, count: int) -> Tensor:
-        """So many numbers."""
+        """`count` numbers."""
         return torch.empty(count).uniform_(self.low, self.high)
 
     def draw_whole(self) -> int:
@@ -38,7 +38,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a number may be; anything else that a user wrote is refused by name."""
+    """Limits of a number; a value outside them raises an error that names the option."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -65,13 +65,13 @@ class Limits:
         """[low, high], or one number that is both."""
         ends = (value, value) if is_number(value) else value
         if not _is_pair(ends) or not all(self._allow(end) for end in ends):
-            raise UsageError(f"{name} must be {self}, or [low, high] of such, got {value!r}")
+            raise UsageError(f"{name} must be {self}, or [low, high] of two such numbers, got {value!r}")
         if ends[0] > ends[1]:
             raise UsageError(f"{name} must be [low, high] with the lower end first, got {value!r}")
         return Span(float(ends[0]), float(ends[1]))
 
     def span_around(self, centre: float, name: str, value: Any) -> Span:
-        """[low, high], or one number: how far from the centre, as far as the limits go."""
+        """[low, high], or one number: the distance from the centre, cut off at the limits."""
         if not is_number(value):
             return self.span(name, value)
         reach = Limits(0, self.high - centre).number(name, value)
@@ -90,7 +90,7 @@ class Limits:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a finite number; True and False are none."""
+    """Whether it is a finite number; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -1,4 +1,4 @@
-"""Changes that look at where pixels are. Images are floats in 0…1, [..., 1 or 3 channels, height, width]."""
+"""Changes that depend on where pixels are. Images are floats in 0…1, [..., 1 or 3 channels, height, width]."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = [
 ]
 
 SOFT_EDGE = 8
-"""Pixels over which the light at the edge of a shadow changes."""
+"""The width in pixels of a shadow's soft edge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A spot of other light; the image's sides are 0…1."""
+    """A brighter or darker spot; the image's sides are 0…1."""
 
     y: float
     x: float
@@ -47,7 +47,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """An upright band of other light: its width in images, and where it starts, from 0 (left) to 1 (right)."""
+    """A brighter or darker vertical band: its width relative to the image, and its place, 0 (left) to 1 (right)."""
 
     start: float
     width: float
@@ -56,7 +56,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A rectangle: its sides in images, and where it lies, from 0 (top, left) to 1 (bottom, right)."""
+    """A rectangle: its sides relative to the image, and its place, from 0 (top, left) to 1 (bottom, right)."""
 
     height: float
     width: float
@@ -67,14 +67,14 @@ class Hole:
 def affine(
     image: Tensor, angle: float, translate: tuple[float, float], scale: float, shear: tuple[float, float]
 ) -> Tensor:
-    """Shear along x and y, scale, rotate clockwise about the centre, then move by pixels; what was outside is black.
+    """Shear along x and y, scale, rotate clockwise about the centre, then move by pixels; the outside is black.
 
     Angles are in degrees. Each pixel takes the value of the nearest one.
     """
     height, width = image.shape[-2:]
     to_source = torch.linalg.inv(_linear_map(angle, scale, shear))
     move = -to_source @ torch.tensor([translate], dtype=torch.float64).T
-    # Torch measures both axes in half images, whatever their lengths.
+    # Torch measures both axes in half images, whatever their length.
     half = torch.tensor([[width / 2], [height / 2]], dtype=torch.float64)
     theta = torch.cat([to_source * half.T, move], dim=1) / half
     flat = image.reshape(-1, *image.shape[-3:])
@@ -93,10 +93,10 @@ def _linear_map(angle: float, scale: float, shear: tuple[float, float]) -> Tenso
 
 
 def adjust_sharpness(image: Tensor, factor: float) -> Tensor:
-    """0 is blurred, 1 is the image, 2 is sharper; pixels on the edge stay."""
+    """0 is blurred, 1 is the image, 2 is sharper; pixels on the edge are unchanged."""
     if min(image.shape[-2:]) < 3:
         return image
-    # The mean of a pixel and its eight neighbours it counting five times; a convolution would take four times as long.
+    # The mean of a pixel (weight 5) and its eight neighbours; a convolution would take four times as long.
     rows = image[..., :-2, :] + image[..., 1:-1, :] + image[..., 2:, :]
     blocks = rows[..., :-2] + rows[..., 1:-1] + rows[..., 2:]
     blurred = image.clone()
@@ -105,7 +105,7 @@ def adjust_sharpness(image: Tensor, factor: float) -> Tensor:
 
 
 def gaussian_blur(image: Tensor, kernel_size: tuple[int, int], sigma: float) -> Tensor:
-    """Blur with a kernel of so many pixels along x and y, both odd; the image is mirrored at its edges."""
+    """Blur with a kernel of this size in pixels along x and y, both odd; the image is mirrored at its edges."""
     height, width = image.shape[-2:]
     reach_x, reach_y = kernel_size[0] // 2, kernel_size[1] // 2
     if reach_x >= width or reach_y >= height:
@@ -126,7 +126,7 @@ def _bell(reach: int, sigma: float) -> Tensor:
 
 
 def motion_blur(image: Tensor, length: int, angle: float) -> Tensor:
-    """The mean over a straight way of so many pixels, an odd number; edges are repeated outwards."""
+    """The mean along a straight line of `length` pixels, an odd number; edges are repeated outwards."""
     height, width = image.shape[-2:]
     reach = length // 2
     dx, dy = math.cos(math.radians(angle)), math.sin(math.radians(angle))
@@ -138,15 +138,15 @@ def motion_blur(image: Tensor, length: int, angle: float) -> Tensor:
 
 
 def add_noise(image: Tensor, std: float, seed: int) -> Tensor:
-    """Normal noise of its own for each value."""
-    # A generator of the image's device, so that drawing costs no copy, wherever the image is.
+    """Add independent normal noise to each value."""
+    # A generator on the image's device, so that the noise need not be copied there.
     generator = torch.Generator(image.device).manual_seed(seed)
     noise = torch.randn(image.shape, generator=generator, device=image.device, dtype=image.dtype)
     return (image + std * noise).clamp(0, 1)
 
 
 def compress(image: Tensor, quality: int) -> Tensor:
-    """As JPEG of this quality gives it back."""
+    """Encode as JPEG of this quality, and decode again."""
     frames = (image.clamp(0, 1) * 255).round().to(torch.uint8).reshape(-1, *image.shape[-3:]).movedim(1, -1)
     back = np.stack([_jpeg(frame, quality) for frame in frames.numpy(force=True)])
     return torch.from_numpy(back).movedim(-1, 1).to(image).view(image.shape) / 255
@@ -160,7 +160,7 @@ def _jpeg(frame: np.ndarray, quality: int) -> np.ndarray:
 
 
 def light_patches(image: Tensor, patches: Sequence[Patch]) -> Tensor:
-    """Brighter or darker around some spots."""
+    """Make the image brighter or darker around some spots."""
     y = torch.linspace(0, 1, image.shape[-2]).unsqueeze(-1)
     x = torch.linspace(0, 1, image.shape[-1])
     light = torch.ones(image.shape[-2:])
@@ -171,20 +171,20 @@ def light_patches(image: Tensor, patches: Sequence[Patch]) -> Tensor:
 
 
 def shade(image: Tensor, band: Band) -> Tensor:
-    """Brighter or darker within a band, with soft edges."""
+    """Make a band of the image brighter or darker, with soft edges."""
     height, width = image.shape[-2:]
     across = max(1, round(band.width * width))
     left = round(band.start * (width - across))
     light = torch.ones(width)
     light[left : left + across] = band.gain
-    # Blocks of pixels are averaged and drawn out again.
+    # Average blocks of pixels, then interpolate between them.
     blocks = F.avg_pool1d(light.view(1, 1, -1), min(SOFT_EDGE, height, width))
     light = F.interpolate(blocks, size=width, mode="linear", align_corners=False).view(-1)
     return (image * light.to(image)).clamp(0, 1)
 
 
 def cut_holes(image: Tensor, holes: Sequence[Hole], fill: float) -> Tensor:
-    """One value within rectangles, each of at least a pixel."""
+    """Fill rectangles of at least one pixel with one value."""
     height, width = image.shape[-2:]
     cut = image.clone()
     for hole in holes:

@@ -1,4 +1,4 @@
-"""Videos of datasets: encoded in the background, joined without encoding again, and decoded frame by frame."""
+"""Videos of datasets: encodes them in the background, joins them without encoding again, and decodes single frames."""
 
 from yardarm.datasets.video.decoding import VideoReaders, check_backend
 from yardarm.datasets.video.encoding import BackgroundEncoder, VideoEncoding, video_info

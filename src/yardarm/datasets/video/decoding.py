@@ -1,4 +1,4 @@
-"""Decodes the frames that are asked for, and as few others as possible."""
+"""Decodes the requested frames, and as few others as possible."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from yardarm.errors import DatasetFault, SetupError, UsageError, nearest, one_li
 
 __all__ = ["VideoReaders", "check_backend"]
 
-# An open decoder holds some megabytes.
+# An open decoder takes a few megabytes.
 MOST_OPEN = 32
 
 
@@ -32,34 +32,34 @@ class VideoReader(Protocol):
         """The frames at these times, as (n, 3, height, width) bytes."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
 
 class PyAVReader:
-    """A video file that stays open: a frame costs its decoding, not that of the file's head."""
+    """A video file that stays open, so that reading a frame does not parse the file's header again."""
 
     def __init__(self, path: Path, open_file: OpenFile | None = None) -> None:
         self._path = path
         self._container = open_video(path, open_file)
         self._stream = self._container.streams.video[0]
-        # One thread: there are many workers, and with key frames this close there is nothing to share between threads.
+        # One thread: there are many workers, and with such frequent key frames, threads have nothing to share.
         self._stream.codec_context.thread_count = 1
         self._base = self._stream.time_base
         entries = self._stream.index_entries
         self._keys = [entry.timestamp for entry in entries if entry.is_keyframe]
         steps = np.diff([entry.timestamp for entry in entries])
         self._half_step = float(np.median(steps)) / 2 if len(steps) else 0.0
-        self._reformatter = VideoReformatter()  # it keeps its tables from frame to frame
+        self._reformatter = VideoReformatter()  # reuses its tables from frame to frame
         self._decoded: Iterator[Any] | None = None
         self._last: Any = None
 
     def planes_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
-        """Decode each needed frame once, in the order of time, whatever order they are asked for in."""
+        """Decode each requested frame once, in order of time, and return them in the requested order."""
         codec = self._stream.codec_context
         planes = np.empty((len(seconds), 3, codec.height, codec.width), np.uint8)
         slack = tolerance_s / float(self._base)
         wanted = [second / float(self._base) for second in seconds]
-        # Whatever is tolerated, the nearest frame is meant.
+        # Even with a large tolerance, take the nearest frame.
         near = min(slack, self._half_step or slack)
         first: dict[float, int] = {}
         for place in sorted(range(len(wanted)), key=wanted.__getitem__):
@@ -72,7 +72,7 @@ class PyAVReader:
         return planes
 
     def _fill(self, planes: np.ndarray, frame: Any) -> None:
-        """Convert to red, green and blue planes: that is how networks want them, and pixels need not be taken apart."""
+        """Convert to separate red, green and blue planes, the layout that networks take."""
         converted = self._reformatter.reformat(frame, format="gbrp")
         _, height, width = planes.shape
         for colour, plane in zip((1, 2, 0), converted.planes, strict=True):
@@ -80,7 +80,7 @@ class PyAVReader:
             planes[colour] = rows[:height, :width]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._decoded = None
         self._container.close()
 
@@ -91,7 +91,7 @@ class PyAVReader:
                 self._seek(pts, near)
             while self._last.pts < pts - near:
                 self._last = next(self._decoded)  # type: ignore[arg-type]
-        except StopIteration:  # the last one may still be near enough
+        except StopIteration:  # the last one may still be close enough
             self._decoded = None
         except (av.FFmpegError, OSError) as error:
             self._decoded = None
@@ -102,20 +102,20 @@ class PyAVReader:
         return self._last
 
     def _seek(self, pts: float, slack: float) -> None:
-        """Go to the last key frame that is shown no later than this."""
+        """Go to the last key frame that is shown at or before this time."""
         key = bisect.bisect_right(self._keys, pts + slack) - 1
         while True:
             target = self._keys[key] if key >= 0 else 0
             self._container.seek(target, stream=self._stream, backward=True)
             self._decoded, self._last = self._container.decode(self._stream), None
             self._last = next(self._decoded)
-            # The index knows when a key frame is decoded; where frames are reordered, it is shown later than that.
+            # The index has decoding times; if frames are reordered, a key frame is shown later than it is decoded.
             if self._last.pts <= pts + slack or key <= 0:
                 return
             key -= 1
 
     def _is_ahead(self, pts: float, slack: float) -> bool:
-        """Whether decoding on is the shortest way: no key frame lies between here and there."""
+        """Whether decoding onward is fastest, because there is no key frame in between."""
         if self._decoded is None or self._last is None or self._last.pts > pts + slack:
             return False
         key = bisect.bisect_right(self._keys, pts + slack) - 1
@@ -125,7 +125,7 @@ class PyAVReader:
         near = "" if nearest_frame is None else f"; the nearest decoded one is at {float(nearest_frame.time):.4f} s"
         return DatasetFault(
             f"{self._path} has no frame at {float(pts * self._base):.4f} s within the tolerance{near}. "
-            "The video is cut short, or its timestamps do not fit the data"
+            "The video is cut short, or its timestamps do not match the data"
         )
 
 
@@ -135,7 +135,7 @@ class TorchcodecReader:
     def __init__(self, path: Path, open_file: OpenFile | None = None) -> None:
         try:
             from torchcodec.decoders import VideoDecoder
-        except Exception as error:  # a library of the system's may be missing as well
+        except Exception as error:  # a system library may be missing too
             raise SetupError(
                 f"the video backend torchcodec cannot be used ({one_line(error)}); use pyav, or install it"
             ) from error
@@ -148,7 +148,7 @@ class TorchcodecReader:
         self._rate = self._decoder.metadata.average_fps
 
     def planes_at(self, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
-        """The frames whose numbers follow from the times."""
+        """Compute frame numbers from the times, and decode them."""
         numbers = [round(second * self._rate) for second in seconds]
         try:
             batch = self._decoder.get_frames_at(numbers)
@@ -162,15 +162,15 @@ class TorchcodecReader:
         return batch.data.numpy()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         del self._decoder
 
 
 def check_backend(name: str | None) -> str:
-    """The backend that is meant, if it can be used here."""
-    backend = name or "pyav"  # it is always there, and needs no library of the system's
+    """The backend's name, or the default; raise if it cannot be used here."""
+    backend = name or "pyav"  # always installed, and needs no system library
     if backend not in READERS:
-        raise UsageError(f"unknown video backend '{backend}'{nearest(backend, READERS)} {', '.join(READERS)}")
+        raise UsageError(f"unknown video backend '{backend}'{nearest(backend, READERS)} use {' or '.join(READERS)}")
     if backend == "torchcodec" and importlib.util.find_spec("torchcodec") is None:
         raise SetupError("torchcodec is not installed: `pip install 'torchcodec<0.14'`, or use the video backend pyav")
     return backend
@@ -183,7 +183,7 @@ READERS: dict[str, Callable[[Path, OpenFile | None], VideoReader]] = {
 
 
 class VideoReaders:
-    """The open videos of a process, the least used of which are closed. Safe over threads, forks and pickling."""
+    """Keeps a process's most recently used videos open. Safe with threads, forks and pickling."""
 
     def __init__(self, backend: str | None = None, open_file: OpenFile | None = None) -> None:
         self.backend = check_backend(backend)
@@ -202,7 +202,7 @@ class VideoReaders:
     def planes_at(self, path: Path, seconds: Sequence[float], tolerance_s: float) -> np.ndarray:
         """The frames of a video at these times, as (n, 3, height, width) bytes."""
         if self._process != os.getpid():
-            # A decoder that was forked shares its file's position and lacks its threads: it can only be left alone.
+            # A forked decoder shares its file position and has lost its threads: it must not be touched again.
             self._inherited = self._open
             self._start()
         with self._lock:

@@ -1,4 +1,11 @@
-"""Encodes frames to MP4 while more of them come."""
+"""Encodes frames to MP4 in the background.
+
+    recorder ── add(frame) ──▶ queue of 64 frames ──▶ thread: encode, count pixels ──▶ .mp4
+       │  waits only if the queue is full
+       └─ finish() waits for the thread, then returns the pixels' statistics
+
+If the thread fails, it keeps emptying the queue, so that `add` never blocks; the next `add` or `finish` raises.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +21,7 @@ from typing import Any
 import av
 import numpy as np
 
-from yardarm.datasets.features import Feature, Schema
+from yardarm.datasets.features import DatasetFeature, Schema
 from yardarm.datasets.statistics import FeatureStats, PixelCounts
 from yardarm.errors import DatasetFault, UsageError, nearest, one_line
 
@@ -23,77 +30,78 @@ __all__ = ["BackgroundEncoder", "VideoEncoding", "video_info"]
 CODECS = {"libsvtav1": "av1", "h264": "h264", "hevc": "hevc"}
 ENCODERS = {"libsvtav1": "libsvtav1", "h264": "libx264", "hevc": "libx265"}
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow", "placebo")
-# x265 writes beyond its memory with pictures of 32x48.
+# x265 writes out of bounds with pictures of 32x48.
 SMALLEST_HEVC = 64
-# So many frames may wait for the encoder before `add` waits for it: memory stays flat.
+# How many frames may wait before `add` blocks, so that memory does not grow.
 MOST_WAITING = 64
-# SVT-AV1 writes about itself to the terminal unless told not to, once for each video.
+# Otherwise SVT-AV1 prints a banner to the terminal for each video.
 os.environ.setdefault("SVT_LOG", "1")
 
 
 @dataclass(frozen=True, slots=True)
 class VideoEncoding:
-    """How videos are encoded. A key frame every second frame makes any frame quick to reach."""
+    """How videos are encoded. With a key frame every second frame, any frame is quick to reach."""
 
     vcodec: str = "libsvtav1"
     pix_fmt: str = "yuv420p"
     g: int = 2
     crf: int = 30
     preset: str = ""
-    """The codec's own word for fast or small; empty: 12 of libsvtav1, veryfast of the others."""
+    """The codec's name for its speed; empty means 12 for libsvtav1, veryfast for the others."""
     extra_options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.vcodec not in CODECS:
-            raise UsageError(f"unknown video codec '{self.vcodec}'{nearest(self.vcodec, CODECS)} {', '.join(CODECS)}")
+            near = nearest(self.vcodec, CODECS)
+            raise UsageError(f"unknown video codec '{self.vcodec}'{near} use one of {', '.join(CODECS)}")
         if self.pix_fmt not in ("yuv420p", "yuv444p"):
-            raise UsageError(f"unknown pixel format '{self.pix_fmt}'; yuv420p or yuv444p")
+            raise UsageError(f"unknown pixel format '{self.pix_fmt}'; use yuv420p or yuv444p")
         if self.g < 1:
             raise UsageError(f"g (frames from key frame to key frame) must be at least 1, got {self.g}")
         worst = 63 if self.vcodec == "libsvtav1" else 51
         if not 0 <= self.crf <= worst:
-            raise UsageError(f"crf (0: best, largest) must lie between 0 and {worst} for {self.vcodec}, got {self.crf}")
+            raise UsageError(f"crf (0: best, largest) must be between 0 and {worst} for {self.vcodec}, got {self.crf}")
         known = [str(speed) for speed in range(14)] if self.vcodec == "libsvtav1" else PRESETS
         if self.preset and self.preset not in known:
-            raise UsageError(f"unknown preset '{self.preset}' of {self.vcodec}; one of {', '.join(known)}")
+            raise UsageError(f"unknown preset '{self.preset}' of {self.vcodec}; use one of {', '.join(known)}")
 
     def check_size(self, name: str, height: int, width: int) -> None:
-        """Refuse pictures that the codec cannot take, before any is encoded."""
+        """Reject picture sizes that the codec cannot encode, before any is encoded."""
         if self.vcodec != "libsvtav1" and (height % 2 or width % 2):
-            raise UsageError(f"'{name}' is {height}x{width}; {self.vcodec} takes even sides only, libsvtav1 takes any")
+            raise UsageError(f"'{name}' is {height}x{width}; {self.vcodec} needs even sides, libsvtav1 takes any")
         if self.vcodec == "hevc" and min(height, width) < SMALLEST_HEVC:
             raise UsageError(
-                f"'{name}' is {height}x{width}; hevc takes {SMALLEST_HEVC} pixels a side at least, libsvtav1 takes any"
+                f"'{name}' is {height}x{width}; hevc needs sides of at least {SMALLEST_HEVC}, libsvtav1 takes any"
             )
 
     @property
     def options(self) -> dict[str, str]:
-        """What the encoder is told."""
+        """The encoder's options."""
         preset = self.preset or ("12" if self.vcodec == "libsvtav1" else "veryfast")
         own: dict[str, str] = {}
         if self.vcodec != "libsvtav1":
-            # Frames in the order in which they are shown: that is what can be cut and joined anywhere.
+            # No B-frames: frames stored in the order they are shown can be cut and joined anywhere.
             own["bf"] = "0"
         if self.vcodec == "hevc":
             own["x265-params"] = "log-level=error"
         return {"g": str(self.g), "crf": str(self.crf), "preset": preset, **own, **self.extra_options}
 
     def open(self, path: Path, fps: Fraction, height: int, width: int) -> tuple[Any, Any]:
-        """A new file and its video stream."""
+        """Open a new file with a video stream."""
         container = av.open(str(path), "w")
         stream: Any = container.add_stream(ENCODERS[self.vcodec], rate=fps, options=self.options)
         stream.width, stream.height, stream.pix_fmt = width, height, self.pix_fmt
         return container, stream
 
-    def described(self, features: Schema, fps: int) -> dict[str, Feature]:
-        """Features with what `info.json` says of their videos."""
+    def described(self, features: Schema, fps: int) -> dict[str, DatasetFeature]:
+        """Features with the description of their videos for `info.json`."""
         return {
             name: feature.with_info(self.describe(fps, *feature.size)) if feature.is_video else feature
             for name, feature in features.items()
         }
 
     def describe(self, fps: int, height: int, width: int) -> dict[str, Any]:
-        """What `info.json` says of a video feature, in LeRobot's words."""
+        """The description of a video feature in `info.json`, with LeRobot's keys."""
         preset = self.options["preset"]
         return {
             "video.height": height,
@@ -114,7 +122,7 @@ class VideoEncoding:
 
 
 def video_info(path: Path) -> dict[str, Any]:
-    """What can be told of a video from its file."""
+    """Describe an existing video file, as `info.json` does."""
     try:
         with av.open(str(path)) as container:
             stream = container.streams.video[0]
@@ -130,7 +138,7 @@ def video_info(path: Path) -> dict[str, Any]:
                 "is_depth_map": False,
             }
     except (av.FFmpegError, IndexError) as error:
-        raise DatasetFault(f"{path} is damaged or no video: {one_line(error)}") from error
+        raise DatasetFault(f"{path} is damaged or not a video: {one_line(error)}") from error
 
 
 def _whole(rate: Fraction | None) -> int | float | None:
@@ -140,7 +148,7 @@ def _whole(rate: Fraction | None) -> int | float | None:
 
 
 class BackgroundEncoder:
-    """One episode of one camera: a thread encodes and counts frames while the next are made."""
+    """Encodes one camera's video of one episode: a thread encodes and counts frames while more arrive."""
 
     def __init__(self, path: Path, fps: int, encoding: VideoEncoding) -> None:
         self.path = path
@@ -155,13 +163,13 @@ class BackgroundEncoder:
         self._thread.start()
 
     def add(self, frame: np.ndarray) -> None:
-        """Append a frame (height, width, 3) of bytes, which must not change any more."""
+        """Append a frame (height, width, 3) of bytes, which must not change afterwards."""
         self._raise()
         self._waiting.put(frame)
         self.frames += 1
 
     def finish(self) -> FeatureStats:
-        """Wait for the last frame; the file is complete then. Returns the pixels' statistics."""
+        """Wait until the file is complete; return the pixels' statistics."""
         self._waiting.put(None)
         self._thread.join()
         self._raise()
@@ -184,7 +192,7 @@ class BackgroundEncoder:
             self._encode(frames)
         except BaseException as error:
             self._error = error
-            for _ in frames:  # whoever adds must not wait for a thread that has ended
+            for _ in frames:  # `add` must not wait for a thread that has ended
                 pass
 
     def _frames(self) -> Iterator[np.ndarray]:
@@ -202,7 +210,7 @@ class BackgroundEncoder:
                     container, stream = self._encoding.open(self.path, self._fps, *frame.shape[:2])
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
                 self._counts.add(frame)
-            if container is not None:  # a dropped one, too: SVT-AV1 complains aloud of an end without an end
+            if container is not None:  # even if dropped: SVT-AV1 prints a complaint about an unfinished stream
                 container.mux(stream.encode())
         finally:
             if container is not None:

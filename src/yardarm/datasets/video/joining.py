@@ -1,4 +1,4 @@
-"""Puts pieces of videos one after the other without encoding anything anew."""
+"""Joins segments of videos without encoding anything again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import av
 
 from yardarm.datasets.arrow import OpenFile
 from yardarm.errors import DatasetFault, one_line
-from yardarm.files import beside, sync
+from yardarm.files import sync, temporary_path
 
 __all__ = ["Segment", "can_be_copied", "join_segments", "kind_of_video"]
 
@@ -28,11 +28,11 @@ class Segment:
 
 
 def join_segments(segments: Sequence[Segment], path: Path) -> None:
-    """Write the segments' packets to one file, one after the other; the file appears when it is complete.
+    """Write the segments' packets to one file in order; the file appears when it is complete.
 
-    All must be of one kind (`kind_of_video`) and begin with a key frame (`can_be_copied`).
+    All must have the same kind (`kind_of_video`) and begin with a key frame (`can_be_copied`).
     """
-    temporary = beside(path)
+    temporary = temporary_path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with av.open(str(temporary), "w", format="mp4") as output:
@@ -43,7 +43,7 @@ def join_segments(segments: Sequence[Segment], path: Path) -> None:
                         stream = output.add_stream_from_template(container.streams.video[0], opaque=True)
                         stream.time_base = container.streams.video[0].time_base
                     for packet in _moved(container, segment, stream.time_base, at_s):
-                        # An encoder that holds frames back begins earlier than one that does not, as with one frame.
+                        # An encoder that buffers frames starts its decoding times earlier than one that does not.
                         packet.dts = packet.dts if last is None else max(packet.dts, last + 1)
                         last = packet.dts
                         packet.stream = stream
@@ -59,7 +59,7 @@ def join_segments(segments: Sequence[Segment], path: Path) -> None:
 
 
 def _moved(container: Any, segment: Segment, base: Fraction, at_s: Fraction) -> Iterator[Any]:
-    """A segment's packets as they are when it begins at another time."""
+    """A segment's packets, shifted to begin at another time."""
     packets = list(_packets(container, segment))
     if len(packets) != segment.frames:
         raise DatasetFault(
@@ -76,12 +76,12 @@ def _moved(container: Any, segment: Segment, base: Fraction, at_s: Fraction) -> 
 
 
 def _packets(container: Any, segment: Segment) -> Iterator[Any]:
-    """The segment's packets in the order in which they are decoded."""
+    """The segment's packets in decoding order."""
     return (packet for packet, is_inside in _packets_from(container, segment) if is_inside)
 
 
 def _packets_from(container: Any, segment: Segment) -> Iterator[tuple[Any, bool]]:
-    """Packets up to the segment's last one, and whether they are its own."""
+    """Packets up to the segment's last one, and whether each belongs to the segment."""
     stream = container.streams.video[0]
     rate, base = Fraction(segment.fps), stream.time_base  # the file's own rate is an average
     first = round(segment.start_s / base)
@@ -103,7 +103,7 @@ def _packets_from(container: Any, segment: Segment) -> Iterator[tuple[Any, bool]
 
 
 def can_be_copied(segment: Segment) -> bool:
-    """Whether it begins with a key frame, shows nothing before it, and is decoded without what comes after it."""
+    """Whether a segment can be cut out: it begins with a key frame and needs no packets from outside it."""
     first = None
     with open_video(segment.path) as container:
         for packet, is_inside in _packets_from(container, segment):
@@ -124,7 +124,7 @@ def kind_of_video(path: Path) -> tuple[Any, ...]:
 
 
 def open_video(path: Path, open_file: OpenFile | None = None) -> Any:
-    """Open a video, or say that it is missing or damaged."""
+    """Open a video, or raise if it is missing or damaged."""
     try:
         container = av.open(open_file(path) if open_file else str(path))
     except FileNotFoundError:
@@ -134,5 +134,5 @@ def open_video(path: Path, open_file: OpenFile | None = None) -> Any:
         raise DatasetFault(f"{path} is damaged or cut short: {reason}") from error
     if not container.streams.video:
         container.close()
-        raise DatasetFault(f"{path} has no video in it")
+        raise DatasetFault(f"{path} contains no video stream")
     return container

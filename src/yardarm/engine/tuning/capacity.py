@@ -2,8 +2,8 @@
 
 Workers go round between the cores, where they step and look, and the policy, which answers them. How many of them are
 with the policy is a birth–death chain, whose steady state is a product of ratios, whatever its rates depend on: cores
-that workers share with the policy, batches, lanes. The model takes times to vary like exponential ones; where they are
-more even, a run is a little faster.
+that workers share with the policy, batches, lanes. The model assumes exponential times; where they vary less, a run is
+a little faster.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Thinking:
     cores: float = 1.0
     """How many cores are busy while it thinks; each lane, if there are several."""
     lanes: int = 1
-    """How many requests are answered beside each other; 1: all that wait are answered together."""
+    """How many requests are answered in parallel; 1: all that wait are answered together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a worker's round costs: from one answer to the next request, or a whole episode if nobody is asked."""
+    """What a worker's round costs: from one answer to the next request, or a whole episode if no policy is asked."""
 
     compute_s: float
     wait_s: float = 0.0
@@ -40,7 +40,7 @@ class Costs:
 
 
 def throughput(costs: Costs, cores: float, workers: int) -> float:
-    """Rounds a second of so many workers."""
+    """Rounds a second with this number of workers."""
     round_s = costs.compute_s + costs.wait_s
     share = costs.compute_s / round_s
     thinking = costs.thinking
@@ -48,7 +48,7 @@ def throughput(costs: Costs, cores: float, workers: int) -> float:
         return workers / round_s / max(1.0, workers * share / cores)
     asking = np.arange(workers + 1)
     stepping = workers - asking
-    # Who asks while others are being answered has as good a chance to be among them as to have just missed them.
+    # A request that arrives while others are being answered is as likely to be among them as to have just missed them.
     served = np.minimum(asking, thinking.lanes) if thinking.lanes > 1 else np.where(asking, (asking + 1) / 2, 0)
     minds = served if thinking.lanes > 1 else np.minimum(asking, 1)
     crowding = np.maximum(1.0, (stepping * share + minds * thinking.cores) / cores)

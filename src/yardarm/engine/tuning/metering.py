@@ -1,6 +1,6 @@
-"""Measures what workers and policies cost while a run goes on.
+"""Measures what workers and policies cost during a run.
 
-Seconds on the wall tell little where everybody fights for the same cores. The kernel knows how long a thread has had a
+Wall time says little where many compete for the same cores. The kernel knows how long a thread has had a
 core and how long it waited for one, so what is left was spent with a GPU, a clock or a network.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from yardarm.engine.inference import Inference, Tally
+from yardarm.engine.player import Player
 from yardarm.engine.tuning.capacity import Costs, Thinking
 from yardarm.envs import ProcessPool
 from yardarm.machine import CpuTime, busy_core_seconds, cpu_time
@@ -20,7 +21,7 @@ from yardarm.policies import BatchedPolicy, Policy
 
 __all__ = ["Measured", "Meter"]
 
-# Nothing is quicker than that; and nothing is divided by zero.
+# Nothing is quicker than this; it also avoids a division by zero.
 SHORTEST_S = 1e-6
 
 
@@ -30,11 +31,11 @@ class Measured:
 
     seconds: float
     rounds: int
-    """How often workers were given something to play, those left out that were building."""
+    """How often workers were given something to play, without those that were building their simulator."""
     inferences: int
     costs: Costs
     others: float = 0.0
-    """How many cores other programs used meanwhile."""
+    """How many cores other programs used at the same time."""
 
     @property
     def rate(self) -> float:
@@ -45,9 +46,9 @@ class Measured:
 class Meter:
     """Adds up, from sample to sample, what those workers cost that have built their simulator."""
 
-    def __init__(self, pool: ProcessPool, policies: Sequence[Policy], inferences: Sequence[Inference]) -> None:
+    def __init__(self, pool: ProcessPool, players: Sequence[Player], inferences: Sequence[Inference]) -> None:
         self._pool = pool
-        self._policies = policies
+        self._players = players
         self._inferences = inferences
         self.restart()
 
@@ -62,7 +63,7 @@ class Meter:
         return int(self._workers[0])
 
     def restart(self) -> None:
-        """Forget what was."""
+        """Start measuring again."""
         self._started = time.monotonic()
         self._workers = np.zeros(4)
         self._last = self._read_workers()
@@ -72,7 +73,7 @@ class Meter:
         self._workers_s = 0.0
 
     def sample(self) -> None:
-        """Read the workers again. Often enough, because a worker that is dismissed takes its numbers with it."""
+        """Read the workers again; do it often, because the numbers of a dismissed worker are lost."""
         now = self._read_workers()
         for pid, reading in now.items():
             before = self._last.get(pid, np.zeros(4))
@@ -106,10 +107,10 @@ class Meter:
         # Its threads wait for cores between two inferences, too, but never think for less time than they computed.
         thought_s = max(tally.seconds - queued_s, min(used_s, tally.seconds), SHORTEST_S)
         policy_s = process_s - own_s
-        lanes = min(int(getattr(policy, "lanes", 1)) for policy in self._policies)
-        # What the scheduler does for a request is done by one thread, too.
+        lanes = min(player.traits.lanes or 1 for player in self._players)
+        # The scheduler's own work for a request is done by one thread, too.
         around_s = max(0.0, process_s - policy_s) / (tally.answers if lanes > 1 else tally.load)
-        rows = _rows(self._policies)
+        rows = _rows([player.policy for player in self._players])
         # Over the whole run: workers in step with each other ask in batches of one size, but not while they were built.
         fixed_s, each_s = _line(self._read_tally(), thought_s / tally.seconds, rows)
         cores = max(0.0, policy_s) / thought_s
@@ -142,12 +143,12 @@ def _rows(policies: Sequence[Policy]) -> int | None:
 
 
 def _line(tally: Tally, speed: float, rows: int | None) -> tuple[float, float]:
-    """What an answer costs anyway, and what each request, or micro-batch, adds: the straight line of least squares."""
+    """What any answer costs, and what each request, or micro-batch, adds: a straight line by least squares."""
     if rows is not None:
         return 0.0, speed * tally.seconds / max(tally.answers, tally.load / rows)
     mean_s, load = tally.seconds / tally.answers, tally.load / tally.answers
     spread = tally.load_squared / tally.answers - load**2
-    # If nothing is known of other loads, more are taken to be free: where that is wrong, the next measurement says so.
+    # If nothing is known about other loads, assume that more are free: if that is wrong, the next measurement shows it.
     slope = (tally.load_seconds / tally.answers - load * mean_s) / spread if spread > 0.01 else 0.0
     each_s = min(max(slope, 0.0), mean_s / load)
     return speed * (mean_s - each_s * load), speed * each_s

@@ -1,7 +1,7 @@
 """Fits the number of workers to what a run turns out to cost. It never changes results: those do not depend on it.
 
-A run begins with a number by rule. After some seconds the costs that were measured go into a queueing model, which
-says how fast other numbers would be; and again later, now and then, because other tasks may cost otherwise.
+A run begins with a number by rule. After some seconds the measured costs go into a queueing model, which
+says how fast other numbers would be. This is repeated now and then, because other tasks may have other costs.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from yardarm.tasks import EpisodeTiming
 __all__ = ["Tuner", "TuningChoice", "TuningLimits", "choose_workers", "tuner_for"]
 
 SAMPLE_EVERY_S = 0.25
-# As long as that, and as many rounds of each worker, make a measurement.
+# A measurement takes at least this long, and this many rounds of each worker.
 MEASURE_S = 3.0
 MEASURE_ROUNDS = 8
-# What is over sooner is not worth the trouble.
+# Shorter runs are not worth the trouble.
 SHORTEST_REST_S = 5.0
-# The model is good for a few percent: of more workers, the fewest within that are taken, and must be worth more.
+# The model is accurate to a few percent: more workers must gain more than that, and the fewest that do are chosen.
 TOLERANCE = 0.03
 WORTH = 0.06
 # Fewer workers save memory only: that must cost nothing.
 FREE = 0.01
-# Costs that were measured with three workers say little of fifty.
+# Costs that were measured with three workers say little about fifty.
 FARTHEST = 4
-# Of the memory that is free, the rest is for others, and for workers that grow.
+# The share of free memory that workers may use; the rest is for other programs, and for workers that grow.
 SHARE_OF_MEMORY = 0.5
-# What others leave of the cores is measured over seconds only, and may be less than nothing by rounding.
+# What other programs leave of the cores is measured over seconds only, and rounding may make it negative.
 LEAST_CORES = 0.5
-# As much as that is said.
+# Other programs are mentioned if they use at least this many cores.
 BUSY_OTHERS = 0.25
 
 
@@ -51,9 +51,9 @@ class TuningLimits:
 
     cores: int
     most: int
-    """How many workers policy and memory allow."""
+    """How many workers the policy and memory allow."""
     episodes: int
-    """How many are left, those included that run now."""
+    """How many episodes are left, including those that run now."""
     rest_s: float
     """How long the rest will take if nothing changes."""
     start_s: float = 0.0
@@ -123,10 +123,10 @@ class TuningChoice:
 
 
 def choose_workers(measured: Measured, current: int, limits: TuningLimits) -> TuningChoice:
-    """More workers where that is worth it, fewer where that is free; otherwise what there is."""
+    """More workers if that is worth it, fewer if that costs nothing; otherwise no change."""
     most = max(1, min(limits.most, limits.episodes, FARTHEST * current))
     numbers = range(1, max(most, current) + 1)
-    # More workers are to be worth it on the cores that others leave, fewer to be enough when those have gone.
+    # More workers must be worth it on the cores that other programs leave; fewer must do when those have ended.
     left = max(LEAST_CORES, limits.cores - measured.others)
     predicted = {count: throughput(measured.costs, left, count) for count in numbers}
     alone = {count: throughput(measured.costs, limits.cores, count) for count in numbers}
@@ -143,21 +143,21 @@ def choose_workers(measured: Measured, current: int, limits: TuningLimits) -> Tu
 
 
 def _fewest(left_s: dict[int, float], most: int, tolerance: float) -> int:
-    """The smallest number that is as good as the best, but for so much."""
+    """The smallest number that is as good as the best, within a tolerance."""
     allowed = {count: seconds for count, seconds in left_s.items() if count <= most}
     best_s = min(allowed.values())
     return min(count for count, seconds in allowed.items() if seconds <= (1 + tolerance) * best_s)
 
 
 def _left_s(count: int, predicted: dict[int, float], current: int, limits: TuningLimits) -> float:
-    """How long the rest takes: new simulators are built first, and in the end not all workers are busy."""
+    """How long the rest takes: new simulators are built first, and at the end not all workers are busy."""
     tail = (limits.episodes + count / 2) / (limits.episodes + current / 2)
     building_s = limits.start_s * max(0, count - current) / current
     return limits.rest_s * tail * predicted[current] / predicted[count] + building_s
 
 
 class Tuner:
-    """Watches a run, and changes the number of its workers where that is worth it."""
+    """Watches a run, and changes the number of its workers if that is worth it."""
 
     def __init__(
         self, pool: ProcessPool, players: Sequence[Player], episodes: int, say: Callable[[TuningChoice], None]
@@ -166,8 +166,8 @@ class Tuner:
         self._episodes = episodes
         self._say = say
         inferences = [player.inference for player in players if player.inference is not None]
-        self._most = min(MOST_WORKERS, *(int(getattr(player.policy, "lanes", MOST_WORKERS)) for player in players))
-        self._meter = Meter(pool, [player.policy for player in players], inferences)
+        self._most = min(MOST_WORKERS, *(player.traits.lanes or MOST_WORKERS for player in players))
+        self._meter = Meter(pool, players, inferences)
         self._began = self._now = time.monotonic()
         self._next_sample = self._next_measurement = self._began
         self._measuring = False
@@ -176,7 +176,7 @@ class Tuner:
         self._chosen = 0
 
     def count(self, timing: EpisodeTiming) -> None:
-        """An episode has finished, and spent its seconds so."""
+        """An episode has finished; this is where its time went."""
         self._finished += 1
         self._spent.update(asdict(timing))
 
@@ -201,7 +201,7 @@ class Tuner:
         if self._meter.seconds < MEASURE_S or self._meter.rounds < MEASURE_ROUNDS * len(self._pool.workers):
             return
         self._measuring = False
-        # Twice as late each time: a long run is looked at a few times only.
+        # Wait twice as long each time: a long run is checked a few times only.
         self._next_measurement = self._now + (self._now - self._began)
         limits = self._limits()
         if limits.rest_s < SHORTEST_REST_S or limits.episodes <= self._pool.size:
@@ -215,7 +215,7 @@ class Tuner:
 
     def _limits(self) -> TuningLimits:
         size = self._pool.size
-        # Episodes that are running count by half.
+        # Running episodes count half.
         done = self._finished + size / 2
         left = max(0.0, self._episodes - done)
         starts = [worker.start_s for worker in self._pool.workers if worker.start_s is not None]
@@ -236,7 +236,7 @@ class Tuner:
 def tuner_for(
     pool: Pool, players: Sequence[Player], episodes: int, say: Callable[[TuningChoice], None]
 ) -> Tuner | None:
-    """A tuner, where the number of workers can be changed and there is something to gain by it."""
+    """A tuner, if the number of workers can be changed and there is something to gain."""
     alike = len({player.policy.place for player in players}) == 1
     if not isinstance(pool, ProcessPool) or not alike or episodes <= pool.size or cpu_time() is None:
         return None

@@ -1,25 +1,28 @@
-"""Whether runs can be merged: what differs so that they cannot, and what differs so that it must be said."""
+"""Whether runs can be merged: which differences forbid it, and which need a warning."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from yardarm.errors import UsageError
 from yardarm.evaluation.plan import describe_difference
-from yardarm.evaluation.sharding.parts import Part
-from yardarm.results import cautions, is_going_on, sessions_of, software_of_sessions, version_changes
+from yardarm.evaluation.sharding.parts import ShardRun
+from yardarm.results import BatchingRecord, cautions, is_going_on, software_of_sessions, version_changes
 
 __all__ = ["about_parts", "check_belong"]
 
-# They change results as a whole, not in the last bits.
-FIXED_INFERENCE = ("exact", "device")
-NAMES = ("method", "training_seed")
+# These change results visibly, not just in the last bits.
+FIXED_BATCHING: Mapping[str, Callable[[BatchingRecord], Any]] = {
+    "exact": lambda batching: batching.exact,
+    "device": lambda batching: batching.device,
+}
 
 
-def check_belong(parts: Sequence[Part], allow_mixed_versions: bool = False) -> None:
-    """Refuse runs that are not of one evaluation, with what differs; other versions can be allowed."""
+def check_belong(parts: Sequence[ShardRun], allow_mixed_versions: bool = False) -> None:
+    """Refuse runs that do not belong to one evaluation, and say what differs; other versions can be allowed."""
     for part in parts:
-        if part.manifest["plan"].get("stopping"):
+        if part.manifest.plan.stopping:
             raise UsageError(
                 f"{part.folder.path} may stop early, and is judged in an order of its own: it cannot be merged"
             )
@@ -36,13 +39,13 @@ def check_belong(parts: Sequence[Part], allow_mixed_versions: bool = False) -> N
         _refuse_other_versions(parts)
 
 
-def _refuse_other_versions(parts: Sequence[Part]) -> None:
+def _refuse_other_versions(parts: Sequence[ShardRun]) -> None:
     """Refuse parts that were made with different versions, unless one of them is such a mix already."""
     first = parts[0]
-    known = sessions_of(first.manifest)
+    known = first.manifest.sessions
     for part in parts[1:]:
         before, own = (
-            software_of_sessions(sessions, first.benchmarks) for sessions in (known, sessions_of(part.manifest))
+            software_of_sessions(sessions, first.manifest.benchmarks) for sessions in (known, part.manifest.sessions)
         )
         changes = version_changes(before, own)
         if changes and version_changes(own, before):
@@ -50,34 +53,35 @@ def _refuse_other_versions(parts: Sequence[Part]) -> None:
                 f"{first.folder.path} and {part.folder.path} do not belong together: {'; '.join(map(str, changes))}; "
                 "--allow_mixed_versions=true merges them, and marks the merged run for good"
             )
-        known += sessions_of(part.manifest)
+        known += part.manifest.sessions
 
 
-def _differences(first: Part, part: Part) -> Iterator[str]:
+def _differences(first: ShardRun, part: ShardRun) -> Iterator[str]:
     """What keeps two runs apart, in words."""
-    if first.manifest["plan"] != part.manifest["plan"]:
-        yield describe_difference(first.manifest["plan"], part.manifest["plan"])
+    was, now = first.manifest, part.manifest
+    if was.plan != now.plan:
+        yield describe_difference(was.plan, now.plan)
         return
-    for name in FIXED_INFERENCE:
-        one, other = _inference(first, name), _inference(part, name)
+    for name, value in FIXED_BATCHING.items():
+        one, other = _of_batching(first, value), _of_batching(part, value)
         if one and other and one != other:
             yield f"{name} was {one[0]}, is now {other[0]}"
-    for name in NAMES:
-        if first.manifest.get(name) != part.manifest.get(name):
-            yield f"{name} was {first.manifest.get(name)}, is now {part.manifest.get(name)}"
+    if was.method != now.method:
+        yield f"method was {was.method}, is now {now.method}"
+    if was.training_seed != now.training_seed:
+        yield f"training_seed was {was.training_seed}, is now {now.training_seed}"
 
 
-def about_parts(parts: Sequence[Part]) -> Iterator[str]:
-    """What may let the same episode differ in its last bits from part to part; and who may be playing still."""
-    yield from cautions([session for part in parts for session in sessions_of(part.manifest)])
+def about_parts(parts: Sequence[ShardRun]) -> Iterator[str]:
+    """What may make the same episode differ in its last bits from part to part, and which part may still be running."""
+    yield from cautions([session for part in parts for session in part.manifest.sessions])
     for part in parts:
-        if part.manifest.get("status") == "running" and is_going_on(part.folder):
+        if part.manifest.status == "running" and is_going_on(part.folder):
             yield (
                 f"{part.folder.path} was written to a moment ago, and has not ended: if it runs on another machine, "
-                "merge again when it has"
+                "merge again when it has ended"
             )
 
 
-def _inference(part: Part, name: str) -> list[str]:
-    found = [(session.get("inference") or {}).get(name) for session in sessions_of(part.manifest)]
-    return sorted({str(value) for value in found if value is not None})
+def _of_batching(part: ShardRun, value: Callable[[BatchingRecord], Any]) -> list[str]:
+    return sorted({str(value(session.batching)) for session in part.manifest.sessions if session.batching})

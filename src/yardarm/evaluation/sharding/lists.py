@@ -13,7 +13,7 @@ from yardarm.evaluation.plan import describe_difference
 from yardarm.evaluation.sharding.parts import lists_in
 from yardarm.evaluation.sharding.shard import absent_shards
 from yardarm.pages import write_several_report
-from yardarm.results import PolicyEntry, RunFolder, SeveralFolder
+from yardarm.results import PlanRecord, PolicyEntry, RunFolder, SeveralFolder
 
 __all__ = ["MergedList"]
 
@@ -23,12 +23,12 @@ class MergedList:
     """The policies of several lists as one; it is read before anything is written."""
 
     folder: SeveralFolder
-    plan: Mapping[str, Any]
+    plan: PlanRecord
     policies: Sequence[PolicyEntry]
     config: Mapping[str, Any] | None
-    """None of policies that are objects, which no other process could make."""
+    """None if policies are objects, which no other process could make."""
     absent_shards: tuple[str, ...]
-    """Those that nobody has played: the policies that only they have are not even known by name."""
+    """Shards that were not played: policies that only they have are not even known by name."""
 
     @classmethod
     def read(cls, paths: Sequence[Path], output: Path, names: Mapping[str, str]) -> MergedList | None:
@@ -52,6 +52,7 @@ class MergedList:
 
     def write(self) -> None:
         """List the policies as an evaluation of several does, and draw how they compare."""
+
         self.folder.write_index(self.plan, self.policies)
         if self.config is not None:
             data = {**self.config, "output_dir": str(self.folder.path), "shard": None}

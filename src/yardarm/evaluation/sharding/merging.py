@@ -16,39 +16,35 @@ from yardarm.errors import UsageError
 from yardarm.evaluation.folders import refuse_results_of_others
 from yardarm.evaluation.sharding.belonging import about_parts, check_belong
 from yardarm.evaluation.sharding.lists import MergedList
-from yardarm.evaluation.sharding.parts import Part, find_runs, grouped, holds_shards
+from yardarm.evaluation.sharding.parts import ShardRun, find_runs, grouped, holds_shards
 from yardarm.evaluation.sharding.shard import Shard, absent_of
 from yardarm.files import write_all, write_json
-from yardarm.pages import write_report
 from yardarm.results import (
     EpisodeKey,
     EpisodeRecord,
     Journal,
+    MergedPart,
     RunFolder,
+    RunManifest,
     RunResult,
+    SessionRecord,
     eval_info,
-    joined_sessions,
-    mixed_versions,
     now,
-    planned_number,
     read_result,
-    sessions_of,
 )
 
 __all__ = ["MergedRun", "merge_runs"]
 
 COPIES_AT_ONCE = 16
-# What is true of a part, and not of the whole.
-OF_A_PART = ("shard", "planned", "wandb")
 
 
 @dataclass(frozen=True, slots=True)
 class MergedRun:
-    """What came of a merge."""
+    """The result of a merge."""
 
     result: RunResult
     absent_shards: tuple[str, ...]
-    """Those of which there is no run, if any are there."""
+    """The shards without a run, if there are shards."""
 
     @property
     def missing(self) -> int:
@@ -86,8 +82,8 @@ def merge_runs(
         return merged
     except OSError as error:
         raise UsageError(
-            f"{error.filename or output_dir} cannot be copied or written: {error.strerror}; no part was changed: mend "
-            "that, and give the command again"
+            f"{error.filename or output_dir} cannot be copied or written: {error.strerror}; no part was changed: fix "
+            "that, and run the command again"
         ) from error
 
 
@@ -96,36 +92,36 @@ class _Merge:
     """Parts that belong together, and where they go."""
 
     target: RunFolder
-    there: Part | None
+    there: ShardRun | None
     """What is in the target already; it comes before the others."""
-    others: Sequence[Part]
+    others: Sequence[ShardRun]
     n_episodes: int
-    kept: dict[EpisodeKey, tuple[Part, EpisodeRecord]] = field(default_factory=dict)
-    """Each episode once, and whose it is."""
-    unlike: list[tuple[Part, EpisodeRecord]] = field(default_factory=list)
+    kept: dict[EpisodeKey, tuple[ShardRun, EpisodeRecord]] = field(default_factory=dict)
+    """Each episode once, and the part it is from."""
+    unlike: list[tuple[ShardRun, EpisodeRecord]] = field(default_factory=list)
     """Episodes that went differently than those that were kept in their place."""
 
     @classmethod
     def of(cls, target: RunFolder, folders: Sequence[RunFolder], allow_mixed_versions: bool) -> _Merge:
-        there = Part.read(target) if target.manifest.exists() else None
+        there = ShardRun.read(target) if target.manifest.exists() else None
         if there is None:
             refuse_results_of_others(target)
         elif there.shard:
             raise UsageError(f"{target.path} holds shard {there.shard}; choose another --output_dir")
-        others = [Part.read(folder) for folder in folders if folder.path.resolve() != target.path.resolve()]
+        others = [ShardRun.read(folder) for folder in folders if folder.path.resolve() != target.path.resolve()]
         parts = [there, *others] if there else others
         check_belong(parts, allow_mixed_versions)
-        merge = cls(target, there, others, max(part.manifest["n_episodes"] for part in parts))
+        merge = cls(target, there, others, max(part.manifest.n_episodes for part in parts))
         merge._choose()
         return merge
 
     @property
     def policy(self) -> str:
-        """Whose episodes they are."""
-        return str(self.parts[0].manifest["plan"].get("policy"))
+        """The policy that played them."""
+        return str(self.parts[0].manifest.plan.policy)
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ShardRun]:
         return [self.there, *self.others] if self.there else [*self.others]
 
     def _choose(self) -> None:
@@ -139,79 +135,88 @@ class _Merge:
                     self.unlike.append((part, record))
 
     def write(self) -> MergedRun:
-        """Write the merged run. Whenever that is ended, the same again completes it."""
+        """Write the merged run; if that is interrupted, writing it again completes it."""
+        from yardarm.pages import write_report
+
         config = self._config()
         self.target.path.mkdir(parents=True, exist_ok=True)
         with Journal(self.target.journal) as journal:
-            content = self._manifest()
+            manifest = self._manifest()
             write_config_file(self.target.config, config)
-            # From here on the folder is known to be of this evaluation, and not finished.
-            write_json(self.target.manifest, {**content, "status": "interrupted"})
+            # From here on the folder is marked as this evaluation's, and not finished.
+            write_json(self.target.manifest, replace(manifest, status="interrupted").to_json())
             lost = self._copy_played(journal)
             self._copy_pictures()
             records = [record for _, record in self._in_order()]
             journal.extend([record for record in records if record != journal.records.get(record.key)])
-            status = "finished" if len(records) == planned_number(content) else "interrupted"
-            warnings = [*content["warnings"], *_about_lost(lost)]
-            write_json(self.target.manifest, {**content, "status": status, "warnings": warnings})
+            status = "finished" if len(records) == manifest.planned_episodes else "interrupted"
+            warnings = (*manifest.warnings, *_about_lost(lost))
+            write_json(self.target.manifest, replace(manifest, status=status, warnings=warnings).to_json())
             result = read_result(self.target).result
             write_json(self.target.eval_info, eval_info(result, self.target.videos()))
             write_report(self.target)
         return MergedRun(result, self._absent_shards())
 
-    def _in_order(self) -> list[tuple[Part, EpisodeRecord]]:
+    def _in_order(self) -> list[tuple[ShardRun, EpisodeRecord]]:
         """In the order of the plan."""
-        every = Part(self.target, self.parts[0].manifest, {key: record for key, (_, record) in self.kept.items()})
+        every = ShardRun(self.target, self.parts[0].manifest, {key: record for key, (_, record) in self.kept.items()})
         return [self.kept[record.key] for record in every.planned(self.n_episodes)]
 
-    def _manifest(self) -> dict[str, Any]:
+    def _manifest(self) -> RunManifest:
         manifests = [part.manifest for part in self.parts]
-        left_out = () if self.there else OF_A_PART
         merged_from = self._merged_from()
         own = self.there.own_wall_s if self.there else 0.0
-        joined = joined_sessions([part.manifest for part in self.others], self.there.manifest if self.there else None)
-        return {
-            **{name: value for name, value in manifests[0].items() if name not in left_out},
-            **joined,
-            "mixed_versions": mixed_versions(sessions_of(joined), self.parts[0].benchmarks),
-            "n_episodes": self.n_episodes,
-            "started": min(str(manifest.get("started")) for manifest in manifests),
-            "updated": now(),
-            "wall_s": own + sum(part["wall_s"] for part in merged_from),
-            "warnings": list(dict.fromkeys(self._warnings())),
-            "merged_from": merged_from,
-        }
+        return replace(
+            manifests[0],
+            shard=None,
+            planned=None,
+            tracking=self.there.manifest.tracking if self.there else None,
+            n_episodes=self.n_episodes,
+            started=min((manifest.started for manifest in manifests if manifest.started), default=None),
+            updated=now(),
+            wall_s=own + sum(part.wall_s for part in merged_from),
+            warnings=tuple(dict.fromkeys(self._warnings())),
+            merged_from=merged_from,
+            sessions=self._sessions(),
+        )
 
-    def _merged_from(self) -> list[dict[str, Any]]:
+    def _sessions(self) -> tuple[SessionRecord, ...]:
+        """Those of all parts, and of runs that were merged before: last of all the newest that played."""
+        sessions = [session for part in self.others for session in part.manifest.sessions]
+        known = [_which(session) for session in sessions]
+        there = self.there.manifest.sessions if self.there else ()
+        sessions += [session for session in there if _which(session) not in known]
+        return tuple(sorted(sessions, key=lambda own: (own.played, str(own.started))))
+
+    def _merged_from(self) -> tuple[MergedPart, ...]:
         """The parts, of this merge and of earlier ones. Their seconds are added up, though they may run at once."""
-        earlier = self.there.manifest.get("merged_from", ()) if self.there else ()
-        known = {part["run"]: part for part in earlier}
+        known = {part.run: part for part in (self.there.manifest.merged_from if self.there else ())}
         for part in self.others:
             name = self._name(part)
-            known[name] = {
-                "run": name,
-                "shard": part.shard,
-                "episodes": len(part.records),
-                "wall_s": part.own_wall_s,
-                "machine": part.manifest.get("machine"),
-            }
-        return list(known.values())
+            known[name] = MergedPart(
+                run=name,
+                shard=part.shard,
+                episodes=len(part.records),
+                wall_s=part.own_wall_s,
+                machine=part.manifest.newest.machine,
+            )
+        return tuple(known.values())
 
-    def _name(self, part: Part) -> str:
+    def _name(self, part: ShardRun) -> str:
         """A part's folder as seen from the merged run's, so that both can be moved together."""
         return os.path.relpath(part.folder.path, self.target.path)
 
     def _warnings(self) -> Iterator[str]:
         for part in self.parts:
             of_part = "" if part is self.there else f"{self._name(part)}: "
-            yield from (f"{of_part}{warning}" for warning in part.manifest.get("warnings", ()))
+            yield from (f"{of_part}{warning}" for warning in part.manifest.warnings)
         yield from about_parts(self.parts)
         if self.unlike:
             part, record = self.unlike[0]
             yield (
                 f"{len(self.unlike)} episode(s) are in several parts and went differently there, e.g. episode "
                 f"{record.key.index} of '{record.key.task}' in {self._name(part)}: the first was kept; policy, "
-                "simulator or machine do not repeat themselves"
+                "simulator or machine is not deterministic"
             )
 
     def _config(self) -> dict[str, Any]:
@@ -220,7 +225,7 @@ class _Merge:
         return {**data, "output_dir": str(self.target.path), "shard": None, "eval": options}
 
     def _copy_played(self, journal: Journal) -> int:
-        """Copy what was played in episodes that are new here; returns in how many that is lost."""
+        """Copy the actions of episodes that are new here; returns of how many they are lost."""
         new = [
             (part.folder.actions(record.key), self.target.actions(record.key))
             for part, record in self._in_order()
@@ -231,7 +236,7 @@ class _Merge:
         return len(new) - len(found)
 
     def _copy_pictures(self) -> None:
-        """Copy videos, and what replays saw, of episodes that went as those that are kept."""
+        """Copy videos, and what replays saw, of episodes that went like those that are kept."""
         for part in self.others:
             pictures = part.folder.pictures()
             found = [
@@ -246,8 +251,13 @@ class _Merge:
         return absent_of({Shard.parse(part.shard) for part in self.parts if part.shard})
 
 
+def _which(session: SessionRecord) -> tuple[Any, ...]:
+    """What tells a session from others, and does not change while it goes on."""
+    return session.started, session.machine, session.command
+
+
 def _about_lost(lost: int) -> Iterable[str]:
-    return [f"what was played is lost of {lost} episode(s), so they cannot be replayed"] if lost else []
+    return [f"the actions of {lost} episode(s) are lost, so they cannot be replayed"] if lost else []
 
 
 def _copy_all(files: Sequence[tuple[Path, Path]]) -> None:

@@ -5,61 +5,56 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from yardarm.errors import UsageError, one_line
+from yardarm.errors import UsageError
 from yardarm.evaluation.policy_names import free_name
 from yardarm.evaluation.sharding.shard import is_shard_folder
-from yardarm.results import EpisodeKey, EpisodeRecord, RunFolder, SeveralFolder, planned_records, read_journal
+from yardarm.results import (
+    EpisodeKey,
+    EpisodeRecord,
+    RunFolder,
+    RunManifest,
+    SeveralFolder,
+    planned_records,
+    read_journal,
+)
 
-__all__ = ["Part", "find_runs", "grouped", "holds_shards", "lists_in"]
+__all__ = ["ShardRun", "find_runs", "grouped", "holds_shards", "lists_in"]
 
 POLICIES = "policies"
 
 
-@dataclass(frozen=True)
-class Part:
+@dataclass(frozen=True, slots=True)
+class ShardRun:
     """A run as it was found; nothing in its folder is ever changed."""
 
     folder: RunFolder
-    manifest: Mapping[str, Any]
+    manifest: RunManifest
     records: Mapping[EpisodeKey, EpisodeRecord]
 
     @classmethod
-    def read(cls, folder: RunFolder) -> Part:
-        """Read a run that nobody is writing to."""
+    def read(cls, folder: RunFolder) -> ShardRun:
+        """Read a run that no process is writing to."""
         manifest = folder.read_manifest()
         if _is_locked(folder.journal):
             raise UsageError(f"{folder.path} is being written by another process; merge when it has ended")
-        part = cls(folder, manifest, {record.key: record for record in read_journal(folder.journal)})
-        try:
-            part.planned(manifest["n_episodes"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{folder.manifest} cannot be understood ({one_line(error)}); it is damaged") from error
-        return part
+        return cls(folder, manifest, {record.key: record for record in read_journal(folder.journal)})
 
     @property
     def shard(self) -> str | None:
         """Which part of an evaluation it is, if it was made as one."""
-        return self.manifest.get("shard")
+        return self.manifest.shard
 
     @property
     def own_wall_s(self) -> float:
-        """Seconds that it took itself, without those of runs that were merged into it."""
-        merged = sum(part["wall_s"] for part in self.manifest.get("merged_from", ()))
-        return max(0.0, float(self.manifest.get("wall_s", 0.0)) - merged)
-
-    @cached_property
-    def benchmarks(self) -> tuple[str, ...]:
-        """Where its tasks come from."""
-        return tuple(dict.fromkeys(task["benchmark"] for task in self.manifest["tasks"]))
+        """Seconds that it took, without those of runs that were merged into it."""
+        return max(0.0, self.manifest.wall_s - sum(part.wall_s for part in self.manifest.merged_from))
 
     def planned(self, n_episodes: int) -> list[EpisodeRecord]:
-        """What it has of a plan of so many episodes a task, in the plan's order."""
-        return planned_records({**self.manifest, "n_episodes": n_episodes}, self.records.values())
+        """Its episodes of a plan with `n_episodes` a task, in the plan's order."""
+        return planned_records(replace(self.manifest, n_episodes=n_episodes), self.records.values())
 
 
 def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
@@ -91,7 +86,7 @@ def grouped(folders: Sequence[RunFolder], output: Path) -> dict[Path, list[RunFo
         other = next(folder for folder in folders if not is_listed(folder))
         raise UsageError(
             f"{other.path} is the run of one policy, and {members[0].path} belongs to a list of several: merge each "
-            "kind by itself"
+            "kind separately"
         )
     if RunFolder(output).manifest.exists():
         raise UsageError(f"{output} holds the run of one policy; choose another --output_dir")
@@ -117,7 +112,7 @@ def _names(members: Sequence[RunFolder], output: SeveralFolder) -> dict[str, str
 
 
 def _policy(folder: RunFolder) -> str:
-    return str(folder.read_manifest()["plan"].get("policy"))
+    return str(folder.read_manifest().plan.policy)
 
 
 def _shards(path: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Parts of a plan, for jobs that know nothing of each other."""
+"""Parts of a plan, for jobs that know nothing about each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Shard:
     """One of `count` parts of a plan, numbered from 1.
 
     All cells (a policy's tasks) lie side by side on a line, which is cut into `count` equal stretches. So a shard has
-    neighbouring tasks, few of them, and a task that is cut is shared. Inside of its cell, an episode's place is that of
+    neighbouring tasks, few of them, and a task that is cut is shared. Inside its cell, an episode's place is that of
     its index in van der Corput's sequence, which fills the cell evenly from the first episode on, and moves none when
     there are more.
     """
@@ -74,12 +74,12 @@ def is_shard_folder(path: Path) -> bool:
 
 
 def absent_shards(folders: Iterable[Path]) -> tuple[str, ...]:
-    """The shards that are not among these folders, where any are."""
+    """The shards that are not among these folders, if any folder is a shard's."""
     matches = [match for folder in folders if (match := FOLDER.fullmatch(folder.name))]
     return absent_of({Shard(int(match[1]), int(match[2])) for match in matches})
 
 
 def absent_of(there: Collection[Shard]) -> tuple[str, ...]:
-    """The shards that are missing to those that are there."""
+    """The shards that are missing beside those that are there."""
     every = [Shard(number, count) for count in sorted({own.count for own in there}) for number in range(1, count + 1)]
     return tuple(str(shard) for shard in every if shard not in there)

@@ -1,17 +1,16 @@
-"""A run that may stop early, while it goes on."""
+"""A run that may stop early, while it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from yardarm.engine import Job
 from yardarm.evaluation.contestant import Contestant
 from yardarm.evaluation.stopping.opponent import StoredOpponent
 from yardarm.evaluation.stopping.order import planned_order
-from yardarm.evaluation.stopping.rules import Declaration, Referee, make_referee
-from yardarm.results import EpisodeRecord
+from yardarm.evaluation.stopping.rules import Referee, make_referee
+from yardarm.results import EpisodeRecord, StoppingDeclaration, StoppingRecord
 
 __all__ = ["EarlyStopping"]
 
@@ -20,13 +19,13 @@ __all__ = ["EarlyStopping"]
 class EarlyStopping:
     """Who plays, what was declared, and the referee who hears of all outcomes."""
 
-    declared: Declaration
+    declared: StoppingDeclaration
     contestants: Sequence[Contestant]
     referee: Referee
 
     @classmethod
     def begin(
-        cls, declared: Declaration, contestants: Sequence[Contestant], opponent: StoredOpponent | None
+        cls, declared: StoppingDeclaration, contestants: Sequence[Contestant], opponent: StoredOpponent | None
     ) -> EarlyStopping:
         """Judge what earlier sessions have played; the same decision comes out, if one was made."""
         referee = make_referee(declared, planned_order(contestants[0].plan))
@@ -49,7 +48,7 @@ class EarlyStopping:
         ]
 
     def hear(self, player: int, job: Job, record: EpisodeRecord) -> bool:
-        """Have an episode judged when its turn comes; tells whether any was."""
+        """Have an episode judged when its turn comes; returns whether any was."""
         before = self.referee.released
         self.referee.hear(player, job.episode, self.contestants[player].outcome_of(record))
         if self.referee.released == before:
@@ -58,17 +57,26 @@ class EarlyStopping:
         return True
 
     def note(self) -> None:
-        """Tell the manifests what it has come to."""
+        """Record the current state in the manifests."""
         for contestant in self.contestants:
             contestant.manifest.note_stopping(self.state())
 
-    def state(self) -> dict[str, Any]:
-        """What was declared, and what it has come to."""
-        names = {"a": self.contestants[0].policy.id, **({"b": self.declared.against} if self.declared.against else {})}
-        return {**self.declared.to_json(), **names, "players": len(self.contestants), **self.referee.state()}
+    def state(self) -> StoppingRecord:
+        """What was declared, and the current state."""
+        return StoppingRecord(
+            declared=self.declared,
+            a=self.contestants[0].policy.id,
+            b=self.declared.against,
+            players=len(self.contestants),
+            maximum=len(self.referee.order),
+            released=self.referee.released,
+            decision=self.referee.decision,
+            dropped=self.referee.dropped,
+            evidence=self.referee.evidence(),
+        )
 
     def _recall(self) -> None:
-        """Hear of stored episodes. An error whose turn had come stays dropped; others are tried again."""
+        """Take stored episodes into account. An error whose turn had come stays dropped; others are tried again."""
         all_known_so_far = True
         for episode in self.referee.order:
             records = [contestant.record_of(episode) for contestant in self.contestants]

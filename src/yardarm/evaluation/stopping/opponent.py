@@ -23,7 +23,7 @@ class StoredOpponent:
 
     @classmethod
     def read(cls, path: Path, planned: Sequence[EpisodeSpec]) -> StoredOpponent:
-        """Read a run, and see that it has any of the tasks; one of LeRobot's is taken to have the same seeds."""
+        """Read a run, and check that it has any of the tasks; one of LeRobot's is assumed to have the same seeds."""
         (run,) = read_runs([path], LerobotAssumptions(seed=planned[0].seed - planned[0].index))
         tasks = list(dict.fromkeys(_name(episode).task for episode in planned))
         if not set(tasks) & set(run.tasks):
@@ -34,7 +34,7 @@ class StoredOpponent:
         return cls(run)
 
     def check_has_all(self, path: Path, planned: Sequence[EpisodeSpec]) -> None:
-        """See that every planned episode is there: a partner that lacks some would choose the sample."""
+        """Check that every planned episode is there: an opponent that lacks some would choose the sample."""
         missing = [episode for episode in planned if not _pairable(self.run, episode)]
         if missing:
             first = missing[0]
@@ -45,7 +45,7 @@ class StoredOpponent:
             )
 
     def digest(self, planned: Sequence[EpisodeSpec]) -> str:
-        """A hash of the outcomes that count: a run that was continued meanwhile is another opponent."""
+        """A hash of the outcomes that count: a run that has been continued since is another opponent."""
         outcomes = [[*astuple(_name(episode)), self.outcome(episode).success] for episode in planned]
         return hashlib.sha256(json.dumps(sorted(outcomes, key=str)).encode()).hexdigest()[:12]
 

@@ -7,39 +7,18 @@ waits until all before it are known.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from yardarm.comparison import EpisodeOutcome, same_start
-from yardarm.results import BUDGET_SPENT
+from yardarm.results import BUDGET_SPENT, DECIDED, PairedEvidence, RateEvidence, StoppingDeclaration
 from yardarm.stats import SequentialMcNemar, confidence_sequence, difference_sequence, level
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["DECIDED", "PRECISION", "RULES", "Declaration", "Referee", "make_referee"]
+__all__ = ["Referee", "make_referee"]
 
-DECIDED, PRECISION = "decided", "precision"
-RULES = (DECIDED, PRECISION)
+Evidence = PairedEvidence | RateEvidence
 ERRORS, OTHER_BEGINNINGS = "because of errors", "because they begin in different states"
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """What is declared before the first episode, and cannot be changed afterwards."""
-
-    rule: str
-    n_episodes: int
-    """Of each task, at most."""
-    confidence: float
-    half_width: float | None = None
-    against: str | None = None
-    """What the opponent is called, and its results filed under."""
-    outcomes: str | None = None
-    """A hash of the opponent's outcomes, if it has played already."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, of what applies."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 class Rule(Protocol):
@@ -53,10 +32,10 @@ class Rule(Protocol):
         """Look at the outcomes of one place."""
 
     def drop(self) -> None:
-        """Pass over a place of which nothing is known."""
+        """Skip a place whose outcome is unknown."""
 
-    def state(self) -> dict[str, Any]:
-        """What it has come to."""
+    def evidence(self) -> Evidence:
+        """Its current state."""
 
 
 class Decided:
@@ -79,21 +58,21 @@ class Decided:
         self._test.add(*outcomes)
 
     def drop(self) -> None:
-        """Pass over a pair."""
+        """Skip a pair."""
         self._test.drop()
 
-    def state(self) -> dict[str, Any]:
+    def evidence(self) -> PairedEvidence:
         """The discordant pairs, and the difference with an interval that holds whenever one stops."""
         only_a, only_b = self._test.wins_a, self._test.discordant - self._test.wins_a
         interval = difference_sequence(only_a, only_b, self._pairs, self._confidence)
-        return {
-            "pairs": self._pairs,
-            "both": self._both,
-            "only_a": only_a,
-            "only_b": only_b,
-            "difference": (only_a - only_b) / self._pairs if self._pairs else None,
-            "difference_interval": [interval.low, interval.high],
-        }
+        return PairedEvidence(
+            pairs=self._pairs,
+            both=self._both,
+            only_a=only_a,
+            only_b=only_b,
+            difference=(only_a - only_b) / self._pairs if self._pairs else None,
+            difference_interval=(interval.low, interval.high),
+        )
 
 
 class Precision:
@@ -115,21 +94,21 @@ class Precision:
         self._interval = confidence_sequence(self._counts, self._confidence)
 
     def drop(self) -> None:
-        """Pass over an episode."""
+        """Skip an episode."""
 
-    def state(self) -> dict[str, Any]:
+    def evidence(self) -> RateEvidence:
         """The rate, with an interval that holds whenever one stops."""
         episodes = self._counts.total()
-        return {
-            "successes": self._counts[1.0],
-            "episodes": episodes,
-            "rate": self._counts[1.0] / episodes if episodes else None,
-            "interval": [self._interval.low, self._interval.high],
-        }
+        return RateEvidence(
+            successes=self._counts[1.0],
+            episodes=episodes,
+            rate=self._counts[1.0] / episodes if episodes else None,
+            interval=(self._interval.low, self._interval.high),
+        )
 
 
 class Referee:
-    """Hears of outcomes in the order in which they come, and has them judged in the planned one."""
+    """Takes outcomes in the order in which they arrive, and judges them in the planned order."""
 
     def __init__(self, rule: Rule, order: Sequence[EpisodeSpec], sides: int) -> None:
         self.order = order
@@ -142,7 +121,7 @@ class Referee:
 
     @property
     def decision(self) -> str | None:
-        """What the run has come to, once it needs no more episodes."""
+        """The decision, once the run needs no more episodes."""
         return self._rule.decision or (BUDGET_SPENT if self.released == len(self.order) else None)
 
     def place(self, episode: EpisodeSpec) -> int:
@@ -162,15 +141,14 @@ class Referee:
         """Whether an episode's outcome is known."""
         return self._heard[self.place(episode)][player] is not None
 
-    def state(self) -> dict[str, Any]:
-        """What the manifest and the report say of it."""
-        return {
-            "maximum": len(self.order),
-            "released": self.released,
-            "decision": self.decision,
-            "dropped": dict(self._dropped),
-            **self._rule.state(),
-        }
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """How many places were skipped, by reason."""
+        return dict(self._dropped)
+
+    def evidence(self) -> Evidence:
+        """What the decision rests on, so far."""
+        return self._rule.evidence()
 
     def _release(self, outcomes: Sequence[EpisodeOutcome]) -> None:
         known = [outcome.success for outcome in outcomes if outcome.success is not None]
@@ -185,7 +163,7 @@ class Referee:
         self.released += 1
 
 
-def make_referee(declared: Declaration, order: Sequence[EpisodeSpec]) -> Referee:
+def make_referee(declared: StoppingDeclaration, order: Sequence[EpisodeSpec]) -> Referee:
     """The referee that a declaration asks for."""
     if declared.rule == DECIDED:
         return Referee(Decided(len(order), declared.confidence), order, sides=2)

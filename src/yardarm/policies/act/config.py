@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from yardarm.config import one_of
-from yardarm.policies.config import NormalizationMode, PolicyConfig, require
-from yardarm.policies.optimization import OptimizerOptions
-from yardarm.policies.resnet import DILATABLE, RESNETS
+from yardarm.policies.learned.config import NormalizationMode, PolicyConfig, require
+from yardarm.policies.networks.resnet import DILATABLE, RESNETS
+from yardarm.policies.options import OptimizerOptions
 
 __all__ = ["ActConfig"]
 
@@ -58,11 +58,6 @@ class ActConfig(PolicyConfig):
         """All of a chunk can be played."""
         return self.chunk_size
 
-    @property
-    def action_offsets(self) -> tuple[int, ...]:
-        """The chunk begins now."""
-        return tuple(range(self.chunk_size))
-
     def optimizer_preset(self) -> OptimizerOptions:
         """AdamW; the backbone has a learning rate of its own."""
         return OptimizerOptions("adamw", lr=self.optimizer_lr, weight_decay=self.optimizer_weight_decay)
@@ -74,6 +69,7 @@ class ActConfig(PolicyConfig):
     def check(self) -> None:
         """Refuse what cannot work, naming it."""
         super().check()
+        self.check_sees_the_scene()
         require(self.n_obs_steps == 1, f"n_obs_steps must be 1 for ACT, not {self.n_obs_steps}")
         require(
             1 <= self.n_action_steps <= self.chunk_size,
@@ -81,7 +77,7 @@ class ActConfig(PolicyConfig):
         )
         require(
             self.temporal_ensemble_coeff is None or self.n_action_steps == 1,
-            f"temporal_ensemble_coeff predicts every step anew: set n_action_steps=1, too; it is {self.n_action_steps}",
+            f"temporal_ensemble_coeff predicts at every step: set n_action_steps=1, too; it is {self.n_action_steps}",
         )
         one_of("vision_backbone", self.vision_backbone, RESNETS)
         one_of("feedforward_activation", self.feedforward_activation, ACTIVATIONS)

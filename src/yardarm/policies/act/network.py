@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from yardarm.policies.act.config import ActConfig
 from yardarm.policies.act.transformer import Decoder, Encoder, image_positions, sinusoidal_positions
-from yardarm.policies.config import ACTION, ENVIRONMENT_STATE, STATE
-from yardarm.policies.resnet import FrozenBatchNorm, resnet_channels, resnet_stages
+from yardarm.policies.learned.config import ACTION, ENVIRONMENT_STATE, STATE
+from yardarm.policies.networks.resnet import FrozenBatchNorm, resnet_channels, resnet_stages
 
 __all__ = ["ActNetwork", "Latent"]
 

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from yardarm.policies.act.config import ActConfig
 from yardarm.policies.act.network import ActNetwork
-from yardarm.policies.config import ACTION, ACTION_PADDING
-from yardarm.policies.processing import Batch
+from yardarm.policies.learned.config import ACTION, ACTION_PADDING
+from yardarm.policies.processing import Tensors
 
 __all__ = ["ActObjective"]
 
@@ -20,7 +20,7 @@ class ActObjective(nn.Module):
         self.config = config
         self.network = network
 
-    def forward(self, batch: Batch) -> Batch:
+    def forward(self, batch: Tensors) -> Tensors:
         """The loss, and what it is made of."""
         latent = None
         if self.config.use_vae and self.training:

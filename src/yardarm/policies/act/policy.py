@@ -3,50 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
-from torch import Tensor
 
-from yardarm.policies.act.config import ActConfig
-from yardarm.policies.act.network import ActNetwork
-from yardarm.policies.act.objective import ActObjective
-from yardarm.policies.learned import LearnedPolicy
-from yardarm.policies.processing import Batch
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.learned.state import EpisodeState
 from yardarm.policies.protocol import ActionChunk
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["ActPolicy", "Ensemble"]
+__all__ = ["ActPolicy", "ActState", "Ensemble"]
 
 
 class ActPolicy(LearnedPolicy):
-    """Looks, plays the first `n_action_steps` of the predicted chunk, and looks again."""
+    """Plays the beginning of each predicted chunk, or averages overlapping ones."""
 
-    config_class: ClassVar[type[ActConfig]] = ActConfig
-    network_class: ClassVar[type[ActNetwork]] = ActNetwork
-    objective_class: ClassVar[type[ActObjective]] = ActObjective
-    prefix: ClassVar[str] = "model."
-    # Feed-forward layers, which hold most of a transformer's weights, and the way into it and out of it.
-    adapted: ClassVar[tuple[str, ...]] = (
-        *("linear1", "linear2", "action_head"),
-        *("encoder_robot_state_input_proj", "encoder_env_state_input_proj", "encoder_img_feat_input_proj"),
-    )
-
-    def start(self, episode: EpisodeSpec) -> Ensemble | None:
+    def start(self, episode: EpisodeSpec) -> ActState:
         """Only temporal ensembling has something to remember."""
-        super().start(episode)
         coefficient = self.config.temporal_ensemble_coeff
-        return None if coefficient is None else Ensemble(coefficient)
+        return ActState(self.conditioning(episode.task), None if coefficient is None else Ensemble(coefficient))
 
-    def forward(self, inputs: Batch) -> Tensor:
-        """With the latent at its prior's mean."""
-        return self.network(inputs)
-
-    def answer(self, state: Ensemble | None, chunk: np.ndarray) -> ActionChunk:
+    def answer(self, state: ActState, chunk: np.ndarray) -> ActionChunk:
         """The chunk's beginning; with ensembling, one action that all chunks so far agree on."""
-        if state is None:
-            return ActionChunk(chunk[: self.config.n_action_steps])
-        return ActionChunk(state.blend(chunk)[None])
+        if state.ensemble is None:
+            return super().answer(state, chunk)
+        return ActionChunk(state.ensemble.blend(chunk)[None])
+
+
+@dataclass(slots=True)
+class ActState(EpisodeState):
+    """What belongs to one episode."""
+
+    ensemble: Ensemble | None
 
 
 def _nothing_yet() -> np.ndarray:

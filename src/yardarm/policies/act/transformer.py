@@ -103,7 +103,7 @@ class Decoder(nn.Module):
         self.norm = nn.LayerNorm(config.dim_model)
 
     def forward(self, positions: Tensor, memory: Tensor, memory_positions: Tensor) -> Tensor:
-        """Start from zeros, so that a token is told apart by its position only."""
+        """Start from zeros, so that tokens differ by their positions only."""
         x = positions.new_zeros(memory.shape[0], *positions.shape)
         memory_keys = memory + memory_positions
         for layer in self.layers:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from yardarm.errors import SetupError, UsageError, one_line
 from yardarm.policies.adapters.exactness import drop_what_is_not_called, keep_attention_exact, keep_running_statistics
-from yardarm.policies.tensors import add_to_digest
+from yardarm.policies.networks.tensors import add_to_digest
 
 __all__ = ["Adapter", "import_peft", "inject"]
 
@@ -91,7 +91,7 @@ def inject(network: nn.Module, prefix: str, peft_config: Any) -> Adapter:
     network.train(training)
     keep_running_statistics(network)
     keep_attention_exact(network)
-    peft_config.inference_mode = True  # as PEFT saves it: who loads an adapter asks for training
+    peft_config.inference_mode = True  # as PEFT saves it: training is asked for when an adapter is loaded
     config = json.loads(json.dumps(peft_config.to_dict(), default=sorted))  # PEFT has sets of names
     return Adapter(config, digest.hexdigest(), model)
 

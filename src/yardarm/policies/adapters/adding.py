@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from yardarm.errors import UsageError
 from yardarm.policies.adapters.adapter import import_peft, inject
 from yardarm.policies.adapters.targets import check_fully_trained, find_targets
-from yardarm.policies.peft_options import PeftOptions
+from yardarm.policies.options import PeftOptions
 
 if TYPE_CHECKING:
-    from yardarm.policies.learned import LearnedPolicy
+    from yardarm.policies.learned.policy import LearnedPolicy
 
 __all__ = ["add_adapter", "merge_adapter"]
 
@@ -21,18 +21,19 @@ INIT_FIELDS = {"LORA": "init_lora_weights", "MISS": "init_weights"}
 def add_adapter(policy: LearnedPolicy, options: PeftOptions, base: str) -> None:
     """Put a new adapter onto a policy that was loaded from `base`, a folder or a Hub id; only it can be trained then.
 
-    It starts from torch's random numbers. Whoever loads the policy's checkpoint afterwards needs `base`, too.
+    It starts from torch's random numbers. To load the policy's checkpoint afterwards, one needs `base`, too.
     """
     if policy.adapter is not None:
         raise UsageError(
             f"{base} has an adapter already, which is trained further without --peft.…; for another one on top of it, "
             "merge it first: yardarm.policies.adapters.merge_adapter(policy)"
         )
-    modules = {policy.prefix + name: module for name, module in policy.network.named_modules() if name}
+    prefix = policy.architecture.prefix
+    modules = {prefix + name: module for name, module in policy.network.named_modules() if name}
     check_fully_trained(modules, options)
     fields: dict[str, Any] = {
         "r": options.r,
-        "target_modules": find_targets(modules, options, policy.adapted),
+        "target_modules": find_targets(modules, options, policy.architecture.adapted),
         "modules_to_save": options.fully_trained or None,
         "base_model_name_or_path": base,
         # The very version of the base, if it is from the Hub.
@@ -43,7 +44,7 @@ def add_adapter(policy: LearnedPolicy, options: PeftOptions, base: str) -> None:
     if options.init_type is not None:
         fields[INIT_FIELDS[options.kind]] = options.init_type
     config = import_peft().PEFT_TYPE_TO_CONFIG_MAPPING[options.kind](**fields)
-    policy.adapter = inject(policy.network, policy.prefix, config)
+    policy.adapter = inject(policy.network, prefix, config)
     policy.config.use_peft = True
     policy.config.pretrained_path = base
 

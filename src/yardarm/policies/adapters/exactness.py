@@ -39,7 +39,7 @@ def keep_attention_exact(network: nn.Module) -> None:
 
 
 def drop_what_is_not_called(network: nn.Module) -> None:
-    """Take away adapters on the last layer of attention, which is used without being called: merged, they would act."""
+    """Remove adapters on the last layer of attention, which is used without being called: merged, they would count."""
     adapted = [_adapted_attention(module) for module in network.modules()]
     for module in network.modules():
         if isinstance(module, nn.MultiheadAttention) and not any(module is one for one in adapted):

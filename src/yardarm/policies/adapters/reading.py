@@ -42,12 +42,12 @@ def _base_folder(folder: CheckpointFolder, base: str, revision: str | None) -> C
             return CheckpointFolder(path)
     if not HUB_ID.fullmatch(base):
         raise UsageError(
-            f"{source}: its base policy {base} is not there; put it there, or mend base_model_name_or_path in that file"
+            f"{source}: its base policy {base} does not exist; put it there, or correct base_model_name_or_path"
         )
     try:
         return find_checkpoint(base, revision)
     except UsageError as error:
-        raise UsageError(f"{source}: its base policy is not there: {error}") from error
+        raise UsageError(f"{source}: its base policy cannot be found: {error}") from error
 
 
 def read_adapter(folder: CheckpointFolder, network: nn.Module, prefix: str) -> Adapter:
@@ -62,7 +62,7 @@ def read_adapter(folder: CheckpointFolder, network: nn.Module, prefix: str) -> A
         raise UsageError(f"{folder.path / ADAPTER_CONFIG}: {error}") from error
     check_fit(found, adapter.tensors(), str(folder.path / ADAPTER_WEIGHTS), ADAPTER_CONFIG)
     import_peft().set_peft_model_state_dict(adapter.model, found)
-    adapter.config = data  # as it was, whoever wrote it
+    adapter.config = data  # unchanged, whatever wrote it
     return adapter
 
 

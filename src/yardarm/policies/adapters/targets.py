@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from yardarm.errors import UsageError
-from yardarm.policies.peft_options import PeftOptions
+from yardarm.policies.options import PeftOptions
 
 __all__ = ["check_fully_trained", "find_targets"]
 
@@ -48,14 +48,14 @@ def _wanted_targets(modules: Modules, options: PeftOptions, default: Iterable[st
 
 
 def check_fully_trained(modules: Modules, options: PeftOptions) -> None:
-    """Refuse names that no module has; PEFT would leave them out in silence."""
+    """Refuse names that no module has; PEFT would silently skip them."""
     for end in options.fully_trained:
         if not any(name.endswith(end) for name in modules):
             raise _matches_nothing("full_training_modules", end, modules)
 
 
 def _default(modules: Modules, options: PeftOptions, ends: Iterable[str]) -> list[str]:
-    """The policy's choice, as far as the network has such layers and the method adapts them."""
+    """The policy's choice, of which the network may lack some layers, or the method may not adapt them."""
     adaptable = _adaptable(modules, options)
     found = [end for end in ends if any(_is_meant([end], name) for name in adaptable)]
     if not found:

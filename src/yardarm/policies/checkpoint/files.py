@@ -24,7 +24,7 @@ ADAPTER_WEIGHTS = "adapter_model.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFolder:
-    """A folder with a checkpoint; what is missing or damaged in it is told in one line."""
+    """A folder with a checkpoint; one line says what is missing or damaged in it."""
 
     path: Path
     commit: str | None = None
@@ -58,6 +58,15 @@ class CheckpointFolder:
                     f"{self.path / name} is only a pointer of Git LFS: `git lfs pull` fetches it"
                 ) from error
             raise UsageError(f"{self.path / name} is damaged: {one_line(error)}") from error
+
+    def read_bytes(self, name: str) -> bytes:
+        """A file of any other kind."""
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            raise self._missing(name) from None
+        except OSError as error:
+            raise UsageError(f"{self.path / name} cannot be read: {error.strerror}") from error
 
     def _is_lfs_pointer(self, name: str) -> bool:
         with open(self.path / name, "rb") as file:

@@ -8,9 +8,12 @@ from pathlib import Path
 from yardarm.errors import UsageError
 from yardarm.hub import HUB_ID, HubFiles, download
 from yardarm.policies.checkpoint.files import CONFIG, CheckpointFolder
+from yardarm.policies.processing import POSTPROCESSOR, PREPROCESSOR
 
 __all__ = ["find_checkpoint"]
 
+# Beside configuration and weights, files of processing steps may have any ending.
+FILES = ("*.json", "*.safetensors", f"{PREPROCESSOR}_step_*", f"{POSTPROCESSOR}_step_*")
 # Where a checkpoint lies inside the folders that training makes.
 INNER = ("pretrained_model", "last/pretrained_model", "checkpoints/last/pretrained_model")
 
@@ -28,16 +31,16 @@ def find_checkpoint(path_or_id: str | Path, revision: str | None = None) -> Chec
         raise UsageError(f"--policy.path={path_or_id} is a file; give the folder that holds {CONFIG}")
     if not HUB_ID.fullmatch(str(path_or_id)):
         raise UsageError(
-            f"--policy.path={path_or_id}: there is no such folder, and it is no Hub id (owner/name) either"
+            f"--policy.path={path_or_id}: there is no such folder, and it is not a Hub id (owner/name) either"
         )
     # The state of training may lie in folders, and is large.
-    wanted = HubFiles(str(path_or_id), revision, "checkpoint", CONFIG, ("*.json", "*.safetensors"), ignore=("*/*",))
+    wanted = HubFiles(str(path_or_id), revision, "checkpoint", CONFIG, FILES, ignore=("*/*",))
     downloaded = download(wanted)
     return CheckpointFolder(downloaded, commit=downloaded.name)
 
 
 def _inner(path: Path) -> Path:
-    """Help who named a folder of a training run instead of the checkpoint in it."""
+    """Help a user who named a training's folder instead of the checkpoint in it."""
     if not (path / CONFIG).is_file():
         for inner in INNER:
             if (path / inner / CONFIG).is_file():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from yardarm.policies.config import PolicyConfig
+from yardarm.policies.learned.config import PolicyConfig
 from yardarm.policies.processing import Statistics
 
 __all__ = ["SplitWeights", "split_old_statistics"]

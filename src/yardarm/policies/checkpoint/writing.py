@@ -17,7 +17,7 @@ from yardarm.policies.checkpoint.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, C
 from yardarm.policies.processing import POSTPROCESSOR, PREPROCESSOR
 
 if TYPE_CHECKING:
-    from yardarm.policies.learned import LearnedPolicy
+    from yardarm.policies.learned.policy import LearnedPolicy
 
 __all__ = ["check_hub", "push_checkpoint", "save_checkpoint"]
 
@@ -33,20 +33,22 @@ def save_checkpoint(policy: LearnedPolicy, folder: str | Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
         _write(path / CONFIG, json.dumps(policy.config.to_json(), indent=4).encode())
         for name, pipeline in ((PREPROCESSOR, policy.preprocessor), (POSTPROCESSOR, policy.postprocessor)):
-            data, files = pipeline.to_json()
-            for file, tensors in files.items():
+            stored = pipeline.stored()
+            for file, tensors in stored.tensors.items():
                 _write(path / file, save({key: value.contiguous() for key, value in tensors.items()}))
-            _write(path / f"{name}.json", json.dumps(data, indent=2).encode())
+            for file, content in stored.files.items():
+                _write(path / file, content)
+            _write(path / f"{name}.json", json.dumps(stored.data, indent=2).encode())
         if policy.adapter is not None:
             _write(path / ADAPTER_CONFIG, json.dumps(policy.adapter.config, indent=2, sort_keys=True).encode())
         weights = WEIGHTS if policy.adapter is None else ADAPTER_WEIGHTS
-        _write(path / weights, save(policy.weights(), metadata={"format": "pt"}))
+        _write(path / weights, save(policy.stored_tensors(), metadata={"format": "pt"}))
     except OSError as error:
         raise UsageError(f"a checkpoint cannot be written to {path}: {error.strerror}") from error
 
 
 def check_hub(repo_id: str) -> None:
-    """Ask the Hub who this is, before anything slow: an upload that is refused is refused now."""
+    """Ask the Hub who is logged in, before anything slow: an upload that would be refused fails now."""
     if not HUB_ID.fullmatch(repo_id):
         raise UsageError(f"--policy.repo_id={repo_id} is no name on the Hub: it must be owner/name")
     from huggingface_hub import HfApi
@@ -68,7 +70,7 @@ def push_checkpoint(policy: LearnedPolicy, repo_id: str, *, private: bool | None
     api = HfApi(token=True)  # without a token, it says so instead of asking
     if policy.adapter is not None and Path(policy.adapter.base).expanduser().is_dir():
         base = policy.adapter.base
-        logger.warning("who loads %s needs its base policy, too, which is the folder %s here", repo_id, base)
+        logger.warning("to load %s, one needs its base policy, too: here it is the folder %s", repo_id, base)
     with tempfile.TemporaryDirectory() as folder:
         save_checkpoint(policy, folder)
         try:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from yardarm.config import one_of
-from yardarm.policies.config import NormalizationMode, PolicyConfig, require
-from yardarm.policies.optimization import OptimizerOptions, SchedulerOptions
-from yardarm.policies.resnet import RESNETS
+from yardarm.policies.learned.config import NormalizationMode, PolicyConfig, require
+from yardarm.policies.networks.resnet import RESNETS
+from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 
 __all__ = ["DiffusionConfig"]
 
@@ -103,7 +103,7 @@ class DiffusionConfig(PolicyConfig):
     def check_trainable(self) -> None:
         """Refuse what only LeRobot's trainer does."""
         for name in ("compile_model", "gradient_checkpointing"):
-            require(not getattr(self, name), f"--policy.{name}=true is not supported by `yardarm train`; leave it away")
+            require(not getattr(self, name), f"--policy.{name}=true is not supported by `yardarm train`; omit it")
 
     def optimizer_preset(self) -> OptimizerOptions:
         """Adam."""
@@ -132,6 +132,7 @@ class DiffusionConfig(PolicyConfig):
     def check(self) -> None:
         """Refuse what cannot work, naming it."""
         super().check()
+        self.check_sees_the_scene()
         require(self.n_obs_steps >= 1, f"n_obs_steps must be at least 1, not {self.n_obs_steps}")
         require(
             1 <= self.n_action_steps <= self.chunk_length,

@@ -1,4 +1,4 @@
-"""The network of Diffusion Policy: encoders of what was seen, and a denoiser that is told of it."""
+"""The network of Diffusion Policy: encoders of observations, and a denoiser that they condition."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from yardarm.policies.config import ENVIRONMENT_STATE, STATE
 from yardarm.policies.diffusion.config import DiffusionConfig
 from yardarm.policies.diffusion.sampler import Sampler
 from yardarm.policies.diffusion.unet import UNet
 from yardarm.policies.diffusion.vision import ImageEncoder
+from yardarm.policies.learned.config import ENVIRONMENT_STATE, STATE
 
 __all__ = ["DiffusionNetwork"]
 
@@ -23,27 +23,27 @@ class DiffusionNetwork(nn.Module):
         super().__init__()
         self.config = config
         self.sampler = Sampler(config)
-        seen = sum(feature.shape[0] for feature in (config.state, config.environment_state) if feature)
+        features = sum(feature.shape[0] for feature in (config.state, config.environment_state) if feature)
         if config.images:
             separate = config.use_separate_rgb_encoder_per_camera
             self.rgb_encoder = (
                 nn.ModuleList(ImageEncoder(config) for _ in config.images) if separate else ImageEncoder(config)
             )
-            seen += len(config.images) * config.spatial_softmax_num_keypoints * 2
-        self.unet = UNet(config, seen * config.n_obs_steps)
+            features += len(config.images) * config.spatial_softmax_num_keypoints * 2
+        self.unet = UNet(config, features * config.n_obs_steps)
 
     def forward(self, inputs: Mapping[str, Tensor], noise: Tensor) -> Tensor:
-        """Denoise `noise` (draw, batch, horizon, action), told of inputs of shape (batch, observation step, …)."""
-        seen = self.encode(inputs)
+        """Denoise `noise` (draw, batch, horizon, action), given inputs of shape (batch, observation step, …)."""
+        conditioning = self.encode(inputs)
 
         def denoise(sample: Tensor, step: int) -> Tensor:
             steps = torch.full(sample.shape[:1], step, device=sample.device)
-            return self.unet(sample, steps, seen)
+            return self.unet(sample, steps, conditioning)
 
         return self.sampler.sample(denoise, noise)
 
     def encode(self, inputs: Mapping[str, Tensor]) -> Tensor:
-        """Everything that was seen, as one vector for each row of the batch."""
+        """All observations as one vector for each row of the batch."""
         parts = [inputs[STATE]] if self.config.state else []
         for number, camera in enumerate(self.config.images):
             encoder = self.rgb_encoder[number] if isinstance(self.rgb_encoder, nn.ModuleList) else self.rgb_encoder

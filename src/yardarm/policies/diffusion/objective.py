@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from yardarm.policies.config import ACTION, ACTION_PADDING, ENVIRONMENT_STATE
 from yardarm.policies.diffusion.config import DiffusionConfig
 from yardarm.policies.diffusion.network import DiffusionNetwork
 from yardarm.policies.diffusion.sampler import kept_signal
-from yardarm.policies.processing import Batch
+from yardarm.policies.learned.config import ACTION, ACTION_PADDING, ENVIRONMENT_STATE
+from yardarm.policies.processing import Tensors
 
 __all__ = ["DiffusionObjective"]
 
@@ -25,14 +25,14 @@ class DiffusionObjective(nn.Module):
         self.network = network
         self.register_buffer("kept", kept_signal(config), persistent=False)
 
-    def forward(self, batch: Batch) -> Batch:
+    def forward(self, batch: Tensors) -> Tensors:
         """The loss at a random strength of noise for each row."""
         actions = batch[ACTION]
         noise = torch.randn_like(actions)
         steps = torch.randint(self.config.num_train_timesteps, actions.shape[:1], device=actions.device)
         return {"loss": self.at(batch, noise, steps)}
 
-    def at(self, batch: Batch, noise: Tensor, steps: Tensor) -> Tensor:
+    def at(self, batch: Tensors, noise: Tensor, steps: Tensor) -> Tensor:
         """The loss with this noise at these diffusion steps."""
         actions = batch[ACTION]
         kept = self.kept[steps][:, None, None]
@@ -45,7 +45,7 @@ class DiffusionObjective(nn.Module):
         real = ~batch[ACTION_PADDING][..., None]
         return (errors * real).sum() / (real.sum() * errors.shape[-1]).clamp_min(1)
 
-    def _with_time(self, batch: Batch) -> Batch:
+    def _with_time(self, batch: Tensors) -> Tensors:
         """Give images of a single observation step the axis that a window of one frame lacks."""
         one = {name: batch[name][:, None] for name in self.config.images if batch[name].ndim == 4}
         if one and self.config.environment_state and batch[ENVIRONMENT_STATE].ndim == 2:

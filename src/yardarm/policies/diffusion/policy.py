@@ -7,69 +7,63 @@ import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from yardarm.policies.batching import Observations
+from yardarm.policies.batching import Observations, Row
 from yardarm.policies.diffusion.config import DiffusionConfig
-from yardarm.policies.diffusion.network import DiffusionNetwork
-from yardarm.policies.diffusion.objective import DiffusionObjective
-from yardarm.policies.learned import LearnedPolicy
-from yardarm.policies.processing import Batch
+from yardarm.policies.learned.architecture import Architecture
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.learned.state import EpisodeState
+from yardarm.policies.processing import TASK_VECTOR, Tensors
 from yardarm.policies.protocol import ActionChunk, Look, Request
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["NOISE", "DiffusionPolicy", "Memory"]
+__all__ = ["NOISE", "DiffusionPolicy", "DiffusionState"]
 
 logger = logging.getLogger(__name__)
 
-# The noise of a row travels with what was seen: (draw, horizon, action).
+# The noise of a row travels with its observations: (draw, horizon, action).
 NOISE = "noise"
 
 
 class DiffusionPolicy(LearnedPolicy):
     """Looks at the last `n_obs_steps` steps, plays `n_action_steps` actions."""
 
-    config_class: ClassVar[type[DiffusionConfig]] = DiffusionConfig
-    network_class: ClassVar[type[DiffusionNetwork]] = DiffusionNetwork
-    objective_class: ClassVar[type[DiffusionObjective]] = DiffusionObjective
-    prefix: ClassVar[str] = "diffusion."
-    # The U-Net's convolutions over time, what tells it of steps and of what was seen, and the end of image encoders.
-    adapted: ClassVar[tuple[str, ...]] = (
-        *("block.0", "cond_encoder.1", "final_conv.1"),
-        *("diffusion_step_encoder.1", "diffusion_step_encoder.3", "out"),
-    )
-
-    def __init__(self, config: DiffusionConfig, *parts: Any) -> None:
-        super().__init__(config, *parts)
+    def __init__(self, architecture: Architecture, config: DiffusionConfig, *parts: Any) -> None:
+        super().__init__(architecture, config, *parts)
         if config.compile_model:
             logger.warning("compile_model=true is for training: inference is not compiled, the results are the same")
 
-    def start(self, episode: EpisodeSpec) -> Memory:
+    def start(self, episode: EpisodeSpec) -> DiffusionState:
         """An episode has a history, and noise that is its own."""
-        super().start(episode)
         name = hashlib.sha256(repr(episode.key()).encode()).digest()
-        return Memory(np.random.default_rng(list(name)), deque(maxlen=self.config.n_obs_steps))
+        return DiffusionState(
+            self.conditioning(episode.task),
+            np.random.default_rng(list(name)),
+            deque(maxlen=self.config.n_obs_steps),
+        )
 
-    def row(self, request: Request) -> Mapping[str, np.ndarray]:
+    def conditioning(self, task: TaskSpec) -> dict[str, np.ndarray]:
+        """A task's vector is the same at each observation step."""
+        known = super().conditioning(task)
+        steps = self.config.n_obs_steps
+        return {name: np.tile(value, (steps, 1)) if name == TASK_VECTOR else value for name, value in known.items()}
+
+    def row(self, request: Request) -> Row:
         """The history, with a first look standing in for those before it, and fresh noise."""
-        memory: Memory = request.state
-        memory.add(request.looks)
-        seen = {name: np.stack([look[name] for look in memory.looks]) for name in self.wants.inputs}
-        noise = memory.generator.standard_normal(self._noise_shape, dtype=np.float32)
-        return {**seen, **self.telling(request.episode.task), NOISE: noise}
-
-    def telling(self, task: TaskSpec) -> dict[str, np.ndarray]:
-        """The same at each observation step."""
-        told = super().telling(task)
-        return {name: np.tile(value, (self.config.n_obs_steps, 1)) for name, value in told.items()}
+        state: DiffusionState = request.state
+        state.add(request.looks)
+        history = {name: np.stack([look[name] for look in state.looks]) for name in self.wants.inputs}
+        noise = state.generator.standard_normal(self._noise_shape, dtype=np.float32)
+        return {**super().row(request), **history, NOISE: noise}
 
     def row_shapes(self) -> dict[str, tuple[int, ...]]:
         """Each input at each observation step, and noise."""
-        seen = {name: (self.config.n_obs_steps, *shape) for name, shape in super().row_shapes().items()}
-        return {**seen, NOISE: self._noise_shape}
+        observed = {name: (self.config.n_obs_steps, *shape) for name, shape in super().row_shapes().items()}
+        return {**observed, NOISE: self._noise_shape}
 
     @property
     def _noise_shape(self) -> tuple[int, ...]:
@@ -83,12 +77,12 @@ class DiffusionPolicy(LearnedPolicy):
             observations = {**observations, NOISE: noise}
         return super().predict(observations)
 
-    def forward(self, inputs: Batch) -> Tensor:
+    def forward(self, inputs: Tensors) -> Tensor:
         """Denoise; the horizon begins with the oldest observation."""
         noise = inputs[NOISE].transpose(0, 1)
         return self.network(inputs, noise)[:, self.config.n_obs_steps - 1 :]
 
-    def answer(self, state: Memory, chunk: np.ndarray) -> ActionChunk:
+    def answer(self, state: DiffusionState, chunk: np.ndarray) -> ActionChunk:
         """Look at the last steps that the next inference will read."""
         actions = chunk[: self.config.n_action_steps]
         first = max(1, len(actions) - self.config.n_obs_steps + 1)
@@ -96,8 +90,8 @@ class DiffusionPolicy(LearnedPolicy):
 
 
 @dataclass(slots=True)
-class Memory:
-    """What belongs to one episode."""
+class DiffusionState(EpisodeState):
+    """What belongs to one episode: its own noise, and the last looks."""
 
     generator: np.random.Generator
     looks: deque[Mapping[str, np.ndarray]]

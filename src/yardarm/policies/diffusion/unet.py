@@ -1,4 +1,4 @@
-"""The denoiser of Diffusion Policy: a one-dimensional U-Net over time, told what was seen by FiLM."""
+"""The denoiser of Diffusion Policy: a one-dimensional U-Net over time, conditioned on observations by FiLM."""
 
 from __future__ import annotations
 

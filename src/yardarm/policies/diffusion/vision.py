@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from yardarm.policies.diffusion.config import DiffusionConfig
-from yardarm.policies.resnet import group_norm, resnet_channels, resnet_stages
+from yardarm.policies.networks.resnet import group_norm, resnet_channels, resnet_stages
 
 __all__ = ["ImageEncoder"]
 

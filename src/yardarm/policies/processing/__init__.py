@@ -3,13 +3,24 @@
 from yardarm.policies.processing.defaults import (
     POSTPROCESSOR,
     PREPROCESSOR,
-    make_postprocessor,
-    make_preprocessor,
+    MakeProcessing,
+    Processing,
+    default_processing,
     modes_of,
+    with_task_vector,
 )
-from yardarm.policies.processing.normalization import Normalize, Statistics, Unnormalize
-from yardarm.policies.processing.pipeline import Pipeline
-from yardarm.policies.processing.steps import Batch, Rename, Step, ToBatch, ToDevice
+from yardarm.policies.processing.normalization import Normalize, Unnormalize
+from yardarm.policies.processing.pipeline import PROCESSOR_STEPS, Pipeline, StoredPipeline
+from yardarm.policies.processing.steps import (
+    Batch,
+    ProcessorStep,
+    Rename,
+    Statistics,
+    Tensors,
+    ToBatch,
+    ToDevice,
+    tensors_of,
+)
 from yardarm.policies.processing.task_vector import (
     TASK_VECTOR,
     KnownTask,
@@ -21,21 +32,27 @@ from yardarm.policies.processing.task_vector import (
 __all__ = [
     "POSTPROCESSOR",
     "PREPROCESSOR",
+    "PROCESSOR_STEPS",
     "TASK_VECTOR",
     "Batch",
     "KnownTask",
+    "MakeProcessing",
     "Normalize",
     "Pipeline",
+    "Processing",
+    "ProcessorStep",
     "Rename",
     "Statistics",
-    "Step",
+    "StoredPipeline",
     "TaskVector",
+    "Tensors",
     "ToBatch",
     "ToDevice",
     "Unnormalize",
     "conditioned_features",
-    "make_postprocessor",
-    "make_preprocessor",
+    "default_processing",
     "modes_of",
+    "tensors_of",
     "unconditioned_features",
+    "with_task_vector",
 ]

@@ -2,31 +2,65 @@
 
 from __future__ import annotations
 
-from yardarm.policies.config import FeatureType, NormalizationMode, PolicyConfig
-from yardarm.policies.processing.normalization import Normalize, Statistics, Unnormalize
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from yardarm.policies.learned.config import FeatureType, NormalizationMode, PolicyConfig
+from yardarm.policies.processing.normalization import Normalize, Unnormalize
 from yardarm.policies.processing.pipeline import Pipeline
-from yardarm.policies.processing.steps import Rename, Step, ToBatch, ToDevice
+from yardarm.policies.processing.steps import Rename, Statistics, ToBatch, ToDevice
 from yardarm.policies.processing.task_vector import TaskVector, unconditioned_features
 
-__all__ = ["POSTPROCESSOR", "PREPROCESSOR", "make_postprocessor", "make_preprocessor", "modes_of"]
+__all__ = [
+    "POSTPROCESSOR",
+    "PREPROCESSOR",
+    "MakeProcessing",
+    "Processing",
+    "default_processing",
+    "modes_of",
+    "with_task_vector",
+]
 
 # Their names are the names of their files, too.
 PREPROCESSOR = "policy_preprocessor"
 POSTPROCESSOR = "policy_postprocessor"
 
 
-def make_preprocessor(config: PolicyConfig, statistics: Statistics, told: TaskVector | None = None) -> Pipeline:
-    """What LeRobot puts before a network by default, and after it the vector that a policy is told its task by."""
-    inputs = unconditioned_features(config.input_features, told.size) if told else config.input_features
-    normalize = Normalize({**inputs, **config.output_features}, modes_of(config), statistics)
-    steps: list[Step] = [Rename(), ToBatch(), ToDevice(), normalize]
-    return Pipeline(PREPROCESSOR, [*steps, told] if told else steps)
+@dataclass(frozen=True, slots=True)
+class Processing:
+    """What happens to values before a network, and to its answer after."""
+
+    preprocessor: Pipeline
+    postprocessor: Pipeline
 
 
-def make_postprocessor(config: PolicyConfig, statistics: Statistics) -> Pipeline:
-    """What LeRobot puts after a network by default."""
-    unnormalize = Unnormalize(config.output_features, modes_of(config), statistics)
-    return Pipeline(POSTPROCESSOR, [unnormalize, ToDevice()])
+MakeProcessing = Callable[[Any, Statistics], Processing]
+"""Makes the pipelines of a policy with this configuration, for data with these statistics."""
+
+
+def default_processing(config: PolicyConfig, statistics: Statistics) -> Processing:
+    """What LeRobot puts around a network by default: names, batches, devices, normalisation."""
+    modes = modes_of(config)
+    normalize = Normalize({**config.input_features, **config.output_features}, modes, statistics)
+    unnormalize = Unnormalize(config.output_features, modes, statistics)
+    return Processing(
+        Pipeline(PREPROCESSOR, [Rename(), ToBatch(), ToDevice(), normalize]),
+        Pipeline(POSTPROCESSOR, [unnormalize, ToDevice()]),
+    )
+
+
+def with_task_vector(
+    make: MakeProcessing, config: PolicyConfig, statistics: Statistics, vector: TaskVector | None
+) -> Processing:
+    """The pipelines of a policy whose environment state has a task's vector at its end, which is not normalised."""
+    if vector is None:
+        return make(config, statistics)
+    others = unconditioned_features(config.input_features, vector.size)
+    made = make(dataclasses.replace(config, input_features=others), statistics)
+    before = Pipeline(made.preprocessor.name, [*made.preprocessor.steps, vector])
+    return Processing(before, made.postprocessor)
 
 
 def modes_of(config: PolicyConfig) -> dict[FeatureType, NormalizationMode]:

@@ -1,4 +1,4 @@
-"""Instructions as vectors: the mean of the vectors of their words, by a table that comes inside of a package."""
+"""Instructions as vectors: the mean of the vectors of their words, from a table that comes with a package."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from yardarm.errors import SetupError, UsageError
 __all__ = ["ENCODER", "encode_instructions"]
 
 ENCODER = "wordllama/l2_supercat_256"
-# wordllama's own loader looks for its tokenizer in the wrong folder, and downloads it; and whoever imports the package
-# gets the logging of the whole process changed. So its files are read here.
+# wordllama's own loader looks for its tokenizer in the wrong folder, and downloads it; and importing the package
+# changes the logging of the whole process. So its files are read here.
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
@@ -35,12 +35,12 @@ class _Words:
     def mean(self, text: str) -> np.ndarray:
         pieces = self.tokenizer.encode(text, add_special_tokens=False).ids
         if not pieces:
-            raise UsageError("a task without an instruction cannot be told to a policy that reads instructions")
+            raise UsageError("the policy reads instructions, but the task has none")
         return self.vectors[pieces].astype(np.float32).mean(axis=0)
 
 
 def encode_instructions(encoder: str, instructions: Sequence[str]) -> Tensor:
-    """Vectors (instruction, size); equal instructions have equal ones, whoever is beside them."""
+    """Vectors (instruction, size); equal instructions have equal vectors, whatever else is in the batch."""
     if encoder != ENCODER:
         raise UsageError(f"the encoder of instructions '{encoder}' is unknown here; known is {ENCODER}")
     words = _words()

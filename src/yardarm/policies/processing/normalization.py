@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -10,13 +10,10 @@ import torch
 from torch import Tensor
 
 from yardarm.errors import UsageError
-from yardarm.policies.config import ACTION, FeatureType, NormalizationMode, PolicyFeature
-from yardarm.policies.processing.steps import Batch
+from yardarm.policies.learned.config import ACTION, FeatureType, NormalizationMode, PolicyFeature
+from yardarm.policies.processing.steps import Batch, ProcessorStep, Statistics, Tensors
 
-__all__ = ["Normalize", "Statistics", "Unnormalize"]
-
-Statistics = Mapping[str, Mapping[str, Tensor]]
-"""For each feature, its mean, std, min, max and quantiles, as far as they are known."""
+__all__ = ["Normalize", "Unnormalize"]
 
 # What a mode reads: a middle and a width, or the two values that become -1 and 1.
 READS = {
@@ -45,10 +42,8 @@ class _Scale:
 
 
 @dataclass(frozen=True)
-class _Normalization:
-    """Both directions' settings. A feature without statistics passes as it is; `lacks` tells of it."""
-
-    name: ClassVar[str]
+class _Normalization(ProcessorStep):
+    """Both directions' settings. A feature without statistics passes unchanged; `lacks` says so."""
 
     features: Mapping[str, PolicyFeature]
     modes: Mapping[FeatureType, NormalizationMode]
@@ -65,7 +60,7 @@ class _Normalization:
                 self.scales[name] = self._scale(name, feature, mode)
 
     def lacks(self, name: str, feature: PolicyFeature) -> bool:
-        """Whether a feature passes as it is, though its mode asks for more than that."""
+        """Whether a feature passes unchanged, though its mode asks for more."""
         own = self.features.get(name, feature)
         return self._mode(name, own) is not NormalizationMode.IDENTITY and name not in self.scales
 
@@ -106,7 +101,7 @@ class _Normalization:
         return value
 
     @classmethod
-    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Self:
+    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor], files: Mapping[str, bytes]) -> Self:
         """Read features and modes; the statistics are tensors named ``feature.statistic``."""
         statistics: dict[str, dict[str, Tensor]] = {}
         for name, value in tensors.items():
@@ -134,7 +129,7 @@ class _Normalization:
             config["normalize_observation_keys"] = sorted(self.only)
         return config
 
-    def tensors(self) -> Batch:
+    def tensors(self) -> Tensors:
         """The statistics, all of them, whatever the modes read; copied, because no file may hold shared memory."""
         return {
             f"{name}.{statistic}": value.cpu().clone()
@@ -150,6 +145,16 @@ class _Normalization:
         }
         return replace(self, statistics=moved)
 
+    def fitted_to(self, statistics: Statistics, instructions: Sequence[str]) -> Self:
+        """With the statistics of other data."""
+        return replace(self, statistics=statistics)
+
+    def _rescaled(self, batch: Batch, rescale: Callable[[_Scale, Tensor], Tensor]) -> Batch:
+        """Treat what is there, and has a scale."""
+        treated = {name: batch[name] for name in self.scales if name in batch}
+        numbers = {name: value for name, value in treated.items() if isinstance(value, Tensor)}
+        return {**batch, **{name: rescale(self.scales[name], value) for name, value in numbers.items()}}
+
 
 @dataclass(frozen=True)
 class Normalize(_Normalization):
@@ -159,8 +164,7 @@ class Normalize(_Normalization):
 
     def __call__(self, batch: Batch) -> Batch:
         """Treat what is there."""
-        there = {name: scale for name, scale in self.scales.items() if name in batch}
-        return {**batch, **{name: scale.normalized(batch[name], self.eps) for name, scale in there.items()}}
+        return self._rescaled(batch, lambda scale, value: scale.normalized(value, self.eps))
 
 
 @dataclass(frozen=True)
@@ -171,5 +175,4 @@ class Unnormalize(_Normalization):
 
     def __call__(self, batch: Batch) -> Batch:
         """Treat what is there."""
-        there = {name: scale for name, scale in self.scales.items() if name in batch}
-        return {**batch, **{name: scale.unnormalized(batch[name]) for name, scale in there.items()}}
+        return self._rescaled(batch, lambda scale, value: scale.unnormalized(value))

@@ -1,57 +1,79 @@
-"""The plain steps: names, batches, devices."""
+"""What a step of a pipeline is, and the plain ones: names, batches, devices."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
 from yardarm.errors import UsageError
+from yardarm.tasks import TaskSpec
 
-__all__ = ["Batch", "Rename", "Step", "ToBatch", "ToDevice"]
+__all__ = ["Batch", "ProcessorStep", "Rename", "Statistics", "Tensors", "ToBatch", "ToDevice", "tensors_of"]
 
-Batch = dict[str, Tensor]
+Tensors = dict[str, Tensor]
+Batch = dict[str, Tensor | list[str]]
+"""Values by name, each with a leading batch axis; texts are lists."""
+Statistics = Mapping[str, Mapping[str, Tensor]]
+"""For each feature, its mean, std, min, max and quantiles, as far as they are known."""
 
 
-class Step(Protocol):
-    """One step of a pipeline; `name` is LeRobot's, and stands in a checkpoint's JSON."""
+def tensors_of(batch: Batch) -> Tensors:
+    """What a network reads of a batch: text ends in the pipeline."""
+    return {name: value for name, value in batch.items() if isinstance(value, Tensor)}
+
+
+class ProcessorStep(ABC):
+    """One step of a pipeline. A subclass has a name, and does something to a batch; the rest is optional."""
 
     name: ClassVar[str]
+    """Stands in a checkpoint's JSON. LeRobot's steps have LeRobot's names."""
+    reads_instruction: ClassVar[bool] = False
+    """Whether it needs the task's instruction, as the text ``task`` of a batch."""
 
     @classmethod
-    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Self:
-        """Read what `to_json` and `tensors` gave."""
+    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor], files: Mapping[str, bytes]) -> Self:
+        """Read what `to_json`, `tensors` and `files` gave."""
+        return cls(**config)
 
     def to_json(self) -> dict[str, Any]:
         """The step's settings."""
+        return {}
 
-    def tensors(self) -> Batch:
-        """What belongs into a safetensors file; most steps have nothing."""
+    def tensors(self) -> Tensors:
+        """What goes into a safetensors file of the checkpoint."""
+        return {}
+
+    def files(self) -> Mapping[str, bytes]:
+        """Files that the step cannot do without, such as a tokenizer's: they are kept in the checkpoint."""
+        return {}
 
     def to(self, device: torch.device) -> Self:
         """The same step for batches on another device."""
+        return self
 
+    def fitted_to(self, statistics: Statistics, instructions: Sequence[str]) -> Self:
+        """The same step for other data, with these statistics and these instructions."""
+        return self
+
+    def for_task(self, known: Batch, task: TaskSpec) -> Batch:
+        """Add to a batch of one row what follows from the task alone: it is computed once for an episode.
+
+        A step leaves alone what it finds in a batch already, so nothing is computed again at each look.
+        """
+        return known
+
+    @abstractmethod
     def __call__(self, batch: Batch) -> Batch:
         """Do it to a whole batch."""
 
 
-class _Plain:
-    """A step without tensors."""
-
-    def tensors(self) -> Batch:
-        """Nothing."""
-        return {}
-
-    def to(self, device: torch.device) -> Self:
-        """Nothing to move."""
-        return self
-
-
 @dataclass(frozen=True)
-class Rename(_Plain):
+class Rename(ProcessorStep):
     """From the environment's names to the policy's."""
 
     name: ClassVar[str] = "rename_observations_processor"
@@ -62,7 +84,7 @@ class Rename(_Plain):
             raise UsageError(f"rename_map gives two inputs the same name: {dict(self.names)}")
 
     @classmethod
-    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Self:
+    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor], files: Mapping[str, bytes]) -> Self:
         """Read the map."""
         return cls(dict(config.get("rename_map", {})))
 
@@ -71,7 +93,7 @@ class Rename(_Plain):
         return {"rename_map": dict(self.names)}
 
     def check(self, inputs: Container[str]) -> None:
-        """Refuse a map that takes away an input which is read."""
+        """Refuse a map that removes an input which is read."""
         for old, new in self.names.items():
             if old in inputs and old not in self.names.values():
                 raise UsageError(
@@ -89,19 +111,15 @@ class Rename(_Plain):
 
 
 @dataclass(frozen=True)
-class ToBatch(_Plain):
+class ToBatch(ProcessorStep):
     """LeRobot adds a leading axis here; batches have theirs from the beginning."""
 
     name: ClassVar[str] = "to_batch_processor"
 
     @classmethod
-    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Self:
+    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor], files: Mapping[str, bytes]) -> Self:
         """It has no settings."""
         return cls()
-
-    def to_json(self) -> dict[str, Any]:
-        """It has no settings."""
-        return {}
 
     def __call__(self, batch: Batch) -> Batch:
         """Leave the batch as it is."""
@@ -109,8 +127,8 @@ class ToBatch(_Plain):
 
 
 @dataclass(frozen=True)
-class ToDevice(_Plain):
-    """Move everything; change the floating point type if one is given."""
+class ToDevice(ProcessorStep):
+    """Move every tensor; change the type of those with a floating point if one is given."""
 
     name: ClassVar[str] = "device_processor"
     device: str = "cpu"
@@ -121,7 +139,7 @@ class ToDevice(_Plain):
             raise UsageError(f"float_dtype '{self.float_dtype}' is no type of torch")
 
     @classmethod
-    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Self:
+    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor], files: Mapping[str, bytes]) -> Self:
         """Read device and type."""
         return cls(config.get("device") or "cpu", config.get("float_dtype"))
 
@@ -131,8 +149,8 @@ class ToDevice(_Plain):
 
     def __call__(self, batch: Batch) -> Batch:
         """Move what is elsewhere."""
-        dtype = getattr(torch, self.float_dtype) if self.float_dtype else None
-        return {
-            name: value.to(self.device, dtype if dtype and value.is_floating_point() else None)
-            for name, value in batch.items()
-        }
+        return {name: self._moved(value) if isinstance(value, Tensor) else value for name, value in batch.items()}
+
+    def _moved(self, value: Tensor) -> Tensor:
+        dtype = getattr(torch, self.float_dtype) if self.float_dtype and value.is_floating_point() else None
+        return value.to(self.device, dtype)

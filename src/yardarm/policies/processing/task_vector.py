@@ -1,4 +1,4 @@
-"""Tells a policy for several tasks which one it does: by a vector, appended to the state of the environment."""
+"""Tells a policy for several tasks which one it does: a vector, appended to the state of the environment."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from torch import Tensor
 
 from yardarm.config import one_of
 from yardarm.errors import UsageError
-from yardarm.policies.config import ENVIRONMENT_STATE, STATE, FeatureType, PolicyFeature
+from yardarm.policies.learned.config import ENVIRONMENT_STATE, STATE, FeatureType, PolicyFeature
 from yardarm.policies.processing.instructions import ENCODER, encode_instructions
-from yardarm.policies.processing.steps import Batch
+from yardarm.policies.processing.steps import Batch, ProcessorStep, Statistics, Tensors, tensors_of
+from yardarm.policies.protocol import TASK
 from yardarm.tasks import TaskSpec
 
 __all__ = ["TASK_VECTOR", "KnownTask", "TaskVector", "conditioned_features", "unconditioned_features"]
 
-# The vector of a row travels with what was seen, and ends in the state of the environment.
+# The vector of a row travels with its observations, and ends in the state of the environment.
 TASK_VECTOR = "task_vector"
 ONE_HOT, TEXT = "one_hot", "text"
 MOST_LISTED = 50
@@ -40,7 +41,7 @@ class KnownTask:
 
 
 @dataclass(frozen=True)
-class TaskVector:
+class TaskVector(ProcessorStep):
     """Has a vector for each task: the n-th unit vector (one-hot), or one that an encoder made of the instruction.
 
     Tasks that share an instruction share the vector of the first, because a dataset does not tell them apart.
@@ -60,7 +61,7 @@ class TaskVector:
 
     def __post_init__(self) -> None:
         if not self.tasks:
-            raise UsageError("a policy that is told its task must know at least one")
+            raise UsageError("a policy that reads a task's vector must know at least one task")
         places: dict[str, int] = {}
         for place, task in enumerate(self.tasks):
             places.setdefault(task.instruction, place)
@@ -111,10 +112,10 @@ class TaskVector:
     def _known(self, task: TaskSpec) -> KnownTask | None:
         """By the instruction; by the name, too, where both have one: a task may share the instruction of another."""
         own_name = task.name if task.name != task.instruction else ""
-        told = [known for known in self.tasks if known.instruction == task.instruction]
-        same = [known for known in told if not (known.name and own_name) or known.name == own_name]
+        alike = [known for known in self.tasks if known.instruction == task.instruction]
+        same = [known for known in alike if not (known.name and own_name) or known.name == own_name]
         named = [known for known in self.tasks if task.name and task.name == (known.name or known.instruction)]
-        return next(iter(same if told else named), None)
+        return next(iter(same if alike else named), None)
 
     def _of_instruction(self, text: str) -> Tensor:
         if text in self.places:
@@ -131,8 +132,8 @@ class TaskVector:
             first, new = encode_instructions(self.encoder, [self.tasks[0].instruction, text])
             if (first - self.table[0]).abs().max() > SAME_VECTOR:
                 raise UsageError(
-                    f"the installed {self.encoder} is another than the policy was trained with, so '{text}' cannot be "
-                    "encoded; install the version of then"
+                    f"the installed {self.encoder} differs from the one that the policy was trained with, so "
+                    f"'{text}' cannot be encoded; install that version"
                 )
             self.encoded[text] = new
         return self.encoded[text]
@@ -141,7 +142,7 @@ class TaskVector:
         return _listing([task.name or task.instruction for task in self.tasks if task.trained])
 
     @classmethod
-    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Self:
+    def from_json(cls, config: Mapping[str, Any], tensors: Mapping[str, Tensor], files: Mapping[str, bytes]) -> Self:
         """Read the tasks, and the vectors of their instructions."""
         one_of("kind", config["kind"], (ONE_HOT, TEXT))
         if config["kind"] == ONE_HOT:
@@ -161,28 +162,43 @@ class TaskVector:
         instructions = [task.instruction for task in self.tasks]
         return {"kind": TEXT, "size": self.size, "encoder": self.encoder, "instructions": instructions}
 
-    def tensors(self) -> Batch:
+    def tensors(self) -> Tensors:
         """The vectors of instructions; those of places need none."""
         return {} if self.encoder is None else {"vectors": self.table}
 
-    def to(self, device: torch.device) -> Self:
-        """Vectors enter a batch before it is moved, so they stay."""
-        return self
+    def fitted_to(self, statistics: Statistics, instructions: Sequence[str]) -> Self:
+        """With these instructions among those that it knows."""
+        return self.knowing(instructions)
+
+    def for_task(self, known: Batch, task: TaskSpec) -> Batch:
+        """The task's vector."""
+        return {**known, TASK_VECTOR: torch.from_numpy(self.of(task))[None]}
 
     def __call__(self, batch: Batch) -> Batch:
-        """Append the vector, at every observation step where there are several."""
-        rest = dict(batch)
-        vector = rest.pop(TASK_VECTOR)
-        leading = max((_leading(name, value) for name, value in rest.items()), key=len, default=())
+        """Append the vector, or that of the text, at every observation step where there are several."""
+        rest = {name: value for name, value in batch.items() if name != TASK_VECTOR}
+        others = tensors_of(rest)
+        vector = self._of_batch(batch, others)
+        leading = max((_leading(name, value) for name, value in others.items()), key=len, default=())
         if vector.ndim <= len(leading):
             vector = vector[:, None].expand(*leading, -1)
-        seen = rest.get(ENVIRONMENT_STATE)
-        joined = vector if seen is None else torch.cat((seen, vector.to(seen)), dim=-1)
+        state = others.get(ENVIRONMENT_STATE)
+        joined = vector if state is None else torch.cat((state, vector.to(state)), dim=-1)
         return {**rest, ENVIRONMENT_STATE: joined}
+
+    def _of_batch(self, batch: Batch, others: Tensors) -> Tensor:
+        given = batch.get(TASK_VECTOR)
+        if isinstance(given, Tensor):
+            return given
+        texts = batch.get(TASK)
+        if not isinstance(texts, list):
+            raise UsageError(f"the policy needs '{TASK_VECTOR}', or instructions as '{TASK}', to know its task")
+        vectors = self.vectors(texts)
+        return vectors.to(next(iter(others.values())).device) if others else vectors
 
 
 def conditioned_features(features: Features, size: int) -> dict[str, PolicyFeature]:
-    """The inputs of a network that is told its task by so many numbers."""
+    """The inputs of a network that reads a task's vector of this size, too."""
     before = features[ENVIRONMENT_STATE].shape[0] if ENVIRONMENT_STATE in features else 0
     return {**features, ENVIRONMENT_STATE: PolicyFeature(FeatureType.ENV, (before + size,))}
 

@@ -64,7 +64,7 @@ class Connection(Protocol):
 
 
 def fault_of_server(url: str, text: str) -> PolicyFault:
-    """What a server tells of a policy that has raised there, mostly a traceback."""
+    """What a server reports of a policy that raised there, mostly a traceback."""
     lines = text.strip().splitlines() or ["nothing"]
     return PolicyFault(f"the policy's server at {url} says: {lines[-1]}", text if len(lines) > 1 else "")
 
@@ -115,8 +115,8 @@ class Socket:
         return None
 
     def close(self) -> None:
-        """Hang up, without waiting for the other side; whoever waits for it waits no longer."""
-        # The closing handshake can take a second, which nobody should wait for.
+        """Close it without waiting for the other side; calls that wait for an answer end."""
+        # The closing handshake can take a second, which is too long to wait for.
         threading.Thread(target=self._hang_up).start()
 
     def _hang_up(self) -> None:

@@ -64,7 +64,7 @@ class Entry:
     rotate: int = 0
     """Degrees, counter-clockwise."""
     size: tuple[int, int] | None = None
-    """Height and width that an image is brought to."""
+    """Height and width that an image is resized to."""
     pad: bool = True
     """Whether an image of other proportions gets black borders, or is stretched."""
     channels_first: bool = False

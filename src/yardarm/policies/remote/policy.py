@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from yardarm.policies.remote.connection import Address, Connection, Reply
 from yardarm.policies.remote.pool import ConnectionPool, EpisodeConnection
 from yardarm.policies.remote.protocols import PROTOCOLS, VlaEvalConnection, YardarmConnection, dial
 from yardarm.policies.remote.translation import DirectTranslation, MappedTranslation, Translation, TranslationOptions
+from yardarm.policies.traits import Traits
 from yardarm.tasks import EpisodeSpec, TaskSpec
 from yardarm_serve.openpi import YARDARM
 from yardarm_serve.server import KEY_VARIABLE
@@ -30,12 +32,11 @@ class RemotePolicy:
 
     `observations` maps the server's names to what is sent under them, `actions` brings its actions into the
     environment's form; presets serve LIBERO and Meta-World, and a server that knows Yardarm needs neither. Of a chunk,
-    `replan` actions are played. A server that is away is waited for `patience_s` long.
+    `replan` actions are played. While a server cannot be reached, the policy waits up to `patience_s`.
     """
 
     place: Literal["host"] = "host"
     wants = ObservationSpec()
-    own_time_limits = True
 
     def __init__(
         self,
@@ -69,7 +70,8 @@ class RemotePolicy:
         self._name = None if name is None else str(name)
         self._pool = ConnectionPool(self._dial, float(patience_s))
         self._served: str | None = None
-        self.lanes = min(int(connections) or MOST_LANES, MOST_LANES)
+        lanes = min(int(connections) or MOST_LANES, MOST_LANES)
+        self.traits = Traits(lanes=lanes, own_time_limits=True)
 
     def prepare(self, tasks: Sequence[TaskSpec]) -> None:
         """Meet the server, and settle what it is sent and what is played of its answers."""
@@ -93,8 +95,9 @@ class RemotePolicy:
         if isinstance(connection, YardarmConnection):
             contract = connection.declared[YARDARM]
             self._translation = DirectTranslation.agree(connection, contract, tasks, self._wishes)
-            self.action_size = contract["action_size"]
-            self.lanes = min(self.lanes, contract["episodes"] or self.lanes)
+            most = self.traits.lanes or MOST_LANES
+            lanes = min(most, contract["episodes"] or most)
+            self.traits = replace(self.traits, action_size=contract["action_size"], lanes=lanes)
         else:
             self._translation = MappedTranslation.agree(connection, self._protocol, tasks, self._wishes)
         self.wants = self._translation.wants
@@ -137,7 +140,7 @@ class RemotePolicy:
         self._pool.settle(state)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         self._pool.close()
 
     def _ask(self, request: Request) -> ActionChunk:

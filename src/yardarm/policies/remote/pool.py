@@ -27,7 +27,7 @@ class EpisodeConnection:
         self.outcome: Outcome | None = None
         self.over = False
         self.lock = threading.Lock()
-        """Held while somebody waits for an answer."""
+        """Held while an answer is awaited."""
 
 
 class ConnectionPool:
@@ -49,7 +49,7 @@ class ConnectionPool:
             self._free.append(connection)
 
     def take(self) -> Connection:
-        """A connection that nobody uses: an old one, or a new one as soon as the server can be reached."""
+        """An idle connection: an old one, or a new one as soon as the server can be reached."""
         with self._lock:
             if self._free:
                 self._used.append(self._free.pop())
@@ -75,7 +75,7 @@ class ConnectionPool:
                 if time.monotonic() + pause > given_up:
                     raise PolicyFault(
                         f"{fault}, for {self._patience_s:g} s now; finished episodes are kept: start the server, and "
-                        "the same command with the same --output_dir goes on"
+                        "the same command with the same --output_dir resumes the run"
                     ) from fault
                 self._closed.wait(pause * random.uniform(0.5, 1.0))  # not all at the same moment
                 pause = min(2 * pause, LONGEST_PAUSE_S)
@@ -84,7 +84,7 @@ class ConnectionPool:
                 return connection
 
     def drop(self, link: EpisodeConnection) -> None:
-        """Hang up a connection that failed, and those that lie idle: the server that they led to may be gone.
+        """Close a connection that failed, and the idle ones: their server may no longer exist.
 
         The caller holds the link's lock.
         """
@@ -97,7 +97,7 @@ class ConnectionPool:
                 connection.close()
 
     def settle(self, link: EpisodeConnection) -> None:
-        """Take an episode's connection back if the episode is over, and nobody waits on it.
+        """Take an episode's connection back if the episode is over, and no answer is awaited on it.
 
         Whoever waits for an answer settles it afterwards. Both look again after they let go of the lock, so that none
         relies on the other while the other relies on it.
@@ -125,7 +125,7 @@ class ConnectionPool:
         self._closed.clear()
 
     def close(self) -> None:
-        """Hang up everything: whoever still waits for an answer waits no longer."""
+        """Close everything: calls that still wait for an answer end."""
         self._closed.set()
         with self._lock:
             all_of_them, self._free, self._used = [*self._free, *self._used], [], []

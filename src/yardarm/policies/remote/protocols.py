@@ -83,7 +83,7 @@ class OpenpiConnection:
 
 
 class YardarmConnection(OpenpiConnection):
-    """The same frames, with all that a policy knows at home: where an episode begins, and each of its looks."""
+    """The same frames, with everything that a local policy knows: where an episode starts, and each of its looks."""
 
     _begin: Mapping[str, Any] | None = None
 

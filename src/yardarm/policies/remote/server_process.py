@@ -1,4 +1,4 @@
-"""A server in another Python, started and stopped by whoever asks it."""
+"""A server in another Python, started and stopped by the policy that asks it."""
 
 from __future__ import annotations
 

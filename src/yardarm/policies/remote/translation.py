@@ -1,4 +1,4 @@
-"""What client and server agreed on: what is looked at, what is sent of it, and what is played of an answer."""
+"""What client and server agreed on: what is observed, what is sent of it, and what is played of an answer."""
 
 from __future__ import annotations
 
@@ -69,6 +69,7 @@ class DirectTranslation:
             steps=contract["steps"],
             shapes={name: tuple(shape) for name, shape in shapes.items() if shape is not None},
             own_names=own_names,
+            instruction=bool(contract.get("instruction")),  # servers of version 0.1 do not say
         )
 
     @classmethod
@@ -102,7 +103,7 @@ class DirectTranslation:
 
 
 class MappedTranslation:
-    """With any other server: observations are built as it expects them, and its actions brought into form."""
+    """With any other server: observations are built as it expects them, and its actions converted."""
 
     def __init__(self, observations: ObservationMapping, actions: ActionMapping | None, replan: int) -> None:
         self._observations = observations
@@ -198,7 +199,7 @@ def _check_conventions(
         if found:
             raise UsageError(
                 f"the server was made for another convention: {'; '.join(found)}. Convert with {flag}, "
-                "or go on as it is with --policy.check=false"
+                "or skip this check with --policy.check=false"
             )
 
 

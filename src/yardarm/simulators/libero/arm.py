@@ -1,4 +1,4 @@
-"""The robot's controller: robosuite's own, spared most of what it computes more than once."""
+"""The robot's controller: robosuite's own, without most of its repeated computations."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ OPENING = np.array([-1.0, 1.0])
 class Arm:
     """Turns actions into torques, and steps the physics with them.
 
-    robosuite runs all of MuJoCo's forward dynamics three times in each step of physics: to begin with, when its
-    controller looks at the robot, and to move. Only what depends on the torques, or on how often it was solved, is
-    computed again here. Every bit is the same.
+    robosuite runs MuJoCo's whole forward dynamics three times in each physics step: at its start, when the controller
+    reads the robot, and to move. Here, only what depends on the torques, or on the number of solver runs, is computed
+    again. Every bit of the result is the same.
     """
 
     def __init__(self, robot: Any, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         self._model, self._data = model, data
         self._gripper = robot.gripper
-        # Made anew by every reset.
+        # Every reset creates another one.
         self.controller = robot.controller
         self.controller.update = self._update
         self._site = model.site(self.controller.eef_name).id
@@ -38,7 +38,7 @@ class Arm:
         self._mass = np.zeros((model.nv, model.nv))
 
     def step(self, action: np.ndarray, is_new: bool) -> None:
-        """Step the physics once. A new action sets a new goal."""
+        """Step the physics once; a new action sets a new goal."""
         model, data = self._model, self._data
         mujoco.mj_step1(model, data)
         mujoco.mj_fwdActuation(model, data)
@@ -52,7 +52,7 @@ class Arm:
         mujoco.mj_step2(model, data)
 
     def state(self) -> np.ndarray:
-        """What the future depends on besides MuJoCo's state."""
+        """What the future depends on in addition to MuJoCo's state."""
         controller = self.controller
         return np.concatenate([self._gripper.current_action, controller.goal_pos, controller.goal_ori.ravel()])
 
@@ -63,11 +63,11 @@ class Arm:
         return gripper.current_action
 
     def _update(self, force: bool = False) -> None:
-        """Read the robot's pose and dynamics into the controller; in place of its own method."""
+        """Read the robot's pose and dynamics into the controller; replaces the controller's own method."""
         controller, data = self.controller, self._data
         if not (controller.new_update or force):
             return
-        # Its own method runs all of the forward dynamics here, from which nothing new comes but another solution.
+        # The original method runs the whole forward dynamics here, which changes nothing but the solver's solution.
         mujoco.mj_fwdConstraint(self._model, data)
         controller.ee_pos = data.site_xpos[self._site].copy()
         controller.ee_ori_mat = data.site_xmat[self._site].reshape(3, 3).copy()
@@ -77,8 +77,8 @@ class Arm:
         controller.ee_ori_vel = np.dot(rotation, qvel)
         controller.joint_pos = qpos[self._positions]
         controller.joint_vel = qvel[self._velocities]
-        # NumPy cuts columns out in column order, and the copies must lie like that, too: the controller's compiled
-        # functions know no other arrays.
+        # NumPy returns selected columns in column order, and the copies must have it too: the controller's functions
+        # were compiled for it.
         controller.J_full = self._jacobian[:, self._velocities]
         controller.J_pos = controller.J_full[:3].copy(order="F")
         controller.J_ori = controller.J_full[3:].copy(order="F")

@@ -1,4 +1,4 @@
-"""LIBERO and robosuite, imported without what they leave behind: a log file, folders, warnings, an OpenGL binding."""
+"""Imports LIBERO and robosuite without their side effects: a log file, folders, warnings, an OpenGL binding."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ __all__ = [
     "load_initial_states",
 ]
 
-# LIBERO imports it for a function that is not used here. It makes a folder in the user's home.
+# LIBERO imports it for a function that is not used here. It creates a folder in the user's home.
 NOT_NEEDED = ("matplotlib", "matplotlib.cm")
 
 
 def forget_sources() -> None:
-    """Free the sources of the last model: MuJoCo keeps them until the next one, with all meshes and textures."""
+    """Free the last model's sources: MuJoCo keeps them, with all meshes and textures, until the next model."""
     mujoco.MjModel.from_xml_string("<mujoco/>")
-    if give_back := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc keeps what was freed, 300 MB here
+    if give_back := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc keeps freed memory, 300 MB here
         give_back(0)
 
 
 def _import_libero() -> None:
-    """Import both packages, and prepare what is slow when it is used for the first time."""
+    """Import both packages, and do what is slow on first use."""
     if "robosuite" not in sys.modules:
         _set_macros()
     with rendering_off(), _without(NOT_NEEDED), warnings.catch_warnings():
@@ -52,7 +52,7 @@ def _import_libero() -> None:
 
 
 def _set_macros() -> None:
-    """Load robosuite's settings before it does, and change some: it acts upon them while it is imported."""
+    """Load robosuite's settings before it does, and change some: it reads them while it is imported."""
     spec = importlib.util.find_spec("robosuite")
     assert spec is not None
     assert spec.origin is not None
@@ -65,7 +65,7 @@ def _set_macros() -> None:
     macros.CONSOLE_LOGGING_LEVEL = None
     macros.FILE_LOGGING_LEVEL = None  # it would be /tmp/robosuite.log, which may be another user's
     macros.MUJOCO_GPU_RENDERING = False  # it would overwrite MUJOCO_GL
-    # Where its own folder cannot be written to, compiled code would be kept in the user's home.
+    # If its own folder is not writable, compiled code would be cached in the user's home.
     macros.CACHE_NUMBA = os.access(package, os.W_OK) or "NUMBA_CACHE_DIR" in os.environ
     sys.modules["robosuite.macros"] = macros
     logging.getLogger("robosuite_logs").setLevel(logging.ERROR)
@@ -73,7 +73,7 @@ def _set_macros() -> None:
 
 @contextlib.contextmanager
 def _without(names: tuple[str, ...]) -> Iterator[None]:
-    """Have imports of these modules find something empty, unless they were imported before."""
+    """Replace these modules by empty ones during imports, unless they are already imported."""
     empty = [name for name in names if name not in sys.modules]
     sys.modules.update((name, ModuleType(name)) for name in empty)
     try:
@@ -84,18 +84,18 @@ def _without(names: tuple[str, ...]) -> Iterator[None]:
 
 
 def _warm_up() -> None:
-    """Do once what workers that are forked from this process would do each: it takes them 1.2 s."""
+    """Do once what would otherwise take each forked worker 1.2 s."""
     from robosuite.robots import SingleArm
     from robosuite.utils import control_utils, transform_utils
 
-    # Load compiled functions, or compile them. Arrays that the controller cuts out of larger ones lie in column order.
+    # Load compiled functions, or compile them. The controller's slices of larger arrays have column order.
     mass, jacobian = np.eye(7, order="F"), np.eye(6, 7, order="F")
     halves = np.asfortranarray(jacobian[:3]), np.asfortranarray(jacobian[3:])
     *_, nullspace = control_utils.opspace_matrices(mass, jacobian, *halves)
     control_utils.nullspace_torques(mass, nullspace, *np.zeros((3, 7)))
     control_utils.orientation_error(np.eye(3), np.eye(3))
     transform_utils.quat2mat(transform_utils.mat2quat(np.eye(3)))
-    # Read the robot's files, which are in every scene: MuJoCo keeps what it has read.
+    # Read the robot's files, which every scene includes: MuJoCo caches them.
     robot = SingleArm("MountedPanda")
     robot.load_model()
     mujoco.MjModel.from_xml_string(robot.robot_model.get_xml())

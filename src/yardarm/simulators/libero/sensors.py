@@ -1,4 +1,4 @@
-"""What a policy sees. It is not the present: robosuite samples its sensors while an action is played."""
+"""What a policy sees. It is slightly in the past: robosuite samples its sensors while an action is played."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from yardarm.simulators.mujoco_camera import MujocoCamera
 
 __all__ = ["Sample", "SampleClock", "Sensors"]
 
-# Geoms that are there for collisions only.
+# Geoms that exist only for collisions.
 UNSEEN_GEOMS = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The world as robosuite's sensors find it after a step of physics: joints have moved, poses have not yet."""
+    """The world as robosuite's sensors read it after a physics step: joints have moved, poses have not yet."""
 
     posed_joints: np.ndarray
-    """The joints that the poses belong to, and so the pictures."""
+    """The joint positions that the poses, and so the pictures, belong to."""
     site_rgba: np.ndarray
     hand_position: np.ndarray
     hand_quaternion: np.ndarray
@@ -33,10 +33,10 @@ class Sample:
 
 
 class SampleClock:
-    """Tells when it is time for a sample: once in each period, but a period does not begin with an action.
+    """Decides when to sample: once in each period, but periods do not start with actions.
 
-    The arithmetic is robosuite's, rounding included. A sample that is forced, as resets do, counts as a tick, which is
-    why samples are taken one or two ticks before the end of an action, and drift if an action is no whole period.
+    The arithmetic is robosuite's, including its rounding. A forced sample, as in a reset, counts as a tick. So samples
+    are taken one or two ticks before the end of an action, and drift if an action is not a whole period.
     """
 
     def __init__(self, tick_s: float, rate: int) -> None:
@@ -50,7 +50,7 @@ class SampleClock:
         self._elapsed_s = 0.0
 
     def tick(self, force: bool = False) -> bool:
-        """Count a step of physics; return whether to sample now."""
+        """Count a physics step; return whether to sample now."""
         self._elapsed_s += self._tick_s
         is_due = force or (not self._has_sampled and self._period_s >= self._elapsed_s)
         self._has_sampled = self._has_sampled or is_due
@@ -62,7 +62,7 @@ class SampleClock:
 
 
 class Sensors:
-    """Takes samples when robosuite does, and makes pictures of the last one if somebody looks."""
+    """Takes samples when robosuite does, and renders the last one on demand."""
 
     sample: Sample
 
@@ -80,16 +80,16 @@ class Sensors:
         self.sample_now()
 
     def sample_now(self) -> None:
-        """Take a sample; poses are up to date."""
+        """Take a sample with up-to-date poses."""
         self.before_step()
         self.after_step(force=True)
 
     def before_step(self) -> None:
-        """Remember the joints that poses will belong to after this step of physics."""
+        """Remember the joint positions that the poses will belong to after this physics step."""
         self._posed_joints[:] = self._data.qpos
 
     def after_step(self, force: bool = False) -> None:
-        """Take a sample if it is time."""
+        """Take a sample if one is due."""
         if self._clock.tick(force):
             self.sample = self._take()
 
@@ -99,7 +99,7 @@ class Sensors:
         mujoco.mj_kinematics(self._model, self._then)
         mujoco.mj_comPos(self._model, self._then)
         mujoco.mj_camlight(self._model, self._then)
-        present = self._model.site_rgba.copy()  # a stove that was turned on glows by now
+        present = self._model.site_rgba.copy()  # a stove may have been turned on since, and glow
         self._model.site_rgba[:] = self.sample.site_rgba
         image = self._camera.render(camera, height, width)
         self._model.site_rgba[:] = present

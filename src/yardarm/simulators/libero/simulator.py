@@ -1,4 +1,4 @@
-"""LIBERO with LeRobot's semantics: what a fresh environment of LeRobot's does with the same seed and actions."""
+"""LIBERO with LeRobot's semantics: the same as a new LeRobot environment with the same seed and actions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from yardarm.tasks import EpisodeSpec, TaskSpec
 
 __all__ = ["LiberoSimulator"]
 
-# LeRobot lets things settle before an episode begins: no motion, and the gripper opens.
+# LeRobot lets objects settle before an episode begins: no motion, and the gripper opens.
 SETTLING_STEPS = 10
 SETTLING_ACTION = np.array([0, 0, 0, 0, 0, 0, -1])
 SENSED = {
@@ -39,7 +39,7 @@ class LiberoSimulator:
         self._physics_steps = int(1.0 / options["fps"] / self._world.model.opt.timestep)
 
     def reset(self, episode: EpisodeSpec) -> None:
-        """Draw the scene by the seed, move its objects to a stored state, and let them settle."""
+        """Draw the scene from the seed, move its objects to a stored state, and let them settle."""
         self._world.draw(episode.seed)
         self._sensors.restart()
         if self._stored_states is not None:
@@ -51,20 +51,20 @@ class LiberoSimulator:
         self._arm.controller.use_delta = self._options["control_mode"] == "relative"
 
     def step(self, action: np.ndarray) -> Step:
-        """Play one action; a success terminates."""
+        """Play one action; success ends the episode."""
         success = self._play(action)
         return Step(float(success), success, terminated=success, truncated=False)
 
     def observe(self, wanted: Iterable[str]) -> Observation:
-        """Only images cost anything."""
+        """Read inputs; only images are expensive."""
         return {name: self._input(name) for name in wanted}
 
     def frame(self, camera: str, height: int, width: int) -> np.ndarray:
-        """Render from any of the scene's cameras, as a policy would see it."""
+        """Render from any of the scene's cameras, as a policy sees it."""
         return self._sensors.picture(camera, height, width)
 
     def state(self) -> np.ndarray:
-        """All that MuJoCo integrates, what the controller remembers, and where the fixtures are."""
+        """Everything that MuJoCo integrates, the controller's memory, and the fixtures' poses."""
         integrated = integrated_state(self._world.model, self._world.data)
         return np.concatenate([integrated, self._arm.state(), self._world.fixtures()])
 
@@ -94,7 +94,7 @@ class LiberoSimulator:
 
 
 def axis_angle(quaternion: np.ndarray) -> np.ndarray:
-    """The axis times the angle, in LeRobot's precision: small angles come out of float32 quite differently."""
+    """The axis times the angle, in LeRobot's precision: float32 changes small angles considerably."""
     *axis, cosine = quaternion.astype(np.float32)
     cosine = np.clip(cosine, np.float32(-1), np.float32(1))
     sine = np.sqrt(np.maximum(np.float32(1) - cosine * cosine, np.float32(0)))

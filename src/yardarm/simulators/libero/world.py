@@ -1,4 +1,4 @@
-"""A task's scene as LIBERO builds it, and how an episode begins in it."""
+"""A task's scene as LIBERO builds it, and how an episode starts in it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from yardarm.simulators.libero.package import (
 
 __all__ = ["World", "stored_states"]
 
-# LeRobot's first episode finds a scene that was loaded three times: when it was made, and by two resets.
+# Before LeRobot's first episode, the scene is loaded three times: when it is created, and by two resets.
 LOADS = 3
-# A scene is drawn again when its objects do not fit. LIBERO would go on for ever.
+# A scene is drawn again if its objects do not fit. LIBERO would try forever.
 MOST_DRAWS = 100
-# What an episode changes in a model: fixtures are moved, sites are shown and hidden.
+# What an episode changes in a model: it moves fixtures, and shows and hides sites.
 CHANGED = ("body_pos", "body_quat", "site_rgba")
 
 
 class World:
-    """One scene, built once. Every episode begins as it would in a scene that was built for it alone."""
+    """One scene, built once. Every episode starts as it would in a newly built scene."""
 
     def __init__(self, suite: str, task_name: str, control_rate: int) -> None:
         self._env = _build(Path(get_libero_path("bddl_files"), suite, f"{task_name}.bddl"), control_rate)
@@ -47,32 +47,32 @@ class World:
 
     def draw(self, seed: int) -> None:
         """Place all objects and fixtures as LeRobot's hard reset does in a new environment."""
-        with _seeded(seed), _nobody_asked():
+        with _seeded(seed), _without_debugger():
             for loads in range(LOADS, LOADS + MOST_DRAWS):
-                # LIBERO puts them into the same list whenever it loads a scene, and draws from all of them. What is
-                # drawn next, such as the places of fixtures, depends on how many there are.
+                # LIBERO appends them to the same list whenever it loads a scene, and draws from all of them. So their
+                # number changes the draws that follow, such as the fixtures' places.
                 self._env.object_property_initializers = self._joint_samplers * loads
                 with contextlib.suppress(RandomizationError):
                     self._draw()
                     return
-        raise EnvironmentFault(f"the objects do not fit into the scene with seed {seed}; {MOST_DRAWS} draws were tried")
+        raise EnvironmentFault(f"the objects do not fit into the scene with seed {seed} after {MOST_DRAWS} draws")
 
     def put(self, stored_state: np.ndarray) -> None:
-        """Move all joints to where a stored state has them. Fixtures have none: they stay where they were drawn."""
+        """Move all joints to a stored state. Fixtures have no joints, so they stay where they were drawn."""
         self._env.sim.set_state_from_flattened(stored_state)
         self._env.sim.forward()
         self.update_sites()
 
     def is_solved(self) -> bool:
-        """Whether the goal holds."""
+        """Whether the goal is reached."""
         return bool(self._env._check_success())
 
     def update_sites(self) -> None:
-        """Have a stove glow if it is turned on."""
+        """Make a stove glow if it is turned on."""
         self._env._post_process()
 
     def fixtures(self) -> np.ndarray:
-        """Where the fixtures are: they are part of the model, not of MuJoCo's state."""
+        """The fixtures' poses: they are part of the model, not of MuJoCo's state."""
         return np.hstack([self.model.body_pos[self._fixtures], self.model.body_quat[self._fixtures]]).ravel()
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class World:
             getattr(self.model, name)[:] = values
         self.robot.gripper.current_action = np.zeros(self.robot.gripper.dof)
         self._env.sim.reset()
-        # Twice, as in LeRobot: the solver starts from its last solution, so the last bits depend on how often it ran.
+        # Twice, as in LeRobot: the solver starts from its last solution, so the number of runs changes the last bits.
         self._env.sim.forward()
         self._env.sim.forward()
         self._env.place()
@@ -94,15 +94,15 @@ class World:
 
 
 def stored_states(suite: str, task_name: str) -> np.ndarray:
-    """The states that a task's episodes begin in, in turn."""
+    """The initial states that a task's episodes use in turn."""
     return load_initial_states(Path(get_libero_path("init_states"), suite, f"{task_name}.pruned_init"))
 
 
-class _Unplaced:
-    """Goes before a domain of LIBERO's: loads the model, and nothing else."""
+class _DelayedPlacement:
+    """A base class in front of a LIBERO domain: creating the scene only loads it, and `place` fills it."""
 
     def _reset_internal(self) -> None:
-        """Called by robosuite when the scene is made, when nothing is to be placed yet."""
+        """Do nothing: robosuite calls this when it creates the scene."""
 
     def _setup_observables(self) -> dict[str, Any]:
         return {}
@@ -113,10 +113,10 @@ class _Unplaced:
 
 
 def _build(problem: Path, control_rate: int) -> Any:
-    """Make a domain as LeRobot does, but without robosuite's renderer and sensors."""
+    """Create a domain as LeRobot does, but without robosuite's renderer and sensors."""
     domain = TASK_MAPPING[get_problem_info(str(problem))["problem_name"]]
-    unplaced = type(domain)(domain.__name__, (_Unplaced, domain), {})  # a domain insists on its name
-    return unplaced(
+    delayed = type(domain)(domain.__name__, (_DelayedPlacement, domain), {})  # a domain requires its own name
+    return delayed(
         str(problem),
         robots=["Panda"],
         controller_configs=load_controller_config(default_controller="OSC_POSE"),
@@ -129,7 +129,7 @@ def _build(problem: Path, control_rate: int) -> Any:
 
 @contextlib.contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """LIBERO draws from NumPy's global generator, which is given back as it was."""
+    """Seed NumPy's global generator, which LIBERO uses, and restore it afterwards."""
     before = np.random.get_state()
     np.random.seed(seed)
     try:
@@ -139,8 +139,8 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _nobody_asked() -> Iterator[None]:
-    """One of LIBERO's samplers starts a debugger where the others raise."""
+def _without_debugger() -> Iterator[None]:
+    """Raise where one of LIBERO's samplers would start a debugger."""
     before = pdb.set_trace
     pdb.set_trace = _does_not_fit
     try:

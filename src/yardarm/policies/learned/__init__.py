@@ -1,0 +1,1 @@
+"""Learned policies: what they share, whatever their architecture. `yardarm.policies.learning` is the door to it."""

@@ -1,0 +1,1 @@
+"""Plain functions and torch modules as policies."""

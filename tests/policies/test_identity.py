@@ -1,0 +1,30 @@
+"""A run of version 0.1 resumes with the same policy: the ids that it recorded are the ids of today."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.checkpoints import POLICY_IDS, write_checkpoint
+from tests.helpers import GOLDEN
+from yardarm import load_policy
+from yardarm.policies import PolicySpec, open_policy
+
+SHIPPED = "mt10-act"
+
+
+def test_every_recorded_checkpoint_has_an_id() -> None:
+    recorded = {str(path.parent.relative_to(GOLDEN)) for path in GOLDEN.rglob("config.json")}
+    assert set(POLICY_IDS) == {SHIPPED, *recorded}
+
+
+def test_the_shipped_policy_has_its_id() -> None:
+    with open_policy(PolicySpec(SHIPPED)) as loaded:
+        assert loaded.id == POLICY_IDS[SHIPPED]
+
+
+# Those of `lerobot_variants` are checked where they are loaded anyway, in test_lerobot.py.
+@pytest.mark.parametrize("name", ["act", "act_rollout", "act_temporal_ensemble", "diffusion"])
+def test_a_golden_checkpoint_has_its_id(name: str, tmp_path: Path) -> None:
+    assert load_policy(write_checkpoint(GOLDEN / name, tmp_path / name), device="cpu").id == POLICY_IDS[name]
