@@ -1,12 +1,13 @@
 """Answers the requests of all connections in batches.
 
-connections (asyncio)        Batcher.run (asyncio)                     policy thread
-ask() ──▶ list of requests ─▶ _gather: waits for the first request
-ask() ──▶    and for more, at most a tenth of the last batch's time
-   │        stops early if all clients are waiting
-   │                          _answer_batch ── backend.infer(batch) ──▶ computes
-ask() ──▶ waits for the next batch   waits for the thread  ◀── answers ──┘
-   ◀── each gets its answer ──┘
+connection's task                Batcher.run (one task)                       policy thread
+ask() adds a request ──────────▶ _gather: waits for the first request,
+   and waits for its answer      then for more, until all clients have
+                                 asked, at most a tenth of the last batch's time
+                                 _answer_batch ── backend.infer(batch) ─────▶ computes
+ask() meanwhile: the request     waits for the thread                            │
+   is for the next batch                             ◀──────────── answers ──────┘
+each ask() returns ◀──────────── hands out the answers
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     main process                           launcher (one per `Home`)            worker
     Launcher() ─── start, setup ─────────▶ imports the simulator
-       waits, at most 300 s  ◀── {"pid"} ──┤
+       waits  ◀─────────────── {"pid"} ────┤
     fork() ─────── socket, memory ───────▶ os.fork() ─────────────────────────▶ serve()
        waits  ◀─────────────── {"pid"} ────┤                                      │
     ask() ════════ the worker's own socket: Ask, or Enter, Begin, Play, … ══════▶ │
@@ -10,7 +10,8 @@
     kill() ──────────────────────────────▶ SIGKILL ───────────────────────────▶ ends
     close() ────── closes the socket ────▶ kills all its workers, exits
 
-Only the first answer has a time limit: a launcher that has imported its modules answers at once.
+A launcher serves one request at a time; the main process waits for each answer, at most 300 s. Importing the simulator
+takes seconds, a fork 3 ms. Once forked, a worker is ordered over its own socket, without the launcher.
 """
 
 from __future__ import annotations
