@@ -201,7 +201,7 @@ def _help(benchmark: str) -> str:
         (
             "--policy.python",
             "",
-            "of a checkpoint that is neither ACT nor Diffusion: a Python that has LeRobot to run it",
+            "of a checkpoint whose type is not installed here: a Python that has LeRobot to run it",
         ),
         ("--policy.device", "auto", "of a checkpoint: where it computes; auto is cuda, else mps, else cpu"),
         ("--policy.dtype", "float32", "of a checkpoint: float32, bfloat16 or float16"),
