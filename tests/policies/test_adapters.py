@@ -333,7 +333,7 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"lora_alpha": 0}, "--peft.lora_alpha must be at least 1, got 0"),
     ({"lora_alpha": 8, "method_type": "MISS"}, "--peft.lora_alpha is for LORA, not for MISS"),
     ({"init_type": "gausian"}, "--peft.init_type=gausian is unknown for LORA; did you mean 'gaussian'?"),
-    ({"init_type": "gaussian", "method_type": "LOHA"}, "LOHA starts in one way only; leave it away"),
+    ({"init_type": "gaussian", "method_type": "LOHA"}, "LOHA starts in one way only; omit it"),
     (
         {"target_modules": "liner1"},
         "--peft.target_modules=liner1 is the end of no module's name; closest are 'linear1'",

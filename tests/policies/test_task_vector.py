@@ -285,7 +285,7 @@ def test_another_encoder_than_that_of_training_is_noticed() -> None:
         replace(step, table=step.table + 0.1).vectors([PUSH])
     with pytest.raises(UsageError, match="the encoder of instructions 'mine' is unknown here"):
         replace(step, encoder="mine").vectors([PUSH])
-    with pytest.raises(UsageError, match="a task without an instruction"):
+    with pytest.raises(UsageError, match="reads instructions, but the task has none"):
         step.of(replace(task("reach-v3"), name="", instruction=""))
 
 

@@ -89,7 +89,7 @@ class BatchedPolicy(ABC):
         return None
 
     def row(self, request: Request) -> Row:
-        """Note in the request's state what was seen, and return what `predict` shall read for it."""
+        """Note the looks in the request's state if they are needed later, and return what `predict` reads for it."""
         observed = {name: request.observation[name] for name in self.wants.inputs}
         return {**observed, TASK: request.episode.task.instruction} if self.wants.instruction else observed
 

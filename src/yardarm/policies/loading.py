@@ -107,8 +107,8 @@ class LoadedPolicy:
     policy: Policy
     spec: PolicySpec
     id: str
-    traits: Traits = Traits()
-    hooks: Hooks = Hooks()
+    traits: Traits
+    hooks: Hooks
 
     @classmethod
     def prepared(cls, policy: Policy, spec: PolicySpec, tasks: Sequence[TaskSpec]) -> Self:
@@ -250,7 +250,10 @@ def _check_options(spec: PolicySpec, factory: Any) -> None:
             if parameter.kind is not parameter.VAR_POSITIONAL
         ]
     except (TypeError, ValueError):
-        raise UsageError(f"'{spec.type}' is not a class that a policy could be made from") from None
+        raise UsageError(
+            f"'{spec.type}' is not a class that a policy could be made from; an architecture needs trained weights: add "
+            "--policy.path=CHECKPOINT"
+        ) from None
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
     known = [parameter.name for parameter in parameters]

@@ -165,7 +165,7 @@ class TrainConfig:
         kind, path, known = self.policy.get("type"), self.policy.get("path"), ARCHITECTURES.names()
         if not kind and not path:
             raise UsageError(f"which policy? Give --policy.type={'|'.join(known)}, or --policy.path=…")
-        if kind and kind not in known and ":" not in kind:
+        if kind and kind not in known and ":" not in str(kind):
             raise UsageError(
                 f"--policy.type={kind} cannot be trained{nearest(str(kind), known)} one of {', '.join(known)}, or "
                 "MODULE:NAME of your own"

@@ -210,7 +210,7 @@ def _help(benchmark: str) -> str:
         (
             "--policy.python",
             "",
-            "for checkpoints other than ACT and Diffusion: a Python interpreter with LeRobot, which runs them",
+            "for checkpoints of types that are not installed here: a Python with LeRobot, which runs them",
         ),
         ("--policy.device", "auto", "for checkpoints: the device; auto picks cuda, then mps, then cpu"),
         ("--policy.dtype", "float32", "for checkpoints: float32, bfloat16 or float16"),

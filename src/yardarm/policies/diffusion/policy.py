@@ -97,7 +97,7 @@ class DiffusionState(EpisodeState):
     looks: deque[Mapping[str, np.ndarray]]
 
     def add(self, looks: Sequence[Look]) -> None:
-        """Copy what was seen, which lies in memory that is written again."""
+        """Copy observations, which lie in memory that is written again."""
         for look in looks:
             self.looks.append({name: value.copy() for name, value in look.values.items()})
         while len(self.looks) < (self.looks.maxlen or 0):

@@ -92,7 +92,7 @@ class Level(nn.ModuleList):
 
 
 class UNet(nn.Module):
-    """Predicts the noise, or the sample, from a noisy one, its diffusion step and what was seen."""
+    """Predicts the noise, or the sample, from a noisy one, its diffusion step and the encoded observations."""
 
     def __init__(self, config: DiffusionConfig, condition_size: int) -> None:
         super().__init__()
@@ -125,9 +125,9 @@ class UNet(nn.Module):
             nn.Conv1d(widths[0], config.action_size, 1),
         )
 
-    def forward(self, sample: Tensor, steps: Tensor, seen: Tensor) -> Tensor:
+    def forward(self, sample: Tensor, steps: Tensor, observations: Tensor) -> Tensor:
         """From (batch, time, action) to the same shape."""
-        condition = torch.cat((self.diffusion_step_encoder(steps), seen), dim=-1)
+        condition = torch.cat((self.diffusion_step_encoder(steps), observations), dim=-1)
         x = sample.transpose(1, 2)
         kept = []
         for level in self.down_modules:
