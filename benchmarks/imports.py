@@ -10,10 +10,12 @@ import sys
 REPEATS = 5
 PROGRAMS = {
     "Python alone": "pass",
+    "import numpy": "import numpy",
     "import yardarm.cli.flags": "import yardarm.cli.flags",
     "import yardarm.results": "import yardarm.results",
     "import yardarm.engine": "import yardarm.engine",
     "import yardarm.evaluation": "import yardarm.evaluation",
+    "from yardarm.evaluation import evaluate": "from yardarm.evaluation import evaluate",
     "yardarm eval --help": "from yardarm.cli import main; main(['eval', '--help'])",
 }
 
