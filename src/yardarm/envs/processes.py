@@ -9,7 +9,7 @@
       until its next order
 
 `wait` also returns `Died` if a worker's socket closes, or if its report is overdue (checked every 0.25 s). The
-scheduler never waits for a single worker.
+scheduler never waits for the report of a single worker.
 """
 
 from __future__ import annotations

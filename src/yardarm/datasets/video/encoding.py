@@ -4,7 +4,8 @@
        │  waits only if the queue is full
        └─ finish() waits for the thread, then returns the pixels' statistics
 
-If the thread fails, it keeps emptying the queue, so that `add` never blocks; the next `add` or `finish` raises.
+If the thread fails, it keeps emptying the queue, so that `add` cannot block forever; the next `add` or `finish`
+raises.
 """
 
 from __future__ import annotations
