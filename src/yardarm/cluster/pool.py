@@ -10,7 +10,7 @@
                                                         and is asked by the agents, not by the driver
 
 The driver has no thread of its own for this: Ray's threads put replies into the mailbox and do nothing else. `agents`
-sees to nodes, `replicas` and `delegation` to policies; `ClusterPool` hires, orders and waits.
+manages nodes, `replicas` and `delegation` policies; `ClusterPool` hires, orders and waits.
 """
 
 from __future__ import annotations

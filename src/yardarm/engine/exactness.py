@@ -25,7 +25,7 @@ class FixedBatching:
 def fix_batching(
     loaded: LoadedPolicy, *, exact: bool, stored: FixedBatching | None, known: dict[str, Batching] | None = None
 ) -> FixedBatching | None:
-    """Set the policy's batching as the run began with it, or choose one; return what the run's record shall say.
+    """Set the policy's batching as the run began with it, or choose one; return what the run's record says about it.
 
     A policy that is no `BatchedPolicy` answers requests in its own way, and is assumed to be exact. `known` has what
     was chosen for others, by their batching key: which rows are exact follows from shapes, not from weights.

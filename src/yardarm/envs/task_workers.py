@@ -12,7 +12,7 @@ __all__ = ["TaskWorkers", "looks_of"]
 
 
 class TaskWorkers:
-    """The workers that play somebody's episodes; between two episodes of a task, a worker keeps its simulator."""
+    """The workers of one caller; between two episodes of a task, a worker keeps its simulator."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

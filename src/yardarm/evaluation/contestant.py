@@ -83,7 +83,7 @@ class Contestant:
         self._write_config(self.folder)
         self.folder.policy_error.unlink(missing_ok=True)  # of an earlier session
         own = replace(self._with_policy(session), batching=BatchingRecord(**asdict(batching)) if batching else None)
-        self.manifest.begin_session(own, anew=not self.journal.finished())
+        self.manifest.begin_session(own, from_scratch=not self.journal.finished())
 
     def _with_policy(self, session: SessionRecord) -> SessionRecord:
         # A policy in workers uses no torch, one behind a socket another; otherwise it was imported with the policy.

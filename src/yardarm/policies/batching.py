@@ -115,7 +115,7 @@ class BatchedPolicy(ABC):
         }
 
     def describe(self) -> dict[str, Any]:
-        """What a manifest shall say of it, besides its id."""
+        """What a manifest says about it, besides its id."""
         return {}
 
     def choose_batching(self, cores: int) -> Batching:

@@ -101,7 +101,7 @@ class Policy(Protocol):
 
     Optional methods: `prepare(tasks)`, before anything starts, may still change `wants` and `traits`; `finish(state,
     outcome)`, when an episode on the host is over (the outcome is None if it was abandoned); `describe()`, what the
-    manifest shall say; `close()`, when a run is over. A large policy is `Releasable`, too.
+    manifest says about it; `close()`, when a run is over. A large policy is `Releasable`, too.
     """
 
     wants: ObservationSpec

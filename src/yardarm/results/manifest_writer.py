@@ -1,4 +1,4 @@
-"""Keeps a run's manifest up to date while the run goes on."""
+"""Keeps a run's manifest up to date during the run."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class ManifestWriter:
         """Seconds that the run has taken, over all its sessions."""
         return self._earlier_s + time.monotonic() - self._opened
 
-    def begin_session(self, session: SessionRecord, anew: bool = False) -> None:
-        """Note what this session is made with; `anew`: earlier ones have left nothing that counts."""
-        earlier = () if anew else self.current.sessions
+    def begin_session(self, session: SessionRecord, from_scratch: bool = False) -> None:
+        """Note what this session is made with; `from_scratch`: earlier ones left nothing that counts."""
+        earlier = () if from_scratch else self.current.sessions
         sessions = (*earlier, replace(session, started=now()))
         self.current = replace(self.current, sessions=sessions, warnings=tuple(cautions(sessions)))
         self._in_session = True
         self._write("running")
 
     def note_stopping(self, state: StoppingRecord) -> None:
-        """Keep what a run that may stop early has come to; it is written with the rest."""
+        """Keep the state of early stopping; it is written with the rest."""
         self.current = replace(self.current, stopping=state)
 
     def note_tuning(self, choice: TuningChoiceRecord) -> None:

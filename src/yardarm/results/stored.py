@@ -22,7 +22,7 @@ __all__ = ["StoredResult", "is_going_on", "planned_records", "read_result"]
 # Locks that processes of this machine hold, by the inode of their file.
 LOCKS = Path("/proc/locks")
 INTERVAL_OPTIONS = ("confidence", "interval", "over_tasks", "stop")
-# A run that nobody here holds, and that has not been written to for so long, was killed.
+# A run that no process here holds, and that was not written to for this long, was killed.
 SILENT_S = 120.0
 
 
@@ -48,7 +48,7 @@ class StoredResult:
 
     @property
     def is_finished(self) -> bool:
-        """Whether all that was planned is there, or a run that may stop early has come to its decision."""
+        """Whether everything planned is there, or a run that may stop early has decided."""
         return self.status == "finished"
 
     def _lacks_episodes(self) -> bool:
@@ -102,7 +102,7 @@ def _result(folder: RunFolder, manifest: RunManifest, config: Mapping[str, Any])
 
 
 def _opponent(folder: RunFolder, config: Mapping[str, Any]) -> Path | None:
-    """The run that it was held against, there or not: that of a second policy inside of it, or another one."""
+    """The run it was compared with, there or not: that of a second policy inside it, or another one."""
     named = config.get("against")
     if named is None and not folder.opponent.manifest.exists():
         return None

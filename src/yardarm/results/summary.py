@@ -18,7 +18,7 @@ __all__ = ["Counts", "Rate", "RunResult", "TaskResult", "counted", "summarise"]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Successes out of so many episodes that came to an end; errors are not among them."""
+    """Successes, and the finished episodes they are out of; errors are not among them."""
 
     successes: int
     episodes: int
@@ -115,7 +115,7 @@ class RunResult:
     errors_of_opponent: int = 0
     """How many episodes of a second policy ended in errors."""
     stopping: StoppingRecord | None = None
-    """What a run that may stop early has come to; it counts the episodes up to its decision only."""
+    """The state of a run that may stop early, which counts episodes up to its decision only."""
     shard: str | None = None
     """Which part of an evaluation it is, "2/8", if it is not all of it."""
     mixed_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)

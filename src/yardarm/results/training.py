@@ -91,7 +91,7 @@ class CurveReader:
             return []
         with self._lock, self._path.open("rb") as file:
             status = os.fstat(file.fileno())
-            # A training that goes on from a checkpoint puts a shorter curve in the place of the old one.
+            # A training resumed from a checkpoint replaces the old curve with a shorter one.
             if status.st_ino != self._inode or status.st_size < self._offset:
                 self._forget(status.st_ino)
             file.seek(self._offset)
@@ -110,7 +110,7 @@ class CurveReader:
 class Curve:
     """The learning curve: points by step, each of a kind (train, validation, evaluation, checkpoint).
 
-    A training that goes on from a checkpoint takes what came after it away, and measures it anew. One process at a time
+    A training resumed from a checkpoint removes what came after it, and measures it again. One process at a time
     may hold a curve open.
     """
 

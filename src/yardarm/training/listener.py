@@ -10,7 +10,7 @@ __all__ = ["TrainingListener"]
 
 
 class TrainingListener:
-    """Is notified by a training; says whether it shall stop."""
+    """Is notified by a training; says whether it should stop."""
 
     def preparing(self, what: str) -> None:
         """Something takes a moment before the first step."""

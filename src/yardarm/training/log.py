@@ -74,7 +74,7 @@ class TrainingLog:
 
 
 def _resumed(stored: TrainingManifest, manifest: TrainingManifest) -> TrainingManifest:
-    """With what earlier sessions have left; its policy came from where it began, and not from where it goes on."""
+    """With what earlier sessions left; its policy came from where the training began, not from where it was resumed."""
     return replace(
         manifest,
         started=stored.started,

@@ -252,7 +252,7 @@ class _Merge:
 
 
 def _which(session: SessionRecord) -> tuple[Any, ...]:
-    """What tells a session from others, and does not change while it goes on."""
+    """What distinguishes a session from others, and does not change while it runs."""
     return session.started, session.machine, session.command
 
 

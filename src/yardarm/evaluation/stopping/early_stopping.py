@@ -17,7 +17,7 @@ __all__ = ["EarlyStopping"]
 
 @dataclass(frozen=True, slots=True)
 class EarlyStopping:
-    """Who plays, what was declared, and the referee who hears of all outcomes."""
+    """Who plays, what was declared, and the referee who judges the outcomes."""
 
     declared: StoppingDeclaration
     contestants: Sequence[Contestant]

@@ -113,7 +113,7 @@ class Pipeline:
     ) -> list[str]:
         """The features of a network that pass unchanged because their statistics are missing.
 
-        `modes` are what a pipeline that does not normalise at all is held against.
+        `modes` say what is needed if a pipeline does not normalise at all.
         """
         normalizes = any(isinstance(step, Normalize | Unnormalize) for step in self.steps)
         steps = self.steps if normalizes else (*self.steps, Normalize({}, modes, {}))

@@ -1,4 +1,4 @@
-"""What a server declares, held against the environment before anything starts.
+"""What a server declares, checked against the environment before anything starts.
 
 A policy with another convention than the environment's scores 0%, and nothing else tells.
 """

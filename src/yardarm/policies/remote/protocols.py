@@ -21,7 +21,7 @@ from yardarm_serve.wire import pack_openpi, pack_vla_eval
 __all__ = ["PROTOCOLS", "OpenpiConnection", "VlaEvalConnection", "YardarmConnection", "dial"]
 
 PROTOCOLS = ("auto", "openpi", "vla-eval")
-# A server of openpi's speaks first. One that is silent for so long waits for a hello.
+# A server of openpi's speaks first. One that is silent for this long waits for a hello.
 SILENCE_S = 2.0
 
 

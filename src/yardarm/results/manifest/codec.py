@@ -65,7 +65,7 @@ class Record:
 
 
 def read_fields(kind: Any, content: Any, place: str, **given: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name, as far as they are there; those that are `given` are not looked for."""
+    """The fields of a dataclass by name, if they are there; those that are `given` are not read."""
     if not isinstance(content, dict):
         is_map(content, place)
     layout, found = _layout_of(kind), given

@@ -22,7 +22,7 @@ UNKNOWN_ACTION = ActionSpec(0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class PlanRecord(Record):
-    """What must be equal for one run to go on with another's episodes; their number may grow."""
+    """What must be equal for one run to continue another's episodes; their number may grow."""
 
     policy: str | None = None
     """The policy's id; none: of an evaluation of several, which share the rest."""
@@ -132,7 +132,7 @@ class RunManifest(Record):
     method: str | None = None
     training_seed: int | None = None
     stopping: StoppingRecord | None = None
-    """What a run that may stop early has come to."""
+    """The state of a run that may stop early."""
     warnings: tuple[str, ...] = ()
     """What is odd about the actions that were played, and about the sessions."""
     tracking: TrackingRecord | None = None
@@ -165,7 +165,7 @@ class RunManifest(Record):
 
     @property
     def decided(self) -> bool:
-        """Whether a run that may stop early has come to its decision."""
+        """Whether a run that may stop early has decided."""
         return self.stopping is not None and self.stopping.decision is not None
 
     def to_json(self) -> dict[str, Any]:

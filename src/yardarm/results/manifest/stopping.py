@@ -1,4 +1,4 @@
-"""Early stopping: what was declared before the first episode, and what a run has come to."""
+"""Early stopping: what was declared before the first episode, and the state of a run."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RateEvidence(Record):
 
 @dataclass(frozen=True, slots=True)
 class StoppingRecord(Record):
-    """What a run that may stop early has come to. In JSON, declaration and evidence lie side by side with the rest."""
+    """The state of a run that may stop early. In JSON, declaration and evidence lie side by side with the rest."""
 
     declared: StoppingDeclaration
     a: str
