@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from report import Figure, Section, document, table
 
-from yardarm.datasets import DatasetInfo, DatasetWriter, Feature
+from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter
 from yardarm.machine import usable_cores
 from yardarm.training import config_from_data
 from yardarm.training.devices import open_accelerator
@@ -171,12 +171,12 @@ def seconds(what: Callable[[], object], times: int) -> float:
 
 
 def make_up(root: Path, images: bool) -> None:
-    features = {"action": Feature("float32", (4,))}
+    features = {"action": DatasetFeature("float32", (4,))}
     if images:
-        features["observation.image"] = Feature("video", (SIDE, SIDE, 3), ["height", "width", "channels"])
-        features["observation.state"] = Feature("float32", (4,))
+        features["observation.image"] = DatasetFeature("video", (SIDE, SIDE, 3), ["height", "width", "channels"])
+        features["observation.state"] = DatasetFeature("float32", (4,))
     else:
-        features["observation.environment_state"] = Feature("float32", (39,))
+        features["observation.environment_state"] = DatasetFeature("float32", (39,))
     generator = np.random.default_rng(0)
     writer = DatasetWriter.create(root, DatasetInfo(80, features))
     for _ in range(EPISODES):

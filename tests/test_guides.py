@@ -149,8 +149,10 @@ def test_the_guides_architecture_is_trained_resumed_and_evaluated_as_a_typed_mod
         "--batch_size=4",
         "--save_freq=2",
     ]
+    words += ["--env.type=toy", "--env.task=left", "--eval_freq=4", "--eval.n_episodes=1"]
     whole = yardarm(*words, TYPED, "--policy.width=16", "--steps=4", "--output_dir=whole")
     assert whole.returncode == 0, whole.stderr
+    assert [*Path("whole/eval").glob("*/eval_info.json")], "an evaluation beside it knows the module, too"
     assert "nothing tells the policy which one it does" not in whole.stderr + whole.stdout
     first = Path("whole/checkpoints/000002/pretrained_model/train_config.json")
     refused = yardarm("train", "--resume=true", f"--config_path={first}")
@@ -182,8 +184,8 @@ def test_the_guides_architecture_is_known_by_its_name_once_it_is_installed(
     subprocess.run([sys.executable, "-m", "pip", "install", *quietly, "--target", target, source], check=True)
     monkeypatch.setenv("PYTHONPATH", path_with(target))
     assert "act, diffusion, tiny" in yardarm("info").stdout
-    words = ["--policy.type=tiny", "--policy.device=cpu", "--steps=2", "--threads=1", "--env.type=toy", "--eval_freq=2"]
-    trained = yardarm("train", *words, f"--dataset.root={toy_data}", "--eval.n_episodes=1", "--output_dir=trained")
+    words = ["--policy.type=tiny", "--policy.device=cpu", "--steps=2", "--threads=1"]
+    trained = yardarm("train", *words, f"--dataset.root={toy_data}", "--output_dir=trained")
     assert trained.returncode == 0, trained.stderr
     policy = "--policy.path=trained/checkpoints/last/pretrained_model"
     answer = yardarm("eval", policy, "--env.type=toy", "--env.task=left", "--eval.n_episodes=1")

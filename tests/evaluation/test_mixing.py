@@ -193,7 +193,7 @@ def test_a_comparison_names_versions_that_differ(begun: Path, two_episodes: Path
         line["fingerprints"]["0"] = "elsewhere"
     (begun / "episodes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     answer = yardarm_here("compare", begun, two_episodes)
-    assert "2 episodes have the same seed but begin in different states" in answer.stdout
+    assert "2 episodes have the same seed but start in different states" in answer.stdout
     assert "were made with different versions (gymnasium 0.1 and " in answer.stdout
 
 

@@ -177,7 +177,7 @@ def test_a_checkpoint_that_changes_while_it_waits_for_its_turn_is_not_played(tmp
     env = MetaworldConfig(task="reach-v3", episode_length=15)
     options = EvalOptions(n_episodes=2, policies_at_once=1)
     results = evaluate_several(EvalConfig(env, specs, options, output_dir=tmp_path / "all"), Meddles())
-    assert "has changed since the evaluation began" in results.faults["000002"]
+    assert "has changed since the evaluation started" in results.faults["000002"]
     assert len(results.runs["000001"].episodes) == 2
 
 

@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 
 from tests.datasets.made import FAST
-from yardarm.datasets import DatasetInfo, DatasetWriter, Feature, VideoEncoding
+from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter, VideoEncoding
 
 FPS = 20
 FEATURES = {
-    "observation.state": Feature("float32", (3,), {"motors": ["pan", "lift", "gripper"]}),
-    "action": Feature("float32", (3,)),
-    "matrix": Feature("float32", (2, 2)),
-    "observation.images.front": Feature("video", (48, 64, 3)),
-    "observation.images.wrist": Feature("video", (48, 64, 3)),
-    "observation.image": Feature("image", (24, 32, 3)),
-    "note": Feature("string", (1,)),
-    "next.reward": Feature("float32", (1,)),
-    "next.success": Feature("bool", (1,)),
+    "observation.state": DatasetFeature("float32", (3,), {"motors": ["pan", "lift", "gripper"]}),
+    "action": DatasetFeature("float32", (3,)),
+    "matrix": DatasetFeature("float32", (2, 2)),
+    "observation.images.front": DatasetFeature("video", (48, 64, 3)),
+    "observation.images.wrist": DatasetFeature("video", (48, 64, 3)),
+    "observation.image": DatasetFeature("image", (24, 32, 3)),
+    "note": DatasetFeature("string", (1,)),
+    "next.reward": DatasetFeature("float32", (1,)),
+    "next.success": DatasetFeature("bool", (1,)),
 }
 LENGTHS = (24, 30, 36, 18)
 

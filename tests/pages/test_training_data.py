@@ -172,5 +172,5 @@ def test_a_wrong_value_in_a_manifest_is_told_by_its_name(
 
 
 def test_points_that_cannot_be_understood_are_named() -> None:
-    with pytest.raises(UsageError, match=r"/outputs/act cannot be shown .* damaged, or of another version"):
+    with pytest.raises(UsageError, match=r"/outputs/act cannot be shown .* damaged, or from another version"):
         training_data(training([{"kind": "train", "step": 1}]))

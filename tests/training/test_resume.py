@@ -127,7 +127,7 @@ def test_other_data_is_not_gone_on_with(tmp_path: Path) -> None:
     data = demonstrations(tmp_path / "data", episodes=6)
     train(small_training(data, tmp_path / "run", dataset={"episodes": [0]}, steps=4), StopsAfter(1))
     other = small_training(data, tmp_path / "run", dataset={"episodes": [3]}, steps=4)
-    with pytest.raises(UsageError, match="episodes are not those"):
+    with pytest.raises(UsageError, match="episodes are not the ones"):
         train(other, checkpoint=find_checkpoint_to_resume(tmp_path / "run"))
 
 

@@ -13,7 +13,7 @@ import torch
 
 from tests.datasets.made import FAST
 from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
-from yardarm.datasets import DatasetInfo, DatasetWriter, Feature
+from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.policies import act
 from yardarm.policies.learned.loading import load_policy
@@ -228,7 +228,7 @@ def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
         ({"eval_freq": 5}, "--eval_freq=5 needs to know where to evaluate"),
         ({"dataset": {"image_transforms": {"enable": True}}}, "the policy sees no images"),
         ({"dataset": {"episodes": 0}}, r"--dataset.episodes: the value must be list\[int\]"),
-        ({"policy": {**TINY_ACT, "dropout": 2.0}}, "cannot be made so"),
+        ({"policy": {**TINY_ACT, "dropout": 2.0}}, "these options do not make a policy of type 'act'"),
         ({"policy": {**TINY_ACT, "repo_id": "xx"}}, "--policy.repo_id=xx is no name on the Hub"),
         ({"policy": {**TINY_ACT, "revision": "main"}}, "--policy.revision is of a policy on the Hub"),
     ],
@@ -250,7 +250,7 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("policy", [TINY_ACT, TINY_DIFFUSION], ids=["act", "diffusion"])
 def test_vectors_of_a_single_number_are_learned_from(policy: dict[str, Any], tmp_path: Path) -> None:
-    features = {"observation.environment_state": Feature("float32", (1,)), "action": Feature("float32", (1,))}
+    features = {name: DatasetFeature("float32", (1,)) for name in ("observation.environment_state", "action")}
     writer = DatasetWriter.create(tmp_path / "data", DatasetInfo(10, features), FAST)
     for step in range(12):
         frame = {name: np.array([step / 10], np.float32) for name in features}

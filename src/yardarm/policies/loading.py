@@ -251,8 +251,8 @@ def _check_options(spec: PolicySpec, factory: Any) -> None:
         ]
     except (TypeError, ValueError):
         raise UsageError(
-            f"'{spec.type}' is not a class that a policy could be made from; an architecture needs trained weights: "
-            "add --policy.path=CHECKPOINT"
+            f"'{spec.type}' is not a class that a policy could be made from; if it is an architecture, give trained "
+            "weights, too: --policy.path=CHECKPOINT"
         ) from None
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return

@@ -12,7 +12,6 @@ from yardarm.errors import UsageError
 from yardarm.evaluation.plan import describe_difference
 from yardarm.evaluation.sharding.parts import lists_in
 from yardarm.evaluation.sharding.shard import absent_shards
-from yardarm.pages import write_several_report
 from yardarm.results import PlanRecord, PolicyEntry, RunFolder, SeveralFolder
 
 __all__ = ["MergedList"]
