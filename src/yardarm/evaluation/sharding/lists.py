@@ -57,6 +57,8 @@ class MergedList:
             data = {**self.config, "output_dir": str(self.folder.path), "shard": None}
             write_config_file(self.folder.whole.config, data)
         if self.folder.begun():
+            from yardarm.pages import write_several_report
+
             write_several_report(self.folder)
 
 
