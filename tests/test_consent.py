@@ -212,7 +212,7 @@ def trapped(folder: Path) -> Path:
         ["compare", "RUN", "RUN2"],
         ["tasks", "toy"],
         ["plan", "--baseline=0.8", "--detect=0.1"],
-        ["info"],
+        pytest.param(["info"], marks=pytest.mark.slow),  # tries every world
         ["replay", "RUN", "--task=left"],
         ["dataset", "info", "nothing"],
         ["eval", "--policy.type=zero", "--env.type=toy", "--eval.n_episodes=1"],

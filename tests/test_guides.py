@@ -173,6 +173,7 @@ def test_the_guides_architecture_is_trained_resumed_and_evaluated_as_a_typed_mod
     assert courses(Path("run")) == courses(Path("alone"))
 
 
+@pytest.mark.slow
 def test_the_guides_architecture_is_known_by_its_name_once_it_is_installed(
     toy_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

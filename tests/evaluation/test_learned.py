@@ -223,6 +223,7 @@ def test_a_folder_is_a_policy_whatever_it_is_called() -> None:
     assert evaluate("mine", env, n_episodes=1).episodes[0].key.policy.startswith("act-")
 
 
+@pytest.mark.slow
 def test_two_checkpoints_in_one_run_play_as_they_do_alone(tmp_path: Path) -> None:
     """They share the process's threads, and workers; the second reads another input, and is of another kind."""
     for name, policy in (("act", small_act(n_action_steps=5)), ("diffusion", small_diffusion(n_action_steps=6))):

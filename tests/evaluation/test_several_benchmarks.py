@@ -35,6 +35,7 @@ def config_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_list_in_a_file_is_one_run(config_file: Path) -> None:
     answer = yardarm("eval", f"--config_path={config_file}", "--output_dir=run", "--eval.videos=1")
     assert answer.returncode == 0, answer.stderr

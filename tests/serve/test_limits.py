@@ -259,6 +259,7 @@ def test_a_request_that_dribbles_in_is_cut_off(first: bytes) -> None:
         assert seconds_until_closed(slow, dribble=b"X-Slow: 1\r\n" if first else b"") < 5
 
 
+@pytest.mark.slow
 def test_a_client_that_answers_no_ping_is_disconnected() -> None:
     with (
         running(Doubler(), pong_wait_s=0.5) as server,

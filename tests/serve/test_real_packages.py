@@ -23,6 +23,9 @@ from yardarm.policies.remote.mapping import ObservationMapping
 from yardarm.serving import PolicyBackend
 from yardarm_serve.wire import pack_openpi, unpack
 
+# They install the real packages.
+pytestmark = pytest.mark.slow
+
 OPENPI_CLIENT = """
 import json, sys
 import numpy as np

@@ -79,6 +79,7 @@ def _seen_after(tasks_before: list[TaskSpec], task: TaskSpec, renderer: str) -> 
     return seen
 
 
+@pytest.mark.slow
 def test_the_other_task_in_the_same_process_changes_nothing() -> None:
     insertion, transfer = AlohaConfig(task=BOTH, **SMALL).tasks()
     renderer = renderer_of(insertion)
@@ -96,6 +97,7 @@ def by_eye(observations: dict[str, np.ndarray]) -> np.ndarray:
 by_eye.id = "by_eye"  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_batch_size_does_not_change_results(tmp_path: Path) -> None:
     config = AlohaConfig(task="AlohaTransferCube-v0", episode_length=3, **SMALL)
     alone, together = (
@@ -115,6 +117,7 @@ def test_batch_size_does_not_change_results(tmp_path: Path) -> None:
     assert len({course["fingerprints"]["3"] for course in alone.values()}) == 3
 
 
+@pytest.mark.slow
 def test_nothing_but_results_is_printed_and_nothing_is_rendered_for_nobody(tmp_path: Path) -> None:
     flags = ("--policy.type=random", "--env.type=aloha", f"--env.task={BOTH}", "--env.episode_length=10")
     folders = tmp_path / "workers", tmp_path / "here"

@@ -303,6 +303,7 @@ def test_memory_does_not_grow_over_forty_tasks(tmp_path: Path) -> None:
         assert max(suite[-3:]) <= 1.1 * max(suite[:3])
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_or_left_behind_by_a_simulator_in_this_process(tmp_path: Path) -> None:
     home, temporary = tmp_path / "home", tmp_path / "tmp"
     home.mkdir()
