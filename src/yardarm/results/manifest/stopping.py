@@ -20,7 +20,8 @@ __all__ = [
     "StoppingRecord",
 ]
 
-DECIDED, PRECISION = "decided", "precision"
+DECIDED = "decided"
+PRECISION = "precision"
 STOPPING_RULES = (DECIDED, PRECISION)
 BUDGET_SPENT = "budget"
 """The decision of a run that could have stopped early, and did not."""
