@@ -25,4 +25,4 @@ def test_mesa_is_advised_only_where_it_is_missing(
     monkeypatch.delenv("MUJOCO_GL", raising=False)
     hint = rendering.missing_renderer_hint()
     assert ("apt-get install libegl1" in hint) == mesa_is_missing
-    assert ("yardarm setup WORLD" in hint) != mesa_is_missing
+    assert ("yardarm setup BENCHMARK" in hint) != mesa_is_missing

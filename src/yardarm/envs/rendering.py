@@ -42,7 +42,7 @@ def missing_renderer_hint() -> str:
         return "on Debian or Ubuntu: sudo apt-get install libegl1 libgl1 libosmesa6"
     return (
         "the system has OpenGL, so the versions of mujoco and PyOpenGL may be incompatible; "
-        "`yardarm setup WORLD` installs a world with versions that work together"
+        "`yardarm setup BENCHMARK` installs a world with versions that work together"
     )
 
 
