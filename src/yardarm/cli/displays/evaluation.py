@@ -10,16 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import TaskID
 
+from yardarm.cli.displays.bars import progress_bar
 from yardarm.cli.flags import read_flags, shown_command
 from yardarm.errors import PolicyFault
 from yardarm.evaluation import EvaluationListener, Plan
@@ -163,17 +156,7 @@ class LiveDisplay(Display):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._preparing: TaskID | None = None
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[score]}"),
-            TimeElapsedColumn(),
-            TextColumn("elapsed,"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-            console=console,
-        )
+        self.progress = progress_bar(console, "score")
 
     def preparing(self, what: str) -> None:
         """Show what takes time before the first episode starts."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from yardarm.cli.displays.bars import progress_bar
 from yardarm.cli.flags import Flags, shown_command
 from yardarm.errors import StorageFault, UsageError
 from yardarm.recording import RecordedDataset, RecordingListener, SourceEpisode
@@ -29,7 +29,7 @@ class RecordingDisplay(RecordingListener):
         self.console = console
         self._command = command
         self._flags = flags
-        self._progress = _progress(console) if console.is_terminal else None
+        self._progress = progress_bar(console, "saved") if console.is_terminal else None
         self._total = self._before = self._saved = 0
         self._last_line = time.monotonic()
 
@@ -106,17 +106,3 @@ class RecordingDisplay(RecordingListener):
 def say_how_to_continue(command: str, flags: Flags, kept: str) -> None:
     """After an interruption: print what is kept, and the command that resumes."""
     print(f"\nyardarm: stopped; {kept}; resume with\n  {shown_command(command, flags)}", file=sys.stderr)
-
-
-def _progress(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[saved]}"),
-        TimeElapsedColumn(),
-        TextColumn("elapsed,"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-        console=console,
-    )

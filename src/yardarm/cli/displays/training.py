@@ -12,16 +12,9 @@ from types import FrameType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import TaskID
 
+from yardarm.cli.displays.bars import progress_bar
 from yardarm.training import TrainingListener
 
 __all__ = ["TrainingDisplay", "open_training_display", "stop_after_step"]
@@ -77,17 +70,7 @@ class BarDisplay(TrainingDisplay):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._task: TaskID | None = None
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[state]}"),
-            TimeElapsedColumn(),
-            TextColumn("elapsed,"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-            console=console,
-        )
+        self.progress = progress_bar(console, "state")
 
     def preparing(self, what: str) -> None:
         """Show what takes time before the first step."""
