@@ -70,6 +70,7 @@ def test_a_checkpoint_is_served_and_evaluated_from_afar_with_the_same_result(
     assert served.process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_diffusion_with_its_history_is_served_with_the_same_result(tmp_path: Path) -> None:
     policy = small_diffusion(32)
     home = evaluate(policy, SMALL, n_episodes=2, output_dir=tmp_path / "home")

@@ -80,6 +80,7 @@ def test_batch_size_does_not_change_results(tmp_path: Path) -> None:
     assert len({course["sum_reward"] for course in alone.values()}) > 1
 
 
+@pytest.mark.slow
 def test_nothing_but_results_is_printed(tmp_path: Path) -> None:
     flags = ("--policy.type=random", "--env.type=pusht", "--env.episode_length=20", "--eval.n_episodes=3")
     folders = tmp_path / "workers", tmp_path / "here"
