@@ -29,7 +29,7 @@ test-all: lint system browser
 
 # For everyday work: what has changed since the last push, or since another commit (make check SINCE=HEAD~3).
 check: lint
-	$(BIN)/python -m pytest --quiet $$($(BIN)/python scripts/changed_tests.py $(SINCE))
+	$(BIN)/python -m pytest --quiet -n 2 $$($(BIN)/python scripts/changed_tests.py $(SINCE))
 
 # pytest answers with 5 where it finds nothing to run.
 test-slow: system browser $(VENV)/.installed-dev
