@@ -41,8 +41,9 @@ PAGES = {
 class ViewerApp:
     """The application. Open streams end when `closing` returns true."""
 
-    def __init__(self, root: Path, *, hosts: Collection[str], closing: Callable[[], bool]) -> None:
+    def __init__(self, root: Path, *, hosts: Collection[str], closing: Callable[[], bool], editable: bool) -> None:
         viewed = ViewedFolder(root)
+        self.editable = editable
         self.catalogue = RunCatalogue(viewed)
         self.trainings = TrainingCatalogue(viewed)
         self.rendering = Rendering()

@@ -23,8 +23,9 @@ PAGES = {"/": "datasets", "/dataset": "dataset_page", "/dataset/episode": "datas
 class DatasetApp:
     """The application. It never changes a dataset."""
 
-    def __init__(self, catalogue: DatasetCatalogue, *, hosts: Collection[str]) -> None:
+    def __init__(self, catalogue: DatasetCatalogue, *, hosts: Collection[str], editable: bool) -> None:
         self.catalogue = catalogue
+        self.editable = editable
         routes = [
             *(Route(path, page(kind)) for path, kind in PAGES.items()),
             Route("/api/datasets", reporting_errors(self._datasets)),

@@ -7,17 +7,20 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Mount
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from yardarm.errors import UsageError, one_line
 from yardarm.pages import WEB, served_page
 from yardarm.viewer.guard import SameOriginOnly
 
-__all__ = ["application", "page", "reporting_errors", "required", "stream", "whole_number"]
+__all__ = ["application", "change", "page", "reporting_errors", "required", "stream", "whole_number"]
+
+LONGEST_CHANGE = 1_000_000
 
 
 def application(routes: Sequence[BaseRoute], hosts: Collection[str], lifespan: Any = None) -> Starlette:
@@ -67,6 +70,48 @@ def reporting_errors(answer: Callable[[Request], Response]) -> Callable[[Request
             return JSONResponse({"problem": f"This cannot be shown: {one_line(error)}"}, 500)
 
     return guarded
+
+
+def change(path: str, answer: Callable[[Mapping[str, Any]], Any], editable: bool) -> Route:
+    """A route that changes something: it takes a JSON object by POST, and answers with JSON.
+
+    Other sites cannot send such a request: the guard refuses their pages, and JSON from elsewhere needs a permission
+    that the viewer never gives.
+    """
+
+    async def changed(request: Request) -> Response:
+        if not editable:
+            return JSONResponse({"problem": "this viewer changes nothing; restart it with --edit=true"}, 403)
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            return JSONResponse({"problem": "changes are sent as application/json"}, 415)
+        try:
+            wanted = _json_object(await _body(request))
+            return JSONResponse(await run_in_threadpool(answer, wanted))
+        except UsageError as error:
+            return JSONResponse({"problem": str(error)}, 400)
+        except Exception as error:
+            return JSONResponse({"problem": f"This failed: {one_line(error)}"}, 500)
+
+    return Route(path, changed, methods=["POST"])
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LONGEST_CHANGE:
+            raise UsageError(f"a change must be smaller than {LONGEST_CHANGE:,} bytes")
+    return body
+
+
+def _json_object(body: bytes) -> Mapping[str, Any]:
+    try:
+        wanted = json.loads(body)
+    except ValueError as error:
+        raise UsageError(f"a change must be JSON: {error}") from None
+    if not isinstance(wanted, dict):
+        raise UsageError(f"a change must be a JSON object, not {type(wanted).__name__}")
+    return wanted
 
 
 def stream(events: AsyncIterator[Mapping[str, Any]]) -> Response:

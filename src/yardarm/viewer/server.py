@@ -33,11 +33,18 @@ class App(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """The address and port that the viewer listens on."""
+    """The address and port that the viewer listens on, and whether its pages may change anything."""
 
     host: str = "127.0.0.1"
     port: int | None = None
     """None: the first free one."""
+    edit: bool | None = None
+    """None: only if no other machine can reach it."""
+
+    @property
+    def editable(self) -> bool:
+        """Whether its pages may change anything."""
+        return not self.is_open_to_others if self.edit is None else self.edit
 
     @property
     def is_open_to_others(self) -> bool:
@@ -60,14 +67,14 @@ def serve_viewer(options: ViewOptions, ready: Callable[[str], None], until: Call
     """Serve runs until Ctrl-C, or until `until` returns; `ready` gets the address once it answers."""
 
     def make(hosts: Collection[str], closing: Callable[[], bool]) -> App:
-        return ViewerApp(options.folder, hosts=hosts, closing=closing)
+        return ViewerApp(options.folder, hosts=hosts, closing=closing, editable=options.listening.editable)
 
     _serve(make, options.listening, ready, until)
 
 
 def serve_datasets(catalogue: DatasetCatalogue, listening: Listening, ready: Callable[[str], None]) -> None:
     """Serve datasets until Ctrl-C; `ready` gets the address once it answers."""
-    _serve(lambda hosts, closing: DatasetApp(catalogue, hosts=hosts), listening, ready)
+    _serve(lambda hosts, closing: DatasetApp(catalogue, hosts=hosts, editable=listening.editable), listening, ready)
 
 
 def _serve(

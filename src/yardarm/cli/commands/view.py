@@ -21,6 +21,7 @@ LISTENING_FLAGS = [
     ("--port", "", f"the port to listen on [{FIRST_PORT}, or the next free one]"),
     ("--host", "127.0.0.1", "the address to listen on; 0.0.0.0 lets anyone who can reach this machine view"),
     ("--open", "true", "open a browser"),
+    ("--edit", "", "let the pages change things [true; false with a --host that other machines can reach]"),
 ]
 # Internal flags of `yardarm eval --view`: the page to open, and when to stop.
 FOR_EVAL = ("page", "until_stdin_closes")
@@ -65,11 +66,12 @@ def _options(folder: str | None, flags: Flags) -> ViewOptions:
 
 
 def read_listening(flags: Flags) -> Listening:
-    """The address and port to listen on."""
+    """The address and port to listen on, and whether pages may change things."""
     port = int(number(flags, "port", 0, whole=True)) if "port" in flags else None
     if port is not None and port > 65535:
         raise UsageError(f"--port must be at most 65535, got {port}")
-    return Listening(flags.get("host", "127.0.0.1"), port)
+    edit = switch(flags, "edit") if "edit" in flags else None
+    return Listening(flags.get("host", "127.0.0.1"), port, edit)
 
 
 def say_address(what: str, listening: Listening, flags: Flags) -> Callable[[str], None]:

@@ -90,7 +90,7 @@ def _write_recording(folders: Sequence[Path], flags: Flags) -> int:
 
     if len(folders) != 1:
         raise UsageError(f"--rerun takes one dataset, got {len(folders)}")
-    for name in ("port", "host", "open"):
+    for name in ("port", "host", "open", "edit"):
         if name in flags:
             raise UsageError(f"--{name} is for the browser, and --rerun writes a file; omit one of them")
     episode = _episode(flags)
