@@ -6,14 +6,12 @@ import dataclasses
 import math
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
-from yardarm.config import FlagText
 from yardarm.errors import UsageError, nearest
 from yardarm.secrecy import is_secret
 
-__all__ = ["Flags", "describe", "listed", "nested", "number", "read_flags", "refuse_unknown", "shown_command", "switch"]
+__all__ = ["Flags", "describe", "listed", "number", "read_flags", "refuse_unknown", "shown_command", "switch"]
 
 Flags = dict[str, str]
 NEGATIVE = re.compile(r"-\.?\d")
@@ -83,26 +81,6 @@ def shown_command(command: str, flags: Flags) -> str:
     """A command that the user can copy; without secrets, which do not belong in a shell history."""
     shown = [f"--{name}={value}" for name, value in flags.items() if not is_secret(name.rpartition(".")[2])]
     return shlex.join(["yardarm", command, *shown])
-
-
-def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration file's content, overridden by flags."""
-    data: dict[str, Any] = {name: dict(value) if isinstance(value, Mapping) else value for name, value in base.items()}
-    for name, text in flags.items():
-        section, dot, key = name.partition(".")
-        if not dot:
-            data[section] = FlagText(text)
-            continue
-        inner = data.setdefault(section, {})
-        if isinstance(inner, list):
-            raise UsageError(f"--{name}: the configuration file has a list under '{section}'; edit it there")
-        if not isinstance(inner, dict):
-            raise UsageError(
-                f"--{name}: '{section}' already has the value '{inner}'; give all options as --{section}.…, like "
-                f"--{section}.type={inner}"
-            )
-        inner[key] = FlagText(text)
-    return data
 
 
 def describe(kind: type, prefix: str = "") -> list[tuple[str, str, str]]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 import yardarm
+from yardarm.cli.lerobot.commands import find_command
 from yardarm.errors import UsageError, YardarmError, nearest
 from yardarm.machine import shared_kernels
 
@@ -106,9 +107,10 @@ def _run(words: list[str]) -> int:
     # A simulator in this process (--eval.use_async_envs=false) must compute exactly like one in a worker.
     os.environ.update({name: value for name, value in shared_kernels().items() if name not in os.environ})
     command, rest = words[0], words[1:]
-    if command not in COMMANDS:
+    module = f"commands.{command}" if command in COMMANDS else find_command(command)
+    if module is None:
         raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)} `yardarm --help` lists them all")
-    return importlib.import_module(f"yardarm.cli.commands.{command}").run(rest)
+    return importlib.import_module(f"yardarm.cli.{module}").run(rest)
 
 
 def _usage() -> str:
@@ -116,7 +118,7 @@ def _usage() -> str:
     return (
         "Yardarm evaluates robot policies in simulation.\n\n"
         f"usage: yardarm COMMAND …\n\n{commands}\n\n"
-        "`yardarm COMMAND --help` explains a command. To start:\n"
+        "`yardarm COMMAND --help` explains a command. LeRobot's names work too: `yardarm lerobot-eval …`. To start:\n"
         "  yardarm eval --policy.type=expert --env.type=metaworld --env.task=reach-v3 --eval.n_episodes=10"
     )
 

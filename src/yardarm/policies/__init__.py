@@ -17,6 +17,7 @@ from yardarm.policies.loading import (
     open_policy,
     policy_id,
 )
+from yardarm.policies.naming import named_policy
 from yardarm.policies.options import OptimizerOptions, PeftOptions, SchedulerOptions
 from yardarm.policies.plain.functions import as_policy
 from yardarm.policies.protocol import ActionChunk, Look, ObservationSpec, Outcome, Policy, Releasable, Request
@@ -57,6 +58,7 @@ __all__ = [
     "as_policy",
     "code_in_policy",
     "make_policy",
+    "named_policy",
     "open_policy",
     "own_name",
     "playable",

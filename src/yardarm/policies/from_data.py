@@ -10,6 +10,7 @@ from typing import Any
 from yardarm.config import NamedCode, admit, plain_value
 from yardarm.errors import UsageError, nearest
 from yardarm.policies.loading import ARCHITECTURES, POLICIES, PolicySpec
+from yardarm.policies.naming import named_policy
 from yardarm.secrecy import without_secrets
 
 __all__ = ["against_from_data", "code_in_policy", "policies_from_data", "policy_from_data", "policy_to_data"]
@@ -125,14 +126,13 @@ def _from_text(text: str, trusted: bool) -> PolicySpec:
 
 
 def _named(text: str, trusted: bool) -> PolicySpec | None:
-    """What a user calls a policy in one word."""
-    if text in POLICIES.names() or (":" in text and "/" not in text):
-        return policy_from_data({"type": text}, trusted)
-    if "://" in text:
-        return policy_from_data({"url": text})
-    if Path(text).expanduser().is_dir() or HUB_ID.fullmatch(text):
-        return policy_from_data({"path": text})
-    return None
+    """What a user calls a policy in one word, if there is something of that name."""
+    said = named_policy(text)
+    if "path" in said and not (Path(text).expanduser().is_dir() or HUB_ID.fullmatch(text)):
+        return None
+    if "type" in said and text not in POLICIES.names() and ":" not in text:
+        return None
+    return policy_from_data({name: type(text)(value) for name, value in said.items()}, trusted)
 
 
 def _checkpoint(kind: str, options: dict[str, Any]) -> PolicySpec:

@@ -13,7 +13,7 @@ from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig, ProbedBenchmark
 from yardarm.tasks.spec import FIRST_SEED, ActionSpec, EnvSpec, EpisodeSpec, EpisodeTiming, Feature, Home, TaskSpec
 
 if TYPE_CHECKING:
-    from yardarm.tasks.from_data import env_from_data, envs_from_data
+    from yardarm.tasks.from_data import env_from_data, envs_from_data, named_env
 
 __all__ = [
     "BENCHMARKS",
@@ -29,10 +29,11 @@ __all__ = [
     "TaskSpec",
     "env_from_data",
     "envs_from_data",
+    "named_env",
     "one_of",
     "option",
     "positive",
 ]
 
 # Workers have no draccus.
-__getattr__ = late_names(__name__, {"env_from_data": "from_data", "envs_from_data": "from_data"})
+__getattr__ = late_names(__name__, dict.fromkeys(("env_from_data", "envs_from_data", "named_env"), "from_data"))

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from yardarm.config import admit, decode
 from yardarm.errors import UsageError
 from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig
 
-__all__ = ["env_from_data", "envs_from_data"]
+__all__ = ["env_from_data", "envs_from_data", "named_env"]
 
 EVAL = "eval"
+
+
+def named_env(word: str) -> dict[str, str]:
+    """What one word says in an ``env`` section: a benchmark, or the folder or Hub id of an environment."""
+    if word not in BENCHMARKS.names() and ("/" in word or (word and Path(word).expanduser().exists())):
+        return {"type": "hub", "path": word}
+    return {"type": word}
 
 
 def envs_from_data(

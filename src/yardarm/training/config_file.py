@@ -59,7 +59,7 @@ def check_resumed(flags: Mapping[str, str], stored: Mapping[str, Any]) -> None:
     """Refuse flags that would turn a resumed training into another one."""
     kind = (stored.get("policy") or {}).get("type")
     for name, value in flags.items():
-        if name == "policy.type" and value == kind:
+        if name in ("policy", "policy.type") and value == kind:
             continue  # what only a file names is not run, so a module must be named again
         if name.partition(".")[0] in FIXED and name not in MOVABLE:
             raise UsageError(

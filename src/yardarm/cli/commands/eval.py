@@ -14,10 +14,10 @@ from rich.console import Console
 from yardarm.cli.displays.evaluation import open_display
 from yardarm.cli.displays.live_view import LiveView
 from yardarm.cli.displays.several_policies import show_several
-from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch
+from yardarm.cli.flags import Flags, describe, listed, switch
+from yardarm.cli.sections import gather, read_only_flags, shown_benchmark
 from yardarm.cluster import RayOptions
 from yardarm.comparison import LerobotAssumptions, compare, read_runs
-from yardarm.config import read_config_file
 from yardarm.errors import PolicyFault, StorageFault, UsageError
 from yardarm.evaluation import EvalConfig, EvalOptions, EvaluationListener, config_from_data, evaluate, evaluate_several
 from yardarm.report import print_comparison, print_results
@@ -44,14 +44,11 @@ EXAMPLES = """\
 
 def run(words: Sequence[str]) -> int:
     """Read the flags, evaluate, show the results; exit code 1 if episodes ended in errors."""
-    plain, flags = read_flags(words)
-    if "help" in flags:
-        print(_help(flags.get("env.type", "metaworld")))
+    flags = read_only_flags(words, "eval", _help)
+    if flags is None:
         return 0
-    if plain:
-        raise UsageError(f"yardarm eval takes flags only, not '{plain[0]}'")
     watched = switch(flags, "view")
-    config = read_config({name: value for name, value in flags.items() if name != "view"})
+    config = config_from_data(gather({name: value for name, value in flags.items() if name != "view"}))
     console = Console(highlight=False, markup=False, emoji=False)
     for note in [note for env in config.envs for note in env.notes()]:
         print(f"yardarm: warning: {note}", file=sys.stderr)
@@ -127,13 +124,6 @@ def _show_all(result: RunResult, config: EvalConfig, console: Console) -> None:
         _show_comparison(result, config, console)
 
 
-def read_config(flags: dict[str, str]) -> EvalConfig:
-    """The configuration file of ``--config_path``, overridden by flags."""
-    flags = dict(flags)
-    path = flags.pop("config_path", None)
-    return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}))
-
-
 def _show_comparison(result: RunResult, config: EvalConfig, console: Console) -> None:
     """Compare with the other run, unless this one stopped early: then its results already include the comparison."""
     assert result.against is not None
@@ -202,8 +192,8 @@ def shortened(fault: PolicyFault, path: Path | None) -> PolicyFault:
     return PolicyFault(f"{text}{shown}; finished episodes are kept")
 
 
-def _help(benchmark: str) -> str:
-    env = BENCHMARKS.load(benchmark)
+def _help(flags: Flags) -> str:
+    env = shown_benchmark(flags)
     rows = [
         ("--policy.path", "", "a checkpoint in LeRobot's format: a folder, or a Hub id (owner/name)"),
         ("--policy.path=A,B,…", "", "several checkpoints, compared at the end; or one folder that contains them"),

@@ -11,7 +11,8 @@ from rich.console import Console
 from yardarm.cli.commands.eval import shortened
 from yardarm.cli.displays.evaluation import open_display
 from yardarm.cli.displays.recording import RecordingDisplay, say_how_to_continue
-from yardarm.cli.flags import Flags, describe, listed, nested, read_flags
+from yardarm.cli.flags import Flags, describe, listed
+from yardarm.cli.sections import gather, read_only_flags, shown_benchmark
 from yardarm.errors import PolicyFault, StorageFault, UsageError
 from yardarm.evaluation import EvalConfig, EvaluationListener
 from yardarm.recording import (
@@ -38,13 +39,10 @@ EXAMPLES = """\
 
 def run(words: Sequence[str]) -> int:
     """Play episodes and record them; exit code 1 if there are fewer than requested."""
-    plain, flags = read_flags(words)
-    if "help" in flags:
-        print(_help(flags.get("env.type", "metaworld")))
+    flags = read_only_flags(words, "record", _help)
+    if flags is None:
         return 0
-    if plain:
-        raise UsageError(f"yardarm record takes flags only, not '{plain[0]}'")
-    config = RecordConfig.from_data(nested(flags, {}))
+    config = RecordConfig.from_data(gather(flags))
     for note in [note for env in config.evaluation.envs for note in env.notes()]:
         print(f"yardarm: warning: {note}", file=sys.stderr)
     console = Console(highlight=False, markup=False, emoji=False)
@@ -105,8 +103,8 @@ class _CommandDisplay(RecordingDisplay):
         self.console.print(f"Its episodes were played in: {self._run.path}", soft_wrap=True)
 
 
-def _help(benchmark: str) -> str:
-    env = BENCHMARKS.load(benchmark)
+def _help(flags: Flags) -> str:
+    env = shown_benchmark(flags)
     passed_on = [row for row in describe(EvalConfig) if row[0].removeprefix("--") in PASSED_ON]
     rows = [
         (
@@ -120,6 +118,7 @@ def _help(benchmark: str) -> str:
         *describe(RecordOptions),
         *describe(RecordDatasetOptions, "dataset."),
         *passed_on,
+        ("--config_path", "", "a YAML or JSON file with these options"),
     ]
     return (
         "Record demonstrations as a dataset in LeRobot's format. Episodes are first played without rendering; those to "

@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from yardarm.cli.flags import describe, listed, nested, read_flags
+from yardarm.cli.flags import describe, listed
+from yardarm.cli.sections import nested, read_only_flags
 from yardarm.config import decode
 from yardarm.envs import select_tasks
 from yardarm.errors import UsageError
@@ -25,12 +26,9 @@ ELSEWHERE = "`yardarm-serve --backend=lerobot --policy.path=…` in LeRobot's ow
 
 def run(words: Sequence[str]) -> int:
     """Read the flags, load the policy, serve it until Ctrl-C."""
-    plain, flags = read_flags(words)
-    if "help" in flags:
-        print(_help())
+    flags = read_only_flags(words, COMMAND, lambda _: _help())
+    if flags is None:
         return 0
-    if plain:
-        raise UsageError(f"yardarm serve takes flags only, not '{plain[0]}'")
     data = nested(flags, {})
     policy, env = data.pop("policy", {}), data.pop("env", None)
     options: ServeOptions = decode(ServeOptions, "", data, COMMAND)

@@ -14,7 +14,8 @@ from rich.console import Console
 
 from yardarm.cli.displays.live_view import LiveView
 from yardarm.cli.displays.training import open_training_display, stop_after_step
-from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch
+from yardarm.cli.flags import Flags, describe, listed, switch
+from yardarm.cli.sections import gather, nested, read_only_flags, shown_benchmark
 from yardarm.config import read_config_file
 from yardarm.errors import UsageError
 from yardarm.policies import ARCHITECTURES, OptimizerOptions, PeftOptions, SchedulerOptions
@@ -47,12 +48,9 @@ EXAMPLES = """\
 
 def run(words: Sequence[str]) -> int:
     """Read the flags, train, print where the policy is; exit code 130 after Ctrl-C."""
-    plain, flags = read_flags(words)
-    if "help" in flags:
-        print(_help(flags.get("env.type", "metaworld")))
+    flags = read_only_flags(words, "train", _help)
+    if flags is None:
         return 0
-    if plain:
-        raise UsageError(f"yardarm train takes flags only, not '{plain[0]}'")
     watched = switch(flags, "view")
     flags = {name: value for name, value in flags.items() if name != "view"}
     config, checkpoint = read_config(flags)
@@ -76,9 +74,9 @@ def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
     flags = dict(flags)
     trusted = switch(flags, "trust_remote_code")
     flags.pop("trust_remote_code", None)
-    path = flags.pop("config_path", None)
     if not switch(flags, "resume"):
-        return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}), trusted), None
+        return config_from_data(gather(flags), trusted), None
+    path = flags.pop("config_path", None)
     named = path or flags.get("output_dir")
     if named is None:
         raise UsageError("--resume=true needs a training: add --config_path=…/train_config.json, or --output_dir=…")
@@ -136,8 +134,8 @@ def _env_flags(env: BenchmarkConfig | None) -> str:
     return shlex.join([f"--env.type={env.name}", *(f"--env.{name}={value}" for name, value in changed.items())])
 
 
-def _help(benchmark: str) -> str:
-    env = BENCHMARKS.load(benchmark)
+def _help(flags: Flags) -> str:
+    env = shown_benchmark(flags)
     rows = [
         ("--policy.type", "", f"a new policy: {', '.join(ARCHITECTURES.names())}, or MODULE:NAME of your own"),
         ("--policy.path", "", "instead of a type: a checkpoint to fine-tune, a folder or a Hub id (owner/name)"),

@@ -12,7 +12,8 @@ import numpy as np
 
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.policies.batching import BatchedPolicy, Observations
-from yardarm.policies.loading import POLICIES, PolicySpec
+from yardarm.policies.loading import PolicySpec
+from yardarm.policies.naming import named_policy
 from yardarm.policies.protocol import TASK, ObservationSpec, Policy
 from yardarm.tasks import Feature
 
@@ -73,13 +74,10 @@ def as_policy(
 
 
 def _by_name(given: str | Path) -> PolicySpec:
-    """A registered name, or ``package.module:Name``; but a folder, or what looks like a Hub id, is a checkpoint."""
-    name = str(given)
-    if name not in POLICIES.names():
-        looks_like_a_path = isinstance(given, Path) or ("/" in name and ":" not in name)
-        if looks_like_a_path or Path(name).expanduser().is_dir():
-            return PolicySpec("pretrained", {"path": name})
-    return PolicySpec(name)
+    """What a word says (see `named_policy`); a `Path` is a checkpoint's, whatever it is called."""
+    said = {"path": str(given)} if isinstance(given, Path) else named_policy(given)
+    kind = said.pop("type", "remote" if "url" in said else "pretrained")
+    return PolicySpec(kind, said)
 
 
 def as_chunks(actions: np.ndarray, observations: Observations) -> np.ndarray:
