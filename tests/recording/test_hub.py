@@ -33,7 +33,17 @@ def test_a_dataset_is_uploaded_and_its_version_is_tagged(hub: Hub, tmp_path: Pat
     files = repository.commits[repository.refs["v3.0"]]
     stored = {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
     assert files == {**stored, "README.md": files["README.md"]}
-    assert b"recorded with Yardarm" in files["README.md"]
+    assert b"written by Yardarm" in files["README.md"]
+
+
+def test_the_card_of_a_recording_says_so_and_has_the_users_tags(hub: Hub, tmp_path: Path) -> None:
+    root = make_dataset(tmp_path / "made", [3], PLAIN)
+    rollouts_file(root).write_text("")
+    push(Target(root, "owner/tagged", push=True, tags=("sim", "it's: mine")), client(hub))
+    repository = hub.repositories["owner/tagged"]
+    card = repository.commits[repository.refs["v3.0"]]["README.md"].decode()
+    assert yaml.safe_load(card.split("---")[1])["tags"] == ["LeRobot", "yardarm", "sim", "it's: mine"]
+    assert "recorded with Yardarm" in card
 
 
 def test_a_second_upload_moves_the_tag_and_leaves_the_card(hub: Hub, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import rollouts_file
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.selection import select_episodes
-from yardarm.datasets.source import check_files, default_root, find_metadata
+from yardarm.datasets.source import check_files, default_root, find_dataset, find_metadata
 from yardarm.datasets.transforms import ImageTransformConfig, ImageTransformsConfig
 from yardarm.datasets.video import VideoEncoding
 from yardarm.datasets.writer import DatasetWriter
@@ -43,6 +43,7 @@ __all__ = [
     "VideoPlace",
     "check_files",
     "default_root",
+    "find_dataset",
     "find_metadata",
     "from_workers",
     "read_metadata",

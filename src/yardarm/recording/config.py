@@ -45,6 +45,7 @@ class Target:
     repo_id: str | None = None
     push: bool = False
     private: bool = False
+    tags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.repo_id is not None and not HUB_ID.fullmatch(self.repo_id):
@@ -69,12 +70,15 @@ class RecordDatasetOptions:
     g: int = option(ENCODING.g, "for videos: frames between key frames; more make files smaller and seeking slower")
     push_to_hub: bool = option(False, "at the end, upload the dataset to --dataset.repo_id")
     private: bool = option(False, "make the uploaded dataset private")
+    tags: list[str] | None = option(None, "tags of the uploaded dataset, like [sim,expert]")
 
     def __post_init__(self) -> None:
         if self.push_to_hub and self.repo_id is None:
             raise UsageError("--dataset.push_to_hub needs a name on the Hub: add --dataset.repo_id=owner/name")
         if self.private and not self.push_to_hub:
             raise UsageError("--dataset.private is for a dataset that is uploaded: add --dataset.push_to_hub=true")
+        if self.tags and not self.push_to_hub:
+            raise UsageError("--dataset.tags are for a dataset that is uploaded: add --dataset.push_to_hub=true")
         self.size  # noqa: B018  # a mistake is reported now
         self.encoding  # noqa: B018
 
@@ -84,7 +88,7 @@ class RecordDatasetOptions:
         if self.root is None and self.repo_id is None:
             raise UsageError("--dataset.root=FOLDER is missing (or --dataset.repo_id=owner/name)")
         root = self.root.expanduser() if self.root else default_root(self.repo_id or "")
-        return Target(root.absolute(), self.repo_id, self.push_to_hub, self.private)
+        return Target(root.absolute(), self.repo_id, self.push_to_hub, self.private, tuple(self.tags or ()))
 
     @property
     def encoding(self) -> VideoEncoding:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from typing import Any
 
+from yardarm.datasets import rollouts_file
 from yardarm.errors import UsageError, YardarmError, one_line
 from yardarm.recording.config import Target
 
 __all__ = ["check_hub", "push"]
 
 TAG = "v3.0"
+TAGS = ("LeRobot", "yardarm")
 CARD = """\
 ---
-tags: [LeRobot, yardarm]
+tags: {tags}
 task_categories: [robotics]
 configs:
 - config_name: default
   data_files: data/*/*.parquet
 ---
-Rollouts in simulation in LeRobot's dataset format ({tag}), recorded with Yardarm. `meta/rollouts.jsonl` has a line for
-each episode: policy, task, seed, and how it went.
+{about}
 """
+RECORDED = (
+    f"Rollouts in simulation in LeRobot's dataset format ({TAG}), recorded with Yardarm. `meta/rollouts.jsonl` has a "
+    "line for\neach episode: policy, task, seed, and how it went."
+)
+OTHER = f"A dataset in LeRobot's format ({TAG}), written by Yardarm."
 
 
 def check_hub(target: Target, api: Any = None) -> None:
@@ -47,8 +54,7 @@ def push(target: Target, api: Any = None) -> str:
         api.create_repo(**repo, private=target.private, exist_ok=True)
         api.upload_folder(**repo, folder_path=str(target.root), ignore_patterns=[".*", "*/.*"])
         if not api.file_exists(**repo, filename="README.md"):
-            card = CARD.format(tag=TAG).encode()
-            api.upload_file(**repo, path_or_fileobj=card, path_in_repo="README.md")
+            api.upload_file(**repo, path_or_fileobj=_card(target).encode(), path_in_repo="README.md")
         with contextlib.suppress(RevisionNotFoundError):  # the first upload has none
             api.delete_tag(**repo, tag=TAG)
         api.create_tag(**repo, tag=TAG)
@@ -57,6 +63,12 @@ def push(target: Target, api: Any = None) -> str:
             f"the dataset is in {target.root}, but not on the Hub: {one_line(error)}; the same command tries it again"
         ) from error
     return f"https://huggingface.co/datasets/{target.repo_id}"
+
+
+def _card(target: Target) -> str:
+    about = RECORDED if rollouts_file(target.root).exists() else OTHER
+    # JSON is YAML, and quotes what a tag may contain.
+    return CARD.format(tags=json.dumps([*TAGS, *target.tags], ensure_ascii=False), about=about)
 
 
 def _api() -> Any:

@@ -7,11 +7,13 @@ from yardarm.datasets.editing.changing import (
     reencode_videos,
     remove_features,
     rename_task,
+    rename_tasks,
 )
 from yardarm.datasets.editing.choosing import delete_episodes, split_dataset
 from yardarm.datasets.editing.describing import DatasetSummary, describe_dataset
 from yardarm.datasets.editing.merging import merge_datasets
 from yardarm.datasets.editing.recipe import OnProgress
+from yardarm.datasets.editing.transaction import replace_keeping_original
 
 __all__ = [
     "DatasetSummary",
@@ -25,5 +27,7 @@ __all__ = [
     "reencode_videos",
     "remove_features",
     "rename_task",
+    "rename_tasks",
+    "replace_keeping_original",
     "split_dataset",
 ]

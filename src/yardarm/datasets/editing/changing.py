@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,15 @@ from yardarm.datasets.v2 import is_v2
 from yardarm.datasets.video import VideoEncoding, video_info
 from yardarm.errors import UsageError, nearest
 
-__all__ = ["add_feature", "convert_dataset", "recompute_stats", "reencode_videos", "remove_features", "rename_task"]
+__all__ = [
+    "add_feature",
+    "convert_dataset",
+    "recompute_stats",
+    "reencode_videos",
+    "remove_features",
+    "rename_task",
+    "rename_tasks",
+]
 
 
 def add_feature(
@@ -85,13 +93,21 @@ def rename_task(
     root: Path, old: str, new: str, output: Path | None, on_progress: OnProgress | None = None
 ) -> DatasetMetadata:
     """Reword an instruction; if another instruction already has these words, the two become one."""
+    return rename_tasks(root, {old: new}, output, on_progress)
+
+
+def rename_tasks(
+    root: Path, words: Mapping[str, str], output: Path | None, on_progress: OnProgress | None = None
+) -> DatasetMetadata:
+    """Reword several instructions at once, by their old words."""
     meta = open_dataset(root, output)
-    if old not in meta.tasks:
-        listed = ", ".join(f"'{task}'" for task in meta.tasks[:20]) or "none"
-        raise UsageError(f"{root} has no task '{old}'{nearest(old, meta.tasks)} it has {listed}")
-    if not new.strip() or new == old:
-        raise UsageError(f"the new task must not be empty or the same as '{old}', got '{new}'")
-    return write_edited(meta, Recipe(new_info(meta.info), pick_episodes(meta), renamed={old: new}), output, on_progress)
+    for old, new in words.items():
+        if old not in meta.tasks:
+            listed = ", ".join(f"'{task}'" for task in meta.tasks[:20]) or "none"
+            raise UsageError(f"{root} has no task '{old}'{nearest(old, meta.tasks)} it has {listed}")
+        if not new.strip() or new == old:
+            raise UsageError(f"the new task must not be empty or the same as '{old}', got '{new}'")
+    return write_edited(meta, Recipe(new_info(meta.info), pick_episodes(meta), renamed=words), output, on_progress)
 
 
 def recompute_stats(

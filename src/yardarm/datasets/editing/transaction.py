@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import itertools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from yardarm.errors import UsageError, YardarmError
 from yardarm.files import lock_folder, sync
 
-__all__ = ["building", "check_output", "leftovers_of", "restore_original"]
+__all__ = ["building", "check_output", "leftovers_of", "replace_keeping_original", "restore_original"]
 
 AT_FDCWD = -100
 RENAME_EXCHANGE = 2
@@ -60,6 +61,24 @@ def building(target: Path, in_place: bool = False) -> Iterator[Path]:
     finally:
         for lock in locks:
             os.close(lock)
+
+
+def replace_keeping_original(root: Path, edit: Callable[[Path], object]) -> Path:
+    """Replace a dataset with what `edit` writes; the original stays beside it as NAME_old, or NAME_old_2, ….
+
+    The result is written under the original's new name, and then the two swap names, so none is ever missing.
+    """
+    root = root.resolve()
+    names = itertools.chain([f"{root.name}_old"], (f"{root.name}_old_{number}" for number in itertools.count(2)))
+    kept = next(folder for folder in map(root.with_name, names) if not folder.exists())
+    lock = lock_folder(root)
+    try:
+        edit(kept)
+        _exchange(kept, root)
+        sync(root.parent)
+    finally:
+        os.close(lock)
+    return kept
 
 
 def leftovers_of(target: Path) -> list[Path]:
