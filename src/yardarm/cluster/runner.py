@@ -49,8 +49,8 @@ class RayRunner:
         )
         self._hosted = [policy for policy in policies if _can_be_hosted(policy)]
         looked_at = {repr(policy.spec): policy.policy.wants for policy in self._hosted}
-        lanes = [policy.traits.lanes for policy in policies]
-        most_workers = min(filter(None, [options.batch_size, *lanes]), default=0)
+        limits = [policy.traits.most_episodes for policy in policies]
+        most_workers = min(filter(None, [options.batch_size, *limits]), default=0)
         replicas = self._open_replicas(ray.policy_replicas) if self._hosted else None
         self._pool = ClusterPool(cluster, self._setup, replicas, looked_at, most_workers)
         self._threads = 1
@@ -103,5 +103,5 @@ class RayRunner:
 
 
 def _can_be_hosted(policy: LoadedPolicy) -> bool:
-    """Whether another process can make it, and should: one with lanes is behind a socket already."""
-    return policy.policy.place == "host" and policy.can_be_made_again and not policy.traits.lanes
+    """Whether another process can make it, and should: one with lanes is behind a socket already, and others play few episodes."""
+    return policy.policy.place == "host" and policy.can_be_made_again and not policy.traits.most_episodes

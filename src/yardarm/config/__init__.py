@@ -12,7 +12,7 @@ from yardarm.late import late_names
 
 if TYPE_CHECKING:
     from yardarm.config.consent import admit
-    from yardarm.config.decoding import check_names, decode, decode_value
+    from yardarm.config.decoding import check_names, decode, decode_value, deepened
     from yardarm.config.files import read_config_file, write_config_file
     from yardarm.config.flag_text import FlagText, plain_value
 
@@ -23,6 +23,7 @@ __all__ = [
     "check_names",
     "decode",
     "decode_value",
+    "deepened",
     "one_of",
     "option",
     "plain_value",
@@ -39,6 +40,7 @@ __getattr__ = late_names(
         "check_names": "decoding",
         "decode": "decoding",
         "decode_value": "decoding",
+        "deepened": "decoding",
         "plain_value": "flag_text",
         "read_config_file": "files",
         "write_config_file": "files",

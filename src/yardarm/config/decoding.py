@@ -12,7 +12,7 @@ from typing import Any
 from yardarm.config.flag_text import FlagText, plain_value
 from yardarm.errors import UsageError, nearest
 
-__all__ = ["check_names", "decode", "decode_value"]
+__all__ = ["check_names", "decode", "decode_value", "deepened"]
 
 EVAL = "eval"
 
@@ -37,6 +37,19 @@ def decode_value(name: str, hint: Any, value: Any) -> Any:
         return draccus.decode(hint, _fitting(hint, value))
     except draccus.utils.DecodingError as error:
         raise UsageError(f"--{name}={value} is not valid: {' '.join(str(error).split())}") from error
+
+
+def deepened(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The same data with ``image_transforms.enable`` as sections in sections."""
+    deep: dict[str, Any] = {}
+    for key, value in data.items():
+        *way, last = key.split(".")
+        inner = deep
+        for step in way:
+            inner[step] = dict(inner.get(step) or {})
+            inner = inner[step]
+        inner[last] = value if not way else plain_value(value)
+    return deep
 
 
 def check_names(section: str, data: Mapping[str, Any], known: Iterable[str], command: str = EVAL) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from yardarm.datasets.joined import MultiLeRobotDataset
     from yardarm.datasets.loading import DatasetLoader, from_workers
     from yardarm.datasets.streaming import StreamingLeRobotDataset
-    from yardarm.datasets.transforms import ImageTransforms
+    from yardarm.datasets.transforms import ImageTransforms, transform_examples
 
 __all__ = [
     "INDEX_FEATURES",
@@ -49,6 +49,7 @@ __all__ = [
     "read_metadata",
     "rollouts_file",
     "select_episodes",
+    "transform_examples",
 ]
 
 # Reading for training needs torch, which takes a second to import; recording and editing do not need it.
@@ -61,5 +62,6 @@ __getattr__ = late_names(
         "MultiLeRobotDataset": "joined",
         "StreamingLeRobotDataset": "streaming",
         "from_workers": "loading",
+        "transform_examples": "transforms",
     },
 )

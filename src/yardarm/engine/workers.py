@@ -41,7 +41,7 @@ def _workers_for(options: EngineOptions, policy: LoadedPolicy, episodes: int) ->
         return 1
     own = policy.policy
     lanes = policy.traits.lanes
-    limit = min(MOST_WORKERS, lanes or MOST_WORKERS)
+    limit = min(MOST_WORKERS, policy.traits.most_episodes or MOST_WORKERS)
     if options.batch_size:
         return min(options.batch_size, episodes, limit)
     threaded = isinstance(own, BatchedPolicy) and (own.batching.threads or 1) > 1

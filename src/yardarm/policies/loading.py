@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from yardarm.errors import UsageError, nearest, one_line
+from yardarm.policies.plain.adapting import adapted
 from yardarm.policies.protocol import ObservationSpec, Policy
 from yardarm.policies.traits import Hooks, Traits, hooks_of, own_id, traits_of
 from yardarm.registry import Registry, import_object
@@ -146,7 +147,8 @@ def open_policy(
             spec, policy = source, make_policy(source)
             stack.callback(_close, policy)
         else:
-            spec, policy = _spec_of_object(source), source
+            policy = adapted(source)
+            spec = _spec_of_object(policy)
         yield LoadedPolicy.prepared(policy, spec, tasks)
 
 
@@ -170,7 +172,7 @@ def _close(policy: Policy) -> None:
 
 
 def _spec_of_object(policy: Policy) -> PolicySpec:
-    kind = type(policy)
+    kind = type(_written_by_user(policy))
     spec = PolicySpec(f"{OBJECT}{kind.__qualname__}")
     _check_protocol(policy, spec)
     if policy.place == "worker":
@@ -192,7 +194,7 @@ def make_policy(spec: PolicySpec) -> Policy:
     factory = import_object(spec.path)
     _check_options(spec, factory)
     try:
-        policy = factory(**spec.options)
+        policy = adapted(factory(**spec.options))
     except ForeignCheckpoint as error:
         raise error.advising(f"add --policy.python=PATH, the Python of {LEROBOTS_HOME}") from None
     except UsageError:
@@ -217,13 +219,19 @@ def _check_protocol(policy: Policy, spec: PolicySpec) -> None:
 
 def policy_id(policy: Policy, spec: PolicySpec) -> str:
     """Name a policy by what it is: its own `id`, or the hash of its source and options, secrets aside."""
-    if (own := own_id(policy)) is not None:
+    if (own := own_id(_written_by_user(policy))) is not None:
         return own
-    digest = hashlib.sha256(_source(type(policy)))
+    written = _written_by_user(policy)
+    digest = hashlib.sha256(_source(type(written)))
     digest.update(json.dumps(without_secrets(spec.options), sort_keys=True, default=str).encode())
     if spec.type.startswith(OBJECT):
-        digest.update(_content(policy))
+        digest.update(_content(written))
     return f"{spec.type.removeprefix(OBJECT)}-{digest.hexdigest()[:12]}"
+
+
+def _written_by_user(policy: Policy) -> Any:
+    """What is behind an adapter, or the policy itself."""
+    return getattr(policy, "adapted_policy", policy)
 
 
 def _source(kind: type) -> bytes:
@@ -233,7 +241,7 @@ def _source(kind: type) -> bytes:
         return kind.__qualname__.encode()
 
 
-def _content(policy: Policy) -> bytes:
+def _content(policy: Any) -> bytes:
     """What an object holds, such as weights; one that cannot be pickled is like no other, and never resumed."""
     try:
         # How a run puts batches together is no part of what a policy is.

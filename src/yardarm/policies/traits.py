@@ -25,6 +25,8 @@ class Traits:
     """Whether its actions are as they are meant, so that a report does not look for odd ones."""
     lanes: int | None = None
     """How many calls of `infer` may run at once, each with one request, because it waits for a server elsewhere."""
+    episodes_at_once: int | None = None
+    """How many episodes it can play at once, because it keeps their states in itself."""
     own_time_limits: bool = False
     """Whether it never hangs, and may take longer than `--eval.timeout_s`."""
     action_size: int | None = None
@@ -39,6 +41,13 @@ class Traits:
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes < 1:
             raise UsageError(f"a policy's lanes must be at least 1, got {self.lanes}")
+        if self.episodes_at_once is not None and self.episodes_at_once < 1:
+            raise UsageError(f"a policy's episodes_at_once must be at least 1, got {self.episodes_at_once}")
+
+    @property
+    def most_episodes(self) -> int | None:
+        """The most episodes that can run at once, if there is a limit."""
+        return min(filter(None, (self.lanes, self.episodes_at_once)), default=None)
 
 
 # Version 0.1 had no `Traits`: policies said these things by attributes of the same names, and still may.

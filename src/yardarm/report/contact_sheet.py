@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 __all__ = ["contact_sheet"]
 
@@ -38,8 +38,7 @@ def contact_sheet(pictures: Sequence[tuple[np.ndarray, str]], columns: int = 5) 
 
 def _fitted(picture: np.ndarray) -> Image.Image:
     """The whole picture, scaled to fit a square."""
-    image = Image.fromarray(picture)
-    image.thumbnail((PICTURE, PICTURE), Image.Resampling.LANCZOS)
+    image = ImageOps.contain(Image.fromarray(picture), (PICTURE, PICTURE), Image.Resampling.LANCZOS)
     square = Image.new("RGB", (PICTURE, PICTURE), BACKGROUND)
     square.paste(image, ((PICTURE - image.width) // 2, (PICTURE - image.height) // 2))
     return square

@@ -10,7 +10,7 @@ from typing import Any
 import yardarm_serve
 from yardarm.errors import UsageError
 from yardarm.machine import versions
-from yardarm.policies import BatchedPolicy, LoadedPolicy, Look, Request
+from yardarm.policies import BatchedPolicy, LoadedPolicy, Look, Request, own_name
 from yardarm.tasks import ActionSpec, EnvSpec, EpisodeSpec, TaskSpec
 from yardarm_serve import BackendError
 
@@ -26,6 +26,11 @@ class PolicyBackend:
         self._task = task
         if loaded.traits.lanes:
             raise UsageError("this policy is already behind a server and cannot be served again; serve the original")
+        if loaded.traits.episodes_at_once:
+            raise UsageError(
+                f"{own_name(self._policy)} plays {loaded.traits.episodes_at_once} episode(s) at a time, but a server "
+                "may have any number of clients; docs/writing-a-policy.md shows how a policy serves many"
+            )
         wants = self._policy.wants
         shapes: dict[str, Any] = {name: wants.shapes.get(name) for name in wants.inputs}
         if task is not None:

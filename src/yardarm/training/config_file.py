@@ -9,7 +9,7 @@ from typing import Any
 
 import draccus
 
-from yardarm.config import admit, decode, plain_value
+from yardarm.config import admit, decode, deepened, plain_value
 from yardarm.errors import UsageError, nearest
 from yardarm.policies import OptimizerOptions, PeftOptions, SchedulerOptions, code_in_policy
 from yardarm.tasks import env_from_data
@@ -86,21 +86,13 @@ def config_to_data(config: TrainConfig) -> dict[str, Any]:
 
 
 def _section(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """What stands below a name, with ``image_transforms.enable`` as nested sections."""
+    """What stands below a name."""
     section = data.get(name)
     if section is None:
         return {}
     if not isinstance(section, Mapping):
         raise UsageError(f"'{name}' must be a section of its own: --{name}.…=…")
-    deep: dict[str, Any] = {}
-    for key, value in section.items():
-        *way, last = key.split(".")
-        inner = deep
-        for step in way:
-            inner[step] = dict(inner.get(step) or {})
-            inner = inner[step]
-        inner[last] = value if not way else plain_value(value)
-    return deep
+    return deepened(section)
 
 
 def _changes(kind: type, section: str, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from yardarm.late import late_names
 
 if TYPE_CHECKING:
     from yardarm.datasets.transforms.augment import ImageTransforms
+    from yardarm.datasets.transforms.examples import transform_examples
 
-__all__ = ["ImageTransformConfig", "ImageTransforms", "ImageTransformsConfig"]
+__all__ = ["ImageTransformConfig", "ImageTransforms", "ImageTransformsConfig", "transform_examples"]
 
 # Flags are read without torch, which takes a second to import.
-__getattr__ = late_names(__name__, {"ImageTransforms": "augment"})
+__getattr__ = late_names(__name__, {"ImageTransforms": "augment", "transform_examples": "examples"})

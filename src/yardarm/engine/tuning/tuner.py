@@ -166,7 +166,7 @@ class Tuner:
         self._episodes = episodes
         self._say = say
         inferences = [player.inference for player in players if player.inference is not None]
-        self._most = min(MOST_WORKERS, *(player.traits.lanes or MOST_WORKERS for player in players))
+        self._most = min(MOST_WORKERS, *(player.traits.most_episodes or MOST_WORKERS for player in players))
         self._meter = Meter(pool, players, inferences)
         self._began = self._now = time.monotonic()
         self._next_sample = self._next_measurement = self._began

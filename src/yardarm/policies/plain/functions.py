@@ -14,6 +14,7 @@ from yardarm.errors import PolicyFault, UsageError
 from yardarm.policies.batching import BatchedPolicy, Observations
 from yardarm.policies.loading import PolicySpec
 from yardarm.policies.naming import named_policy
+from yardarm.policies.plain.adapting import adapted, is_for_lerobot
 from yardarm.policies.protocol import TASK, ObservationSpec, Policy
 from yardarm.tasks import Feature
 
@@ -50,8 +51,12 @@ def as_policy(
 ) -> PolicySpec | Policy:
     """A policy of what a user hands over: a name, a checkpoint, a policy, a module, a function.
 
-    Modules and functions read `inputs`, or all of an environment's features.
+    Modules and functions read `inputs`, or all of an environment's features; policies for LeRobot's interface may
+    declare their own.
     """
+    if is_for_lerobot(given):
+        policy: Policy = adapted(given, _checked(inputs) or ())
+        return policy
     is_policy = isinstance(given, str | Path | PolicySpec) or (hasattr(given, "infer") and hasattr(given, "wants"))
     if is_policy:
         if inputs is not None:
@@ -62,15 +67,19 @@ def as_policy(
             f"{type(given).__name__} is no policy: give a name, a checkpoint, a function or a torch module"
         )
     offered = features()
-    if isinstance(inputs, str) or (inputs is not None and not inputs):
-        raise UsageError(f"inputs must be a list of names, such as ['observation.state'], not {inputs!r}")
-    names = tuple(offered) if inputs is None else tuple(inputs)
+    names = tuple(_checked(inputs) or offered)
     torch = sys.modules.get("torch")  # its modules cannot be here without it
     if torch is not None and isinstance(given, torch.nn.Module):
         from yardarm.policies.plain.modules import ModulePolicy
 
         return ModulePolicy(given, offered, names)
     return FunctionPolicy(given, offered, names)
+
+
+def _checked(inputs: Sequence[str] | None) -> Sequence[str] | None:
+    if isinstance(inputs, str) or (inputs is not None and not inputs):
+        raise UsageError(f"inputs must be a list of names, such as ['observation.state'], not {inputs!r}")
+    return inputs
 
 
 def _by_name(given: str | Path) -> PolicySpec:

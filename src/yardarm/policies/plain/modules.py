@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from yardarm.policies.plain.functions import FunctionPolicy, as_chunks
 from yardarm.policies.protocol import TASK
 from yardarm.tasks import Feature
 
-__all__ = ["ModulePolicy"]
+__all__ = ["ModulePolicy", "evaluation_mode"]
 
 
 class ModulePolicy(FunctionPolicy):
@@ -35,15 +36,9 @@ class ModulePolicy(FunctionPolicy):
 
     def predict(self, observations: Observations) -> np.ndarray:
         """Ask the module, and leave it as it was."""
-        modes = {part: part.training for part in self._module.modules()}  # some may be frozen in evaluation mode
-        self._module.eval()
-        try:
-            # No inference mode: what a module keeps for later, such as positions, must be of use in training.
-            with torch.no_grad(), self.batching.fixed_threads():
-                answer = self._module({name: self._input(name, value) for name, value in observations.items()})
-        finally:
-            for part, training in modes.items():
-                part.training = training
+        # No inference mode: what a module keeps for later, such as positions, must be of use in training.
+        with evaluation_mode(self._module), torch.no_grad(), self.batching.fixed_threads():
+            answer = self._module({name: self._input(name, value) for name, value in observations.items()})
         if not isinstance(answer, torch.Tensor):
             raise PolicyFault(f"the module answered with {type(answer).__name__} instead of a tensor of actions")
         return as_chunks(answer.float().numpy(force=True), observations)
@@ -62,6 +57,18 @@ class ModulePolicy(FunctionPolicy):
     def _example(self, rows: int) -> Observations:
         observations = made_up(self.wants.shapes, self._cameras, rows)
         return {**observations, TASK: [INSTRUCTION] * rows} if self.wants.instruction else observations
+
+
+@contextlib.contextmanager
+def evaluation_mode(module: nn.Module) -> Iterator[None]:
+    """All parts of a module are in evaluation mode; afterwards, each is in its own."""
+    modes = {part: part.training for part in module.modules()}  # some may be frozen in evaluation mode
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes.items():
+            part.training = training
 
 
 def _content(module: nn.Module, inputs: Sequence[str]) -> str:
