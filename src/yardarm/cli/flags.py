@@ -8,10 +8,21 @@ import re
 import shlex
 from collections.abc import Collection, Sequence
 
+from yardarm.config import BareFlag, require_value
 from yardarm.errors import UsageError, nearest
 from yardarm.secrecy import is_secret
 
-__all__ = ["Flags", "describe", "listed", "number", "read_flags", "refuse_unknown", "shown_command", "switch"]
+__all__ = [
+    "Flags",
+    "describe",
+    "listed",
+    "number",
+    "read_flags",
+    "refuse_unknown",
+    "shown_command",
+    "switch",
+    "text",
+]
 
 Flags = dict[str, str]
 NEGATIVE = re.compile(r"-\.?\d")
@@ -37,7 +48,7 @@ def read_flags(words: Sequence[str], switches: Collection[str] = ()) -> tuple[li
         name, equals, value = word[2:].partition("=")
         if not equals:
             takes_next = name not in switches and rest and (NEGATIVE.match(rest[0]) or not rest[0].startswith("-"))
-            value = rest.pop(0) if takes_next else "true"
+            value = rest.pop(0) if takes_next else BareFlag()
         if name in flags:
             raise UsageError(f"--{name} is given twice: '{flags[name]}' and '{value}'")
         flags[name] = value
@@ -57,6 +68,12 @@ def switch(flags: Flags, name: str) -> bool:
     if text not in ("true", "false"):
         raise UsageError(f"--{name} must be true or false, got '{flags[name]}'")
     return text == "true"
+
+
+def text(flags: Flags, name: str) -> str | None:
+    """The text given for a flag, if it is given; it must have one."""
+    require_value(name, flags.get(name))
+    return flags.get(name)
 
 
 def number(flags: Flags, name: str, default: float, whole: bool = False) -> float:

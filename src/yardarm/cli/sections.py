@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from yardarm.cli.flags import Flags, read_flags
+from yardarm.cli.flags import Flags, read_flags, text
 from yardarm.cli.lerobot.spellings import own_spellings
-from yardarm.config import FlagText, read_config_file
+from yardarm.config import FlagText, read_config_file, require_value
 from yardarm.errors import UsageError
 from yardarm.policies import named_policy
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig, named_env
 
-__all__ = ["gather", "nested", "read_only_flags", "shown_benchmark"]
+__all__ = ["gather", "nested", "read_only_flags", "shown_benchmark", "typed"]
 
 AGAINST = "against"
 # Sections that one word can name: `--policy=act` is short for `--policy.type=act`.
@@ -47,7 +47,8 @@ def shown_benchmark(flags: Flags) -> type[BenchmarkConfig]:
 def gather(flags: Flags) -> dict[str, Any]:
     """The configuration file of ``--config_path``, overridden by flags."""
     own = dict(flags)
-    path = own.pop("config_path", None)
+    path = text(own, "config_path")
+    own.pop("config_path", None)
     return nested(own, read_config_file(Path(path)) if path else {})
 
 
@@ -59,11 +60,11 @@ def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
         # `--against=…` alone may also be a run.
         alone = section == AGAINST and not any(flag.startswith(f"{section}.") for flag in flags)
         if section in flags and not alone:
-            data[section] = _named(section, FlagText(rest.pop(section)), flags, data.get(section))
-    for name, text in rest.items():
+            data[section] = _named(section, rest.pop(section), flags, data.get(section))
+    for name, value in rest.items():
         section, dot, key = name.partition(".")
         if not dot:
-            data[section] = FlagText(text)
+            data[section] = typed(value)
             continue
         inner = data.setdefault(section, {})
         if isinstance(inner, list):
@@ -72,12 +73,13 @@ def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
             raise UsageError(
                 f"--{name}: '{section}' already has the value '{inner}'; give all options as --{section}.…"
             )
-        inner[key] = FlagText(text)
+        inner[key] = typed(value)
     return data
 
 
-def _named(section: str, word: FlagText, flags: Mapping[str, str], before: Any) -> dict[str, Any]:
+def _named(section: str, word: str, flags: Mapping[str, str], before: Any) -> dict[str, Any]:
     """What a word says of a section; a file's options remain if the word names what the file names."""
+    require_value(section, word)
     said = {key: FlagText(value) for key, value in NAMED[section](word).items()}
     for key, value in said.items():
         if (flag := f"{section}.{key}") in flags:
@@ -86,3 +88,8 @@ def _named(section: str, word: FlagText, flags: Mapping[str, str], before: Any) 
             )
     is_same = isinstance(before, dict) and all(str(before.get(key)) == value for key, value in said.items())
     return {**before, **said} if is_same else dict(said)
+
+
+def typed(value: str) -> FlagText:
+    """A flag's text as what the user typed."""
+    return value if isinstance(value, FlagText) else FlagText(value)

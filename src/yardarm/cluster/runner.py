@@ -103,5 +103,5 @@ class RayRunner:
 
 
 def _can_be_hosted(policy: LoadedPolicy) -> bool:
-    """Whether another process can make it, and should: one with lanes is behind a socket already, and others play few episodes."""
+    """Whether another process can make it, and should: one with lanes is behind a socket, others play few episodes."""
     return policy.policy.place == "host" and policy.can_be_made_again and not policy.traits.most_episodes

@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 EXAMPLES = """\
   yardarm eval --policy.type=expert --env.type=metaworld --env.task=medium --eval.n_episodes=10
-  yardarm eval --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model --env.type=metaworld --env.task=easy
+  yardarm eval --policy.path=outputs/train/my_act/checkpoints/last --env.type=metaworld --env.task=easy
   yardarm eval --policy.path=outputs/train/my_act/checkpoints --env.type=metaworld --env.task=easy   (all checkpoints)
   yardarm eval --policy.type=my_package.my_module:MyPolicy --env.type=libero --env.task=libero_spatial,libero_goal
   yardarm eval --policy.type=remote --policy.url=ws://127.0.0.1:8000 --env.type=libero --env.task=libero_spatial

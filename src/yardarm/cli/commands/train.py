@@ -14,7 +14,7 @@ from rich.console import Console
 
 from yardarm.cli.displays.live_view import LiveView
 from yardarm.cli.displays.training import open_training_display, stop_after_step
-from yardarm.cli.flags import Flags, describe, listed, switch
+from yardarm.cli.flags import Flags, describe, listed, switch, text
 from yardarm.cli.sections import gather, nested, read_only_flags, shown_benchmark
 from yardarm.config import read_config_file
 from yardarm.errors import UsageError
@@ -74,19 +74,18 @@ def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
     flags = dict(flags)
     trusted = switch(flags, "trust_remote_code")
     flags.pop("trust_remote_code", None)
+    path, output_dir = text(flags, "config_path"), text(flags, "output_dir")
     if not switch(flags, "resume"):
         return config_from_data(gather(flags), trusted), None
-    path = flags.pop("config_path", None)
-    named = path or flags.get("output_dir")
+    flags.pop("config_path", None)
+    named = path or output_dir
     if named is None:
         raise UsageError("--resume=true needs a training: add --config_path=…/train_config.json, or --output_dir=…")
     checkpoint = find_checkpoint_to_resume(Path(named))
     stored: dict[str, Any] = read_config_file(checkpoint.config)
     own = checkpoint.path.parent.parent
-    if "output_dir" in flags and Path(flags["output_dir"]).expanduser().resolve() != own:
-        raise UsageError(
-            f"--output_dir={flags['output_dir']}: a training resumes in its own folder, {own}; omit --output_dir"
-        )
+    if output_dir is not None and Path(output_dir).expanduser().resolve() != own:
+        raise UsageError(f"--output_dir={output_dir}: a training resumes in its own folder, {own}; omit --output_dir")
     check_resumed(flags, stored)
     return config_from_data(nested(flags, stored), trusted), checkpoint
 

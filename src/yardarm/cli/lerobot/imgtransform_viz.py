@@ -11,7 +11,8 @@ import numpy as np
 
 from yardarm.cli.flags import describe, listed, read_flags
 from yardarm.cli.lerobot.spellings import Absent, refuse_absent
-from yardarm.config import FlagText, decode, deepened, one_of, option, positive
+from yardarm.cli.sections import typed
+from yardarm.config import decode, deepened, one_of, option, positive
 from yardarm.datasets import ImageTransformsConfig
 from yardarm.errors import UsageError
 from yardarm.tasks import FIRST_SEED
@@ -71,7 +72,7 @@ def run(words: Sequence[str]) -> int:
     if plain:
         raise UsageError(f"yardarm {COMMAND} takes flags only, not '{plain[0]}'")
     own = refuse_absent(flags, ABSENT)
-    data = deepened({name: FlagText(text) for name, text in own.items()})
+    data = deepened({name: typed(text) for name, text in own.items()})
     options: VizOptions = decode(VizOptions, "", data, COMMAND)
     _write(options)
     return 0
@@ -133,7 +134,7 @@ def _save(path: Path, pixels: np.ndarray) -> None:
 
 def _help() -> str:
     return (
-        "Show what image transforms do to a frame: each alone, at random and at the ends of its range; and all of them\n"
+        "Show what image transforms do to a frame: each alone, at random and at the ends of its range; and all\n"
         "together, as in training with --dataset.image_transforms.enable=true.\n\n"
         f"usage: yardarm {COMMAND} --repo_id=…|--root=… [--flag=value …]\n\n{listed(describe(VizOptions))}\n\n"
         "example:\n"
