@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from huggingface_hub import HfApi
 
 from tests.datasets.made import PLAIN, make_dataset
 from tests.hub_server import READER, WRITER, Hub, running_hub
+from yardarm.datasets import rollouts_file
 from yardarm.errors import UsageError, YardarmError
 from yardarm.recording import Target, check_hub, push
 

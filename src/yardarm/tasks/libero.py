@@ -81,6 +81,7 @@ class LiberoConfig(BenchmarkConfig):
         "rgb_array", "ignored, for compatibility with LeRobot; pixels are rendered when a policy looks"
     )
     is_libero_plus: bool = option(False, "for compatibility with LeRobot; LIBERO-plus is not supported")
+    disable_env_checker: bool = option(True, "ignored, for compatibility with LeRobot; no checker runs")
 
     def __post_init__(self) -> None:
         super().__post_init__()

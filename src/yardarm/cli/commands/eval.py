@@ -232,6 +232,7 @@ def _help(flags: Flags) -> str:
         ("--policy.check", "True", "false: accept a server that declares a different convention"),
         ("--policy.name", "", "the policy's name in the results [its address]"),
         ("--policy.api_key", "", "the server's API key; or set YARDARM_API_KEY in the environment"),
+        ("--policy=…, --env=…", "", "short for --policy.type=… (or --policy.path=…, if it is a path) and --env.type=…"),
         ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; add --help to list its flags"),
         *describe(env, "env."),
         *describe(EvalOptions, "eval."),

@@ -113,6 +113,7 @@ def _help(flags: Flags) -> str:
             "the policy that plays: expert, random, or package.module:Name with options --policy.NAME=…",
         ),
         ("--policy.path", "", "instead of a type: a checkpoint, with the options listed by `yardarm eval --help`"),
+        ("--policy=…, --env=…", "", "short for --policy.type=… (or --policy.path=…, if it is a path) and --env.type=…"),
         ("--env.type", "", f"the benchmark: {', '.join(BENCHMARKS.names())}; add --help to list its flags"),
         *describe(env, "env."),
         *describe(RecordOptions),

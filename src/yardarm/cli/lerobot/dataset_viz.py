@@ -11,7 +11,7 @@ from yardarm.cli.flags import Flags, listed, number, read_flags, refuse_unknown
 from yardarm.cli.lerobot.spellings import Absent, refuse_absent, rename
 from yardarm.errors import UsageError
 
-__all__ = ["run"]
+__all__ = ["own_flags", "run"]
 
 COMMAND = "dataset-viz"
 SWITCHES = ("help", "display_compressed_images", "no_autoplay")
@@ -54,14 +54,21 @@ def run(words: Sequence[str]) -> int:
         return 0
     if plain:
         raise UsageError(f"yardarm {COMMAND} takes flags only, not '{plain[0]}'; `yardarm dataset view` takes folders")
-    flags = refuse_absent(rename(given, RENAMED), ABSENT)
-    refuse_unknown(flags, [name[2:].replace("-", "_") for name, _, _ in FLAGS], COMMAND)
+    flags = own_flags(given)
     passed_on = [f"--{name}={flags[name]}" for name in ("port", "host", "open", "edit") if name in flags]
     episode = int(number(flags, "episode_index", 0, whole=True)) if "episode_index" in flags else None
     saved = _saved(flags, episode)
     folder = _folder(flags, episode)
     chosen = [] if episode is None else [f"--episode={episode}"]
-    return view.run([str(folder), *chosen, *saved, *passed_on])
+    folders = [folder] if saved else [folder, *_blobs(folder)]
+    return view.run([*map(str, folders), *chosen, *saved, *passed_on])
+
+
+def own_flags(given: Flags) -> Flags:
+    """The flags, checked, with Yardarm's names."""
+    flags = refuse_absent(rename(given, RENAMED), ABSENT)
+    refuse_unknown(flags, [name[2:].replace("-", "_") for name, _, _ in FLAGS], COMMAND)
+    return flags
 
 
 def _with_underscores(word: str) -> str:
@@ -76,6 +83,12 @@ def _folder(flags: Flags, episode: int | None) -> Path:
     if "repo_id" not in flags and "root" not in flags:
         raise UsageError("which dataset? Give --repo-id=owner/name or --root=FOLDER")
     return find_dataset(flags.get("repo_id", ""), flags.get("root"), episodes=None if episode is None else [episode])
+
+
+def _blobs(folder: Path) -> list[Path]:
+    """Where the Hub's cache keeps the files of a dataset that it links to: the viewer shows nothing else's files."""
+    blobs = folder.parent.parent / "blobs"
+    return [blobs] if folder.parent.name == "snapshots" and blobs.is_dir() else []
 
 
 def _saved(flags: Flags, episode: int | None) -> list[str]:

@@ -25,7 +25,7 @@ from yardarm.errors import UsageError
 from yardarm.hub import HUB_ID
 from yardarm.recording import Target, check_hub, push
 
-__all__ = ["run"]
+__all__ = ["read_edit", "run"]
 
 COMMAND = "edit-dataset"
 ALL_CORES = Absent("all cores are used; omit it")
@@ -99,7 +99,7 @@ def run(words: Sequence[str]) -> int:
         return 0
     if plain:
         raise UsageError(f"yardarm {COMMAND} takes flags only, not '{plain[0]}'; `yardarm dataset` takes folders")
-    operation, options = _read(flags)
+    operation, options = read_edit(flags)
     with _lerobots_words():
         if isinstance(operation, Info):
             return info_command.run([str(options.source())])
@@ -117,7 +117,8 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def _read(flags: Flags) -> tuple[Any, EditOptions]:
+def read_edit(flags: Flags) -> tuple[Any, EditOptions]:
+    """The operation with its options, and the other options."""
     # The encoders of two operations have the same options, so the operation must be known first.
     data = gather(refuse_absent(rename(flags, RENAMED), ABSENT))
     section = data.pop("operation", {})

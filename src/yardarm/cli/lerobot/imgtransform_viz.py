@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from yardarm.cli.flags import describe, listed, read_flags
+from yardarm.cli.flags import Flags, describe, listed, read_flags
 from yardarm.cli.lerobot.spellings import Absent, refuse_absent
 from yardarm.cli.sections import typed
 from yardarm.config import decode, deepened, one_of, option, positive
@@ -20,7 +20,7 @@ from yardarm.tasks import FIRST_SEED
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["run"]
+__all__ = ["read_options", "run"]
 
 COMMAND = "imgtransform-viz"
 ORIGINAL, SHEET = "original_frame.png", "overview.png"
@@ -71,11 +71,16 @@ def run(words: Sequence[str]) -> int:
         return 0
     if plain:
         raise UsageError(f"yardarm {COMMAND} takes flags only, not '{plain[0]}'")
+    _write(read_options(flags))
+    return 0
+
+
+def read_options(flags: Flags) -> VizOptions:
+    """The options, with transforms as in training."""
     own = refuse_absent(flags, ABSENT)
     data = deepened({name: typed(text) for name, text in own.items()})
     options: VizOptions = decode(VizOptions, "", data, COMMAND)
-    _write(options)
-    return 0
+    return options
 
 
 def _write(options: VizOptions) -> None:

@@ -32,6 +32,7 @@ IMAGE_WRITERS = Absent("the workers write the images; --workers=N sets how many 
 OTHER_ENCODER_OPTIONS = Absent(
     "yardarm record takes --dataset.vcodec, --dataset.crf and --dataset.g; `yardarm dataset reencode` takes more"
 )
+NOT_RECORDED = Absent("evaluations of a training are not recorded; `yardarm eval` records")
 WEIGHTING = Absent("samples cannot be weighted here; all of them count the same")
 SCHEDULE = Absent("a schedule here has --scheduler.name=constant|linear|cosine and --scheduler.num_warmup_steps=N")
 OTHER_OPTIMIZER = Absent("adam and adamw take lr, betas, eps and weight_decay; sgd takes lr, momentum and weight_decay")
@@ -54,6 +55,9 @@ ABSENT: Mapping[str, Answers] = {
         "dataset.return_uint8": Absent("images are read as bytes wherever that is faster; omit it"),
         "dataset.depth_output_unit": Absent("no policy here reads depth maps; omit it"),
         "dataloader_multiprocessing_context": Absent("the loader chooses how its processes start; omit it"),
+        "eval.recording": Absent(NOT_RECORDED.answer, ("false",)),
+        "eval.recording_private": NOT_RECORDED,
+        "eval.recording_repo_id": NOT_RECORDED,
         "job.": Absent("training runs on this machine; `accelerate launch` uses several GPUs: docs/training.md"),
         "job.target": Absent("training runs on this machine; omit --job.target", ("local", "null")),
         "optimizer.dampening": OTHER_OPTIMIZER,
