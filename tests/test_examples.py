@@ -13,6 +13,8 @@ import pytest
 
 from tests.helpers import path_with, yardarm, yardarm_here
 from yardarm.cli.commands.dataset import COMMANDS as DATASET_COMMANDS
+from yardarm.cli.lerobot.operations import OPERATIONS
+from yardarm.cli.lerobot.spellings import RENAMED
 from yardarm.policies.act import ActConfig
 from yardarm.policies.diffusion import DiffusionConfig
 
@@ -27,6 +29,15 @@ def test_the_example_policy_runs_as_its_docstring_says() -> None:
     assert answer.returncode == 0, answer.stderr
     mistaken = yardarm(*words, "--policy.hight=1", PYTHONPATH=path_with(EXAMPLES))
     assert "has no option 'hight'; did you mean 'height'?" in mistaken.stderr
+
+
+def test_the_policy_for_lerobots_interface_runs_as_its_docstring_says() -> None:
+    words = ["eval", "--policy=select_action_policy:HoverPolicy", "--policy.height=0.2", "--env=metaworld"]
+    short = ["--env.task=reach-v3", "--env.episode_length=30", "--eval.n_episodes=2"]
+    answer = yardarm(*words, *short, PYTHONPATH=path_with(EXAMPLES))
+    assert answer.returncode == 0, answer.stderr
+    assert "HoverPolicy has select_action: it plays one episode at a time" in answer.stderr
+    assert "2/2 episodes" in answer.stdout
 
 
 def test_a_noisy_expert_is_worse_than_the_expert() -> None:
@@ -78,7 +89,10 @@ def test_every_flag_in_the_documentation_exists() -> None:
     with_flags = ("eval", "record", "replay", "serve", "compare", "plan", "report", "train", "view")
     helps = [yardarm_here(command, "--help").stdout for command in with_flags]
     helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
-    known = set(re.findall(r"--[\w.-]*\w", "".join(helps)))
+    helps += [yardarm_here(command, "--help").stdout for command in ("dataset-viz", "imgtransform-viz")]
+    helps += [yardarm_here("edit-dataset", f"--operation.type={name}", "--help").stdout for name in OPERATIONS]
+    helps += [f"--{name}" for names in RENAMED.values() for name in names]
+    known = set(re.findall(r"--[\w.-]*\w", " ".join(helps)))
     fields = [field for kind in (ActConfig, DiffusionConfig) for field in dataclasses.fields(kind)]
     known |= {f"--policy.{field.name}" for field in fields}
     recipes = sorted((ROOT / "recipes").glob("*.sh"))
