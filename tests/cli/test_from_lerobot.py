@@ -75,7 +75,8 @@ ROWS = rows()
 
 def read(row: Row, world: str = "metaworld") -> Any:
     """Have the command's own configuration read the flag, with what it cannot do without."""
-    flags = {**NEEDS.get(row.flag, {}), row.flag: row.value}
+    needed = {} if row.status == "absent" else NEEDS.get(row.flag, {})
+    flags = {**needed, row.flag: row.value}
     if row.command == "lerobot-eval":
         policy = CHECKPOINT if row.flag.startswith("policy.") else {"policy.type": "expert"}
         return read_evaluation(nested(own_spellings("eval", _over(flags, policy, {"env.type": "metaworld"})), {}))

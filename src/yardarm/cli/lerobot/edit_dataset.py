@@ -28,6 +28,7 @@ from yardarm.recording import Target, check_hub, push
 __all__ = ["read_edit", "run"]
 
 COMMAND = "edit-dataset"
+Result = tuple[DatasetMetadata, Target]
 ALL_CORES = Absent("all cores are used; omit it")
 RELATIVE = Absent("statistics of relative actions cannot be computed here; omit it")
 ENCODER = ("vcodec", "pix_fmt", "g", "crf", "preset", "extra_options")
@@ -67,6 +68,9 @@ class EditOptions:
     new_root: Path | None = option(None, "the result's folder [$HF_LEROBOT_HOME/owner/name]")
     push_to_hub: bool = option(False, "upload the result to the Hub")
 
+    def __post_init__(self) -> None:
+        self.new_root = self.new_root.expanduser() if self.new_root is not None else None
+
     def source(self) -> Path:
         """The dataset's folder; it is downloaded if it is only on the Hub."""
         if not self.repo_id and self.root is None:
@@ -76,7 +80,7 @@ class EditOptions:
     def output(self, source: Path, suffix: str) -> Path:
         """The result's folder, found as LeRobot does."""
         if self.new_root is not None:
-            return self.new_root.expanduser()
+            return self.new_root
         if self.new_repo_id:
             return default_root(self.new_repo_id)
         is_name = self.root is not None or source != Path(self.repo_id or "").expanduser()  # and not a folder's path
@@ -103,13 +107,7 @@ def run(words: Sequence[str]) -> int:
     with _lerobots_words():
         if isinstance(operation, Info):
             return info_command.run([str(options.source())])
-        results = (
-            _merge(operation, options)
-            if isinstance(operation, Merge)
-            else _split(operation, options)
-            if isinstance(operation, Split)
-            else [_edit(operation, options)]
-        )
+        results = _written(operation, options)
     for meta, target in results:
         common.say_result(meta)
         if target.push:
@@ -119,7 +117,6 @@ def run(words: Sequence[str]) -> int:
 
 def read_edit(flags: Flags) -> tuple[Any, EditOptions]:
     """The operation with its options, and the other options."""
-    # The encoders of two operations have the same options, so the operation must be known first.
     data = gather(refuse_absent(rename(flags, RENAMED), ABSENT))
     section = data.pop("operation", {})
     if not isinstance(section, Mapping) or not section.get("type"):
@@ -137,7 +134,15 @@ def read_edit(flags: Flags) -> tuple[Any, EditOptions]:
     return operation, options
 
 
-def _edit(operation: Operation, options: EditOptions) -> tuple[DatasetMetadata, Target]:
+def _written(operation: Operation | Merge | Split, options: EditOptions) -> list[Result]:
+    if isinstance(operation, Merge):
+        return _merge(operation, options)
+    if isinstance(operation, Split):
+        return _split(operation, options)
+    return [_edit(operation, options)]
+
+
+def _edit(operation: Operation, options: EditOptions) -> Result:
     """Write to the new place; in place, keep the original."""
     source = options.source()
     output = options.output(source, operation.suffix)
@@ -155,7 +160,7 @@ def _edit(operation: Operation, options: EditOptions) -> tuple[DatasetMetadata, 
     return read_metadata(output), target
 
 
-def _merge(operation: Merge, options: EditOptions) -> list[tuple[DatasetMetadata, Target]]:
+def _merge(operation: Merge, options: EditOptions) -> list[Result]:
     if options.repo_id or options.root:
         raise UsageError("merge takes --operation.repo_ids and --new_repo_id; omit --repo_id and --root")
     names: list[str] = given("repo_ids", operation.repo_ids)
@@ -172,7 +177,7 @@ def _merge(operation: Merge, options: EditOptions) -> list[tuple[DatasetMetadata
         return [(merge_datasets(sources, output, on_progress=show), target)]
 
 
-def _split(operation: Split, options: EditOptions) -> list[tuple[DatasetMetadata, Target]]:
+def _split(operation: Split, options: EditOptions) -> list[Result]:
     """Parts in the folder --new_root; without it, datasets of their own: NAME_train, NAME_val."""
     if options.new_repo_id:
         raise UsageError("split names its parts after --repo_id; omit --new_repo_id, or give --new_root=FOLDER")
