@@ -16,7 +16,7 @@ from yardarm.errors import UsageError
 from yardarm.evaluation.sharding.shard import Shard
 from yardarm.pages.run_data import run_data
 from yardarm.results import RunFolder, read_result
-from yardarm.viewer.run_line import run_line
+from yardarm.workspace.run_line import run_line
 
 TOY = ["eval", "--env.type=toy", "--policy.type=toy-mover", "--eval.n_episodes=5"]
 CELLS, SHARDS, EPISODES = st.integers(1, 60), st.integers(1, 40), st.integers(1, 80)
