@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from tests.helpers import journal_lines, start_yardarm, wait_until, yardarm
+from tests.helpers import journal_lines, path_with, start_yardarm, wait_until, yardarm
 from yardarm.results import read_labels
 
 TOY = ["--env.type=toy", "--env.task=left", "--eval.n_episodes=2", "--eval.batch_size=1"]
@@ -62,10 +63,11 @@ def test_a_run_that_is_stopped_before_its_first_episode_ends_leaves_no_folder(
     policy: list[str], stop: signal.Signals, tmp_path: Path
 ) -> None:
     own_policy("Path('looked').touch(); time.sleep(3600)")
-    Path("both.yaml").write_text("policy: [{type: 'own:Own'}, {type: 'own:Other'}]\ntrust_remote_code: true\n")
-    process = start_yardarm("eval", *policy, *TOY, "--trust_remote_code=true", "--output_dir=run")
+    Path("both.yaml").write_text("policy: [{type: 'own:Own'}, {type: 'own:Other'}]\n")
+    found = {**os.environ, "PYTHONPATH": path_with(tmp_path)}
+    process = start_yardarm("eval", *policy, *TOY, "--trust_remote_code=true", "--output_dir=run", env=found)
     wait_until(lambda: process.poll() is not None or (tmp_path / "looked").exists())
-    assert (tmp_path / "run").is_dir()
+    assert process.poll() is None, process.communicate()
     process.send_signal(stop)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + stop, said

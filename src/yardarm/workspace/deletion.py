@@ -43,7 +43,7 @@ def plan_deletion(viewed: ViewedFolder, names: Sequence[str], lines: Mapping[str
     for name in names:
         _check(viewed, name, lines)
     # What lies inside another that is deleted goes with it.
-    chosen = [name for name in names if not any(name != other and _is_in(name, other) for other in names)]
+    chosen = [name for name in dict.fromkeys(names) if not any(name != own and _is_in(name, own) for own in names)]
     inside = [line for name, line in lines.items() if any(_is_in(name, own) for own in chosen)]
     for line in inside:
         if _is_busy(viewed.root / line["name"]):
