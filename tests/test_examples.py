@@ -13,6 +13,7 @@ import pytest
 
 from tests.helpers import path_with, yardarm, yardarm_here
 from yardarm.cli.commands.dataset import COMMANDS as DATASET_COMMANDS
+from yardarm.cli.commands.runs import COMMANDS as RUNS_COMMANDS
 from yardarm.policies.act import ActConfig
 from yardarm.policies.diffusion import DiffusionConfig
 
@@ -78,6 +79,7 @@ def test_every_flag_in_the_documentation_exists() -> None:
     with_flags = ("eval", "record", "replay", "serve", "compare", "plan", "report", "train", "view")
     helps = [yardarm_here(command, "--help").stdout for command in with_flags]
     helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
+    helps += [yardarm_here("runs", command, "--help").stdout for command in RUNS_COMMANDS]
     known = set(re.findall(r"--[\w.-]*\w", "".join(helps)))
     fields = [field for kind in (ActConfig, DiffusionConfig) for field in dataclasses.fields(kind)]
     known |= {f"--policy.{field.name}" for field in fields}
