@@ -143,6 +143,8 @@ def test_clean_shows_what_it_would_do_and_does_it_when_told(outputs: Path) -> No
         (["delete", "eval/2026-11-13/duel/against"], "is the opponent in 'eval/2026-11-13/duel'"),
         (["delete", "elsewhere/run"], "elsewhere/run is not inside"),
         (["rename", "first"], "--name is missing"),
+        (["rename", "first", "--name"], "--name"),
+        (["--tag"], "--tag"),
         (["restore", "first"], "'first' is not in the trash"),
         (["trash", "first"], "takes flags only, not 'first'"),
         (["clean", "--older_than=soon"], "--older_than must be a number"),

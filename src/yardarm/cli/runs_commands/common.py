@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from yardarm.cli.flags import Flags, listed, read_flags, refuse_unknown, switch
+from yardarm.cli.flags import Flags, listed, read_flags, refuse_unknown, switch, text
 from yardarm.errors import UsageError
 from yardarm.workspace import DEFAULT_FOLDER, LabelChange, Line, Workspace
 
@@ -39,19 +39,19 @@ def help_text(about: str, usage: str, flags: Sequence[Flag]) -> str:
 
 
 def read_command(
-    words: Sequence[str], name: str, flags: Sequence[Flag], text: str, takes_runs: bool = True
+    words: Sequence[str], name: str, flags: Sequence[Flag], explained: str, takes_runs: bool = True
 ) -> RunsCommand | None:
     """What was typed; prints the help and returns None if that was asked for."""
     plain, given = read_flags(words, SWITCHES)
     if "help" in given:
-        print(text)
+        print(explained)
         return None
     refuse_unknown(given, [flag[2:] for flag, _, _ in flags], f"runs {name}")
     if takes_runs and not plain:
         raise UsageError(f"yardarm runs {name} needs a run; `yardarm runs` lists them")
     if not takes_runs and plain:
         raise UsageError(f"yardarm runs {name} takes flags only, not '{plain[0]}'; see `yardarm runs {name} --help`")
-    return RunsCommand(open_workspace(given.get("dir")), tuple(plain), given)
+    return RunsCommand(open_workspace(text(given, "dir")), tuple(plain), given)
 
 
 def open_workspace(folder: str | None) -> Workspace:

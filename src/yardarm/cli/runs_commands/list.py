@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Column, Table
 
-from yardarm.cli.flags import listed, read_flags, refuse_unknown, switch
+from yardarm.cli.flags import listed, read_flags, refuse_unknown, switch, text
 from yardarm.cli.runs_commands.common import SWITCHES, Flag, open_workspace
 from yardarm.errors import UsageError
 from yardarm.workspace import DEFAULT_FOLDER, Filters, Line, Workspace, folder_size, readable_size
@@ -49,10 +49,10 @@ def run(words: Sequence[str]) -> int:
     refuse_unknown(flags, [name[2:] for name, _, _ in FLAGS], "runs")
     if len(plain) > 1:
         raise UsageError(f"yardarm runs takes one folder, got {len(plain)}")
-    status = flags.get("status", "")
+    status = text(flags, "status") or ""
     if status and status not in STATUSES:
         raise UsageError(f"--status must be one of {', '.join(STATUSES)}, got '{status}'")
-    texts = {name: flags.get(name, "") for name in ("search", "benchmark", "policy", "tag")}
+    texts = {name: text(flags, name) or "" for name in ("search", "benchmark", "policy", "tag")}
     workspace = open_workspace(plain[0] if plain else None)
     everything = workspace.by_name().values()
     chosen = Filters(status=status, hidden=switch(flags, "hidden"), **texts).chosen(everything)

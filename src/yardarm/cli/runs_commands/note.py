@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from yardarm.cli.flags import text
 from yardarm.cli.runs_commands import common
 from yardarm.errors import UsageError
 from yardarm.results import read_labels
@@ -23,8 +24,9 @@ def run(words: Sequence[str]) -> int:
     names = command.names()
     if len(names) > 1:
         raise UsageError(f"yardarm runs note takes one run, got {len(names)}")
-    if "text" in command.flags:
-        command.workspace.label(names, LabelChange(note=command.flags["text"]))
+    note = text(command.flags, "text")
+    if note is not None:
+        command.workspace.label(names, LabelChange(note=note))
         print(names[0])
     else:
         print(read_labels(command.workspace.folder(names[0])).note)

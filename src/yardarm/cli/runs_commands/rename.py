@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from yardarm.cli.flags import text
 from yardarm.cli.runs_commands import common
 from yardarm.errors import UsageError
 from yardarm.workspace import LabelChange
@@ -23,11 +24,12 @@ def run(words: Sequence[str]) -> int:
     command = common.read_command(words, "rename", FLAGS, HELP)
     if command is None:
         return 0
-    if "name" not in command.flags:
+    name = text(command.flags, "name")
+    if name is None:
         raise UsageError("--name is missing; give it like --name='ACT, 50k steps'")
     names = command.names()
     if len(names) > 1:
         raise UsageError(f"yardarm runs rename takes one run, got {len(names)}")
-    command.workspace.label(names, LabelChange(name=command.flags["name"]))
-    print(f"{names[0]}: {command.flags['name'] or 'no name'}")
+    command.workspace.label(names, LabelChange(name=name))
+    print(f"{names[0]}: {name or 'no name'}")
     return 0

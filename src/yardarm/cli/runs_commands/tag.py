@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from yardarm.cli.flags import text
 from yardarm.cli.runs_commands import common
 from yardarm.errors import UsageError
 from yardarm.workspace import LabelChange
@@ -19,7 +20,7 @@ def run(words: Sequence[str]) -> int:
     command = common.read_command(words, "tag", FLAGS, HELP)
     if command is None:
         return 0
-    add, remove = (_tags(command.flags.get(name, "")) for name in ("add", "remove"))
+    add, remove = (_tags(text(command.flags, name) or "") for name in ("add", "remove"))
     if not add and not remove:
         raise UsageError("no tags are given; add --add=TAG or --remove=TAG")
     names = command.names()
@@ -28,5 +29,5 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def _tags(text: str) -> tuple[str, ...]:
-    return tuple(tag.strip() for tag in text.split(",") if tag.strip())
+def _tags(given: str) -> tuple[str, ...]:
+    return tuple(tag.strip() for tag in given.split(",") if tag.strip())
