@@ -71,7 +71,7 @@ def read_run(folder: Path) -> Iterator[Callable[[], object]]:
     yield lambda: write_report(run, None)
     yield lambda: markdown([read_result(run)], None)
     yield lambda: write_model_card(read_result(run), folder / "README.md")
-    yield lambda: json.dumps(run_line("name", run), allow_nan=False)
+    yield lambda: json.dumps(run_line(run), allow_nan=False)
     yield lambda: compare_runs(folder, other)
 
 
