@@ -1,4 +1,4 @@
-"""Measures the report and the viewer in a real browser: a list of 1,000 runs, and a run of 10,000 episodes.
+"""Measures the report and the viewer in a real browser: lists of 500 and 2,000 runs, and a run of 10,000 episodes.
 
 python benchmarks/viewer.py --output=benchmarks/2026-11-viewer.md
 python benchmarks/viewer.py --scale=small --only=list
@@ -75,12 +75,15 @@ def list_of_runs(sizes: Sizes) -> Section:
 
             open_list()
             opened = _timed(open_list)
-            by_rate = page.get_by_role("button", name="Success")
+            by_rate = page.locator("thead").get_by_role("button", name="Success")
             sorted_s = _second(lambda: (by_rate.click(), _settled(page)))
             box = page.get_by_role("searchbox")
             filtered_s = _second(lambda: (box.fill(""), box.fill("run_0007"), _settled(page)))
             assert rows.count() == 1, rows.count()
             box.fill("")
+            groups = page.get_by_role("combobox", name="Group by")
+            grouped_s = _second(lambda: (groups.select_option("none"), groups.select_option("policy"), _settled(page)))
+            groups.select_option("folder")
             changed = _change_is_seen(page, folder / "07" / "run_0007", sizes)
             megabytes = process.memory_info().rss / 1e6
     count = f"{sizes.runs:,} runs"
@@ -90,6 +93,7 @@ def list_of_runs(sizes: Sizes) -> Section:
             _figure(f"{count}: the list, opened", opened, PAGE_S),
             _figure(f"{count}: sorted by another column", sorted_s, CLICK_S),
             _figure(f"{count}: filtered", filtered_s, CLICK_S),
+            _figure(f"{count}: grouped in two other ways", grouped_s, CLICK_S),
             _figure(f"{count}: a new episode in one of them is shown after", changed, PAGE_S),
         ],
         [
@@ -252,7 +256,8 @@ def _second(action: Callable[[], object]) -> float:
 
 
 FULL: Measurements = {
-    "list": partial(list_of_runs, Sizes(runs=1000)),
+    "list": partial(list_of_runs, Sizes(runs=500)),
+    "long": partial(list_of_runs, Sizes(runs=2000)),
     "large": partial(large_run, Sizes(tasks=10, episodes=1000)),
 }
 SMALL: Measurements = {

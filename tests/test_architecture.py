@@ -29,6 +29,7 @@ LAYERS = (
     ("replay", "comparison", "tracking"),
     ("report",),
     ("pages",),
+    ("workspace",),
     ("viewer", "evaluation"),
     ("recording", "training"),
     ("api", "cli"),

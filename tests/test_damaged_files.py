@@ -32,9 +32,9 @@ from yardarm.pages.dataset_data import dataset_data, dataset_episode_data, datas
 from yardarm.policies import PolicySpec
 from yardarm.report import markdown, print_comparison, write_model_card
 from yardarm.results import RunFolder, TrainingFolder, read_result
-from yardarm.viewer.run_line import run_line
-from yardarm.viewer.training_catalogue import TrainingCatalogue
-from yardarm.viewer.viewed_folder import ViewedFolder
+from yardarm.workspace.run_line import run_line
+from yardarm.workspace.training_catalogue import TrainingCatalogue
+from yardarm.workspace.viewed_folder import ViewedFolder
 
 ROUNDS = [pytest.param(25, id="few"), pytest.param(400, id="many", marks=pytest.mark.slow)]
 MOST_SECONDS = 20
@@ -71,7 +71,7 @@ def read_run(folder: Path) -> Iterator[Callable[[], object]]:
     yield lambda: write_report(run, None)
     yield lambda: markdown([read_result(run)], None)
     yield lambda: write_model_card(read_result(run), folder / "README.md")
-    yield lambda: json.dumps(run_line("name", run), allow_nan=False)
+    yield lambda: json.dumps(run_line(run), allow_nan=False)
     yield lambda: compare_runs(folder, other)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.helpers import path_with, yardarm, yardarm_here
 from yardarm.cli.commands.dataset import COMMANDS as DATASET_COMMANDS
+from yardarm.cli.commands.runs import COMMANDS as RUNS_COMMANDS
 from yardarm.cli.lerobot.operations import OPERATIONS
 from yardarm.cli.lerobot.spellings import RENAMED
 from yardarm.policies.act import ActConfig
@@ -89,6 +90,7 @@ def test_every_flag_in_the_documentation_exists() -> None:
     with_flags = ("eval", "record", "replay", "serve", "compare", "plan", "report", "train", "view")
     helps = [yardarm_here(command, "--help").stdout for command in with_flags]
     helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
+    helps += [yardarm_here("runs", command, "--help").stdout for command in RUNS_COMMANDS]
     helps += [yardarm_here(command, "--help").stdout for command in ("dataset-viz", "imgtransform-viz")]
     helps += [yardarm_here("edit-dataset", f"--operation.type={name}", "--help").stdout for name in OPERATIONS]
     helps += [f"--{name}" for names in RENAMED.values() for name in names]

@@ -16,7 +16,7 @@ from yardarm.errors import UsageError
 from yardarm.evaluation.sharding.shard import Shard
 from yardarm.pages.run_data import run_data
 from yardarm.results import RunFolder, read_result
-from yardarm.viewer.run_line import run_line
+from yardarm.workspace.run_line import run_line
 
 TOY = ["eval", "--env.type=toy", "--policy.type=toy-mover", "--eval.n_episodes=5"]
 CELLS, SHARDS, EPISODES = st.integers(1, 60), st.integers(1, 40), st.integers(1, 80)
@@ -117,7 +117,7 @@ def test_a_shard_is_a_finished_run_of_its_own_episodes(second: Path) -> None:
     assert stored.manifest.shard == "2/3"
     assert stored.status == "finished"
     assert stored.result.planned == journal_lines(second) == len(stored.result.episodes) < 10
-    assert run_line("run", RunFolder(second))["status"] == "finished"
+    assert run_line(RunFolder(second))["status"] == "finished"
     assert "This is shard 2 of 3" in " ".join(run_data(stored, "run")["sentences"])
     assert "This is shard 2 of 3" in (second / "report.html").read_text()
 

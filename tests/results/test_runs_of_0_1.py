@@ -16,8 +16,8 @@ from yardarm.comparison import compare, read_runs
 from yardarm.evaluation import evaluate, merge_runs
 from yardarm.pages import run_data
 from yardarm.results import RunFolder, eval_info, read_result
-from yardarm.viewer.training_catalogue import TrainingCatalogue
-from yardarm.viewer.viewed_folder import ViewedFolder
+from yardarm.workspace.training_catalogue import TrainingCatalogue
+from yardarm.workspace.viewed_folder import ViewedFolder
 
 NAMES = ["two_sessions", "decided", "decided/against", "precise", "sharded/shard_1_of_2", "sharded/shard_2_of_2"]
 # Sentences, which may be put better, and paths.

@@ -59,17 +59,20 @@ def wait_for_video(page: Page, count: int = 1) -> None:
 def test_the_list_is_sorted_and_filtered(browser: Browser, address: str) -> None:
     with open_page(browser) as page:
         page.goto(address)
-        expect(page.locator("tbody tr")).to_have_count(5)
-        page.get_by_role("button", name="Run").click()
-        assert names(page) == ["broken", "duel", "duel/against", "mover", "slowly"]
-        page.get_by_role("button", name="Run").click()
+        expect(page.locator("tbody tr")).to_have_count(4)
+        page.get_by_role("button", name="Unfold duel").click()
+        page.locator("thead button", has_text="Run").click()
+        assert names(page) == ["broken", "duel", "against", "mover", "slowly"]
+        page.locator("thead button", has_text="Run").click()
         assert names(page)[0] == "slowly"
         page.get_by_role("button", name="Success").click()
         assert page.locator("thead th[aria-sort=descending]").inner_text().startswith("Success")
         assert names(page)[-1] == "broken"
         page.get_by_role("searchbox").fill("slowly finished")
+        assert sorted(names(page)) == ["against", "duel", "slowly"]  # what fits is shown with what it lies in
+        page.get_by_role("combobox", name="Group by").select_option("none")
         assert sorted(names(page)) == ["duel/against", "slowly"]
-        expect(page.get_by_role("status")).to_have_text("2 of 5 runs")
+        expect(page.get_by_text("2 of 5 runs")).to_be_visible()
 
 
 def test_a_damaged_run_says_what_is_wrong(browser: Browser, address: str) -> None:
@@ -130,7 +133,7 @@ def test_chosen_runs_are_compared_and_watched_side_by_side(browser: Browser, add
         page.goto(address)
         expect(page.get_by_role("button", name="Compare")).to_be_disabled()
         for name in ("mover", "slowly"):
-            page.get_by_label(f"Compare {name}", exact=True).check()
+            page.get_by_label(f"Select {name}", exact=True).check()
         page.get_by_role("button", name="Compare 2 runs").click()
         expect(page.locator("#comparison tbody tr")).to_have_count(2)
         page.locator("#disagreements tbody a").first.click()
@@ -217,13 +220,13 @@ def test_another_camera_may_be_chosen_while_it_plays(browser: Browser, address: 
 def test_the_list_remembers_what_was_chosen(browser: Browser, address: str) -> None:
     with open_page(browser) as page:
         page.goto(address)
-        page.get_by_label("Compare mover", exact=True).check()
+        page.get_by_label("Select mover", exact=True).check()
         page.get_by_role("searchbox").fill("mover")
         page.get_by_role("link", name="mover", exact=True).click()
         expect(page.locator(".rate")).to_be_visible()
         page.go_back()
         expect(page.get_by_role("searchbox")).to_have_value("mover")
-        expect(page.get_by_label("Compare mover", exact=True)).to_be_checked()
+        expect(page.get_by_label("Select mover", exact=True)).to_be_checked()
 
 
 def test_an_address_that_leads_nowhere_says_so(browser: Browser, address: str) -> None:

@@ -77,8 +77,8 @@ def test_pages_are_told_of_every_point(address: str, folder: Path) -> None:
 def test_from_the_list_to_a_live_curve_to_an_evaluation_and_back(browser: Browser, address: str, folder: Path) -> None:
     with open_page(browser) as page:
         page.goto(address)
-        rows = page.get_by_role("region", name="Trainings").locator("tbody tr")
-        expect(rows).to_have_count(2)
+        rows = page.get_by_role("region", name="Runs and trainings").locator("tbody tr")
+        expect(rows.filter(has_text="3 evaluations inside")).to_have_count(1)
         expect(rows.filter(has_text="torn")).to_contain_text("training.json is damaged")
         expect(rows.filter(has_text="act")).to_contain_text("1,200/2,000")
         page.get_by_role("link", name="day/act", exact=True).click()

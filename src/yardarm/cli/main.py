@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": "compare runs: which is better, and how certain that is",
     "report": "write a run's report again, or figures, Markdown, a model card",
     "view": "show runs in the browser",
+    "runs": "list, label and clean up runs on the terminal",
     "plan": "compute how many episodes a comparison needs",
     "tasks": "list benchmarks and their tasks",
     "dataset": "inspect, view and edit LeRobot datasets",

@@ -125,7 +125,7 @@ class EvalConfig:
     )
     seed: int = option(FIRST_SEED, "episode k of a task has the seed --seed + k")
     output_dir: Path | None = option(None, "the run's folder; an existing run is resumed [outputs/eval/DATE/TIME_NAME]")
-    job_name: str | None = option(None, "a name for the run, used for its folder")
+    job_name: str | None = option(None, "a name for the run: lists show it, and a new folder is named after it")
     method: str | None = option(None, "the method that trained the policy: `yardarm compare` groups its training seeds")
     training_seed: int | None = option(None, "the seed used to train the policy; needs --method")
     rename_map: dict[str, str] | None = option(None, '{"environment\'s input name": "policy\'s input name", …}')

@@ -17,6 +17,7 @@ from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
 from yardarm.evaluation.filming import RunFilming
 from yardarm.evaluation.folders import open_folder
+from yardarm.evaluation.opened_folder import OpenedFolder
 from yardarm.evaluation.plan import Plan
 from yardarm.evaluation.software import refuse_other_versions
 from yardarm.files import write_json
@@ -44,7 +45,14 @@ from yardarm.results import (
 from yardarm.tasks import EpisodeSpec
 from yardarm.tracking import WandbOptions
 
-__all__ = ["Contestant", "close_contestants", "finish_contestants", "open_contestant", "open_contestants"]
+__all__ = [
+    "Contestant",
+    "close_contestants",
+    "finish_contestants",
+    "leaving_nothing_unbegun",
+    "open_contestant",
+    "open_contestants",
+]
 
 log = logging.getLogger(__name__)
 
@@ -59,8 +67,16 @@ class Contestant:
     journal: Journal
     manifest: ManifestWriter
     filming: RunFilming
+    opened: OpenedFolder
+    is_new: bool = True
+    """Whether no earlier session began in its folder."""
     crashed: bool = False
     """Whether the previous session was killed, or crashed."""
+
+    @property
+    def never_began(self) -> bool:
+        """Whether there is nothing to keep: no episode is on disk, of this session or an earlier one."""
+        return self.is_new and not self.journal.records and self.manifest.current.status != "finished"
 
     @property
     def folder(self) -> RunFolder:
@@ -206,9 +222,10 @@ def open_contestants(
     config: EvalConfig, policies: Sequence[LoadedPolicy], plan: Plan, declared: StoppingDeclaration | None
 ) -> Iterator[list[Contestant]]:
     """The run's policy in the run's folder; a second one in a folder inside it."""
-    with contextlib.ExitStack() as stack:
+    contestants: list[Contestant] = []
+    with leaving_nothing_unbegun(contestants), contextlib.ExitStack() as stack:
         first = stack.enter_context(open_contestant(config, policies[0], plan, declared))
-        contestants = [first]
+        contestants.append(first)
         for policy in policies[1:]:
             mirrored = replace(declared, against=policies[0].id) if declared else None
             own = _config_of_opponent(config, policy, first.folder.opponent.path)
@@ -222,14 +239,27 @@ def open_contestant(
 ) -> Iterator[Contestant]:
     """A policy with its plan, in the folder that the configuration names."""
     plan = replace(plan, policy_id=policy.id, stopping=declared)
-    folder = open_folder(config, plan)
+    opened = open_folder(config, plan)
+    folder = RunFolder(opened.path)
     filming = RunFilming(folder, plan, config.eval.videos)
     with Journal(folder.journal) as journal, contextlib.closing(filming):
         stored = folder.read_manifest() if folder.manifest.exists() else None
         manifest = ManifestWriter(folder, _named(plan.manifest(stored), config, folder))
         # We hold the journal, so no other process plays in this folder: a session that is marked as running is dead.
         crashed = stored is not None and stored.status == "running"
-        yield Contestant(config, policy, plan, journal, manifest, filming, crashed)
+        yield Contestant(config, policy, plan, journal, manifest, filming, opened, stored is None, crashed)
+
+
+@contextlib.contextmanager
+def leaving_nothing_unbegun(contestants: Sequence[Contestant]) -> Iterator[None]:
+    """If all ends before the first episode is on disk, leave the folders as they were found."""
+    try:
+        yield
+    except BaseException as error:
+        if contestants and all(contestant.never_began for contestant in contestants):
+            for contestant in reversed(contestants):
+                contestant.opened.leave(contestant.config.job_name, keep_log=isinstance(error, Exception))
+        raise
 
 
 def finish_contestants(contestants: Sequence[Contestant], warnings: Sequence[Sequence[str]]) -> None:
@@ -248,6 +278,8 @@ def close_contestants(contestants: Sequence[Contestant], results: Sequence[RunRe
     """Record how far each is, then draw them: a page may compare two."""
     for contestant in contestants:
         contestant.close()
+    if all(contestant.never_began for contestant in contestants):
+        return  # there is nothing to draw
     for contestant, result in zip(contestants, results, strict=True):
         if contestant.journal.watched.in_place:
             contestant.write_summary(result)
@@ -272,5 +304,5 @@ def _named(manifest: RunManifest, config: EvalConfig, folder: RunFolder) -> RunM
 def _config_of_opponent(config: EvalConfig, policy: LoadedPolicy, path: Path) -> EvalConfig:
     """A run of its own, independent of the other, except that its intervals must allow for an early stop."""
     options = replace(config.eval, stop="", interval=config.eval.uncertainty.per_task)
-    own = replace(config, policy=policy.spec, against=None, eval=options, output_dir=path)
+    own = replace(config, policy=policy.spec, against=None, eval=options, output_dir=path, job_name=None)
     return replace(own, rename_map=None, method=None, training_seed=None, wandb=WandbOptions())

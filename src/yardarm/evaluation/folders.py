@@ -11,6 +11,7 @@ from typing import Any
 
 from yardarm.errors import UsageError
 from yardarm.evaluation.config import LONGEST_NAME, EvalConfig
+from yardarm.evaluation.opened_folder import OpenedFolder
 from yardarm.evaluation.plan import Plan, describe_difference
 from yardarm.evaluation.policy_names import free_name, numbered, policy_name
 from yardarm.evaluation.sharding.shard import Shard
@@ -23,17 +24,18 @@ __all__ = ["open_folder", "open_several_folder", "refuse_results_of_others"]
 DEFAULT_ROOT = Path("outputs/eval")
 
 
-def open_folder(config: EvalConfig, plan: Plan) -> RunFolder:
+def open_folder(config: EvalConfig, plan: Plan) -> OpenedFolder:
     """Return the run's folder, which exists afterwards; refuse one that holds another run."""
-    path = _made(config, config.run_dir or (_newest_of(plan) if config.resume else None))
-    folder = RunFolder(path)
-    if SeveralFolder(path).index.exists():
-        raise UsageError(f"{path} holds an evaluation of several policies; choose another --output_dir")
-    _check_plan(folder, plan)
-    _check_shard(folder, plan.shard)
-    if plan.shard:
-        _check_plan(RunFolder(path.parent), plan)  # where the shards are merged
-    return folder
+    opened = _made(config, config.run_dir or (_newest_of(plan) if config.resume else None))
+    with opened.unmade_if_refused():
+        path = opened.path
+        if SeveralFolder(path).index.exists():
+            raise UsageError(f"{path} holds an evaluation of several policies; choose another --output_dir")
+        _check_plan(RunFolder(path), plan)
+        _check_shard(RunFolder(path), plan.shard)
+        if plan.shard:
+            _check_plan(RunFolder(path.parent), plan)  # where the shards are merged
+    return opened
 
 
 def _check_plan(folder: RunFolder, plan: Plan) -> None:
@@ -73,25 +75,31 @@ def _check_shard(folder: RunFolder, wanted: Shard | None) -> None:
 
 def open_several_folder(
     config: EvalConfig, plan: Plan, policies: Mapping[str, LoadedPolicy]
-) -> tuple[SeveralFolder, list[str]]:
+) -> tuple[OpenedFolder, list[str]]:
     """Return the folder of a list of policies, and what each is called in it; a list may grow and shrink."""
     wanted = replace(plan.identity(), policy=None)
     ids = [policy.id for policy in policies.values()]
-    path = _made(config, config.run_dir or (_newest_of_several(wanted, ids) if config.resume else None))
-    folder = SeveralFolder(path)
-    known: Sequence[PolicyEntry] = ()
+    opened = _made(config, config.run_dir or (_newest_of_several(wanted, ids) if config.resume else None))
+    with opened.unmade_if_refused():
+        listed = _listed(_known_policies(SeveralFolder(opened.path), wanted), policies)
+    SeveralFolder(opened.path).write_index(wanted, listed)
+    names = {own.id: own.name for own in listed}
+    return opened, [names[policy_id] for policy_id in ids]
+
+
+def _known_policies(folder: SeveralFolder, wanted: PlanRecord) -> Sequence[PolicyEntry]:
+    """The policies that were listed before; refuse a folder that holds something else."""
+    path = folder.path
     if folder.index.exists():
-        known, stored = folder.read_policies(), folder.read_plan()
+        stored = folder.read_plan()
         if stored != wanted:
             raise UsageError(
                 f"{path} holds another evaluation: {describe_difference(stored, wanted)}; choose another --output_dir"
             )
-    elif any(file.exists() for file in (folder.whole.manifest, folder.whole.eval_info, folder.whole.journal)):
+        return folder.read_policies()
+    if any(file.exists() for file in (folder.whole.manifest, folder.whole.eval_info, folder.whole.journal)):
         raise UsageError(f"{path} holds the run of one policy; choose another --output_dir")
-    listed = _listed(known, policies)
-    folder.write_index(wanted, listed)
-    names = {own.id: own.name for own in listed}
-    return folder, [names[policy_id] for policy_id in ids]
+    return ()
 
 
 def _listed(known: Sequence[PolicyEntry], policies: Mapping[str, LoadedPolicy]) -> list[PolicyEntry]:
@@ -118,16 +126,16 @@ def _newest_of_several(plan: PlanRecord, ids: Sequence[str]) -> Path | None:
     return None
 
 
-def _made(config: EvalConfig, path: Path | None) -> Path:
+def _made(config: EvalConfig, path: Path | None) -> OpenedFolder:
     """Make the folder, and remove what a killed session left half done."""
     try:
         if path is None:
-            path = _new_folder(config)
-        path.mkdir(parents=True, exist_ok=True)
+            return _new_folder(config)
+        opened = OpenedFolder.make(path)
         sweep(path)
     except OSError as error:
         raise UsageError(f"--output_dir {path or DEFAULT_ROOT} cannot be made: {error.strerror}") from error
-    return path
+    return opened
 
 
 def _why_not(stored: PlanRecord, wanted: PlanRecord) -> str:
@@ -171,7 +179,7 @@ def _newest_of(plan: Plan) -> Path | None:
     return finished
 
 
-def _new_folder(config: EvalConfig) -> Path:
+def _new_folder(config: EvalConfig) -> OpenedFolder:
     """Make a folder that no other run has, even if one starts in the same second."""
     benchmarks = "+".join(dict.fromkeys(env.name for env in config.envs))
     who = f"{len(config.policies)}_policies" if config.several else policy_name(config.policies[0])
@@ -180,6 +188,5 @@ def _new_folder(config: EvalConfig) -> Path:
     for copy in numbered(f"{now:%H-%M-%S}_{name}"):
         path = DEFAULT_ROOT / f"{now:%Y-%m-%d}" / copy
         with contextlib.suppress(FileExistsError):
-            path.mkdir(parents=True)
-            return path
+            return OpenedFolder.make(path, must_be_new=True)
     raise AssertionError("there is always another number")

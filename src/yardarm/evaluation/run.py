@@ -68,6 +68,8 @@ def _evaluate(
             opponent.check_has_all(config.against, plan.episodes())
     declared = _declaration(config, policies, plan, opponent)
     with open_contestants(config, policies, plan, declared) as contestants:
+        if contestants[0].is_new:
+            contestants[0].opened.name_after(config.job_name)
         tracker.attach(contestants[0].manifest)
         early_stopping = EarlyStopping.begin(declared, contestants, opponent) if declared else None
         session = Session(config, contestants[0].folder, contestants, listener, tracker, early_stopping)

@@ -13,10 +13,17 @@ from yardarm.envs import select_tasks
 from yardarm.errors import one_line
 from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.config_file import config_to_data
-from yardarm.evaluation.contestant import Contestant, close_contestants, finish_contestants, open_contestant
+from yardarm.evaluation.contestant import (
+    Contestant,
+    close_contestants,
+    finish_contestants,
+    leaving_nothing_unbegun,
+    open_contestant,
+)
 from yardarm.evaluation.folders import open_several_folder
 from yardarm.evaluation.lineup import Lineup, open_lineup
 from yardarm.evaluation.listener import EvaluationListener
+from yardarm.evaluation.opened_folder import OpenedFolder
 from yardarm.evaluation.preflight import check_requirements
 from yardarm.evaluation.runners import check_runner
 from yardarm.evaluation.session import Session
@@ -51,10 +58,13 @@ def evaluate_several(config: EvalConfig, listener: EvaluationListener | None = N
 
 
 def _evaluate(config: EvalConfig, lineup: Lineup, listener: EvaluationListener) -> SeveralResults:
-    folder, names = open_several_folder(config, next(iter(lineup.plans.values())), lineup.policies)
+    opened, names = open_several_folder(config, next(iter(lineup.plans.values())), lineup.policies)
+    folder = SeveralFolder(opened.path)
     if not names:  # a shard of fewer episodes than shards
         return SeveralResults(folder.path, {}, {}, lineup.notes)
-    with _open_contestants(config, lineup, folder, names) as contestants:
+    with _left_as_found(config, opened), _open_contestants(config, lineup, folder, names) as contestants:
+        if folder.index.name not in opened.before:
+            opened.name_after(config.job_name)
         _write_config(config, folder)
         session = Session(config, folder.whole, contestants, listener, at_once=lineup.at_once)
         try:
@@ -78,12 +88,24 @@ def _evaluate(config: EvalConfig, lineup: Lineup, listener: EvaluationListener) 
 
 
 @contextlib.contextmanager
+def _left_as_found(config: EvalConfig, opened: OpenedFolder) -> Iterator[None]:
+    """If all ends before the first episode of any policy is on disk, leave the folder as it was found."""
+    folder = SeveralFolder(opened.path)
+    try:
+        yield
+    except BaseException as error:
+        if folder.index.name not in opened.before and not folder.run("").path.exists():
+            opened.leave(config.job_name, keep_log=isinstance(error, Exception))
+        raise
+
+
+@contextlib.contextmanager
 def _open_contestants(
     config: EvalConfig, lineup: Lineup, folder: SeveralFolder, names: Sequence[str]
 ) -> Iterator[list[Contestant]]:
     """A run for each policy, independent of the others."""
-    with contextlib.ExitStack() as stack:
-        contestants = []
+    contestants: list[Contestant] = []
+    with leaving_nothing_unbegun(contestants), contextlib.ExitStack() as stack:
         for (listed, policy), name in zip(lineup.policies.items(), names, strict=True):
             own = replace(
                 config,
@@ -91,6 +113,7 @@ def _open_contestants(
                 rename_map=None,
                 output_dir=folder.run(name).path,
                 shard=None,
+                job_name=None,
                 eval=replace(config.eval, policies_at_once=0),
             )
             contestants.append(stack.enter_context(open_contestant(own, policy, lineup.plans[listed])))

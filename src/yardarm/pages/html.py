@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -25,7 +26,7 @@ ALONE = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inlin
 def standalone_page(title: str, kind: str, data: Mapping[str, Any], summary: str) -> str:
     """A page that opens from disk without a network; module `kind` draws it, and `summary` shows without scripts."""
     style = (WEB / "style.css").read_text(encoding="utf-8")
-    imports = {PREFIX + name: _inline(source) for name, source in _modules().items()}
+    imports = {PREFIX + name: _inline(_modules()[name]) for name in _reached(kind)}
     return _page(
         title,
         head=f'<meta http-equiv="Content-Security-Policy" content="{ALONE}">\n<style>\n{style}</style>',
@@ -53,6 +54,17 @@ def served_page(title: str, kind: str) -> str:
 def _modules() -> dict[str, str]:
     files = sorted(WEB.iterdir(), key=lambda file: file.name)
     return {file.name[:-3]: file.read_text(encoding="utf-8") for file in files if file.name.endswith(".js")}
+
+
+@cache
+def _reached(kind: str) -> list[str]:
+    """The modules that draw a page: its own, and all that it imports."""
+    found, waiting = {kind}, [kind]
+    while waiting:
+        imported = set(re.findall(rf'from "{PREFIX}(\w+)"', _modules()[waiting.pop()]))
+        waiting += imported - found
+        found |= imported
+    return sorted(found)
 
 
 def _inline(source: str) -> str:

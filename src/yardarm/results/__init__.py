@@ -4,6 +4,7 @@ from yardarm.results.episode_writer import EpisodeWriter, FinishedEpisode
 from yardarm.results.eval_info import eval_info
 from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder
 from yardarm.results.journal import Journal, read_journal
+from yardarm.results.labels import LABELS, Labels, labels_file, read_labels, write_labels
 from yardarm.results.manifest.run import MergedPart, PlannedTask, PlanRecord, RunManifest, TrackingRecord
 from yardarm.results.manifest.session import (
     BatchingRecord,
@@ -41,6 +42,7 @@ from yardarm.results.several import PolicyEntry, SeveralFolder
 from yardarm.results.stored import StoredResult, is_going_on, planned_records, read_result
 from yardarm.results.summary import Counts, Rate, RunResult, TaskResult, counted, summarise
 from yardarm.results.training import Curve, CurveReader, TrainingFolder, read_curve
+from yardarm.results.trashed import TrashedRecord, read_trashed
 from yardarm.results.uncertainty import OVER_TASKS, PER_TASK, Uncertainty
 from yardarm.results.versions import Software, simulator_packages, software_of, versions_in
 from yardarm.results.video import VideoWriter
@@ -48,6 +50,7 @@ from yardarm.results.video import VideoWriter
 __all__ = [
     "BUDGET_SPENT",
     "DECIDED",
+    "LABELS",
     "OVER_TASKS",
     "PER_TASK",
     "PRECISION",
@@ -62,6 +65,7 @@ __all__ = [
     "EpisodeWriter",
     "FinishedEpisode",
     "Journal",
+    "Labels",
     "MachineRecord",
     "ManifestWriter",
     "MergedPart",
@@ -88,6 +92,7 @@ __all__ = [
     "TrackingRecord",
     "TrainingFolder",
     "TrainingManifest",
+    "TrashedRecord",
     "TuningChoiceRecord",
     "TuningRecord",
     "Uncertainty",
@@ -98,13 +103,16 @@ __all__ = [
     "counted",
     "eval_info",
     "is_going_on",
+    "labels_file",
     "mixed_versions",
     "now",
     "planned_records",
     "provenance",
     "read_curve",
     "read_journal",
+    "read_labels",
     "read_result",
+    "read_trashed",
     "rescue",
     "simulator_packages",
     "software_of",
@@ -112,4 +120,5 @@ __all__ = [
     "summarise",
     "version_changes",
     "versions_in",
+    "write_labels",
 ]

@@ -98,15 +98,18 @@ def _made(path: Path) -> TrainingFolder:
 
 @contextlib.contextmanager
 def nothing_left_behind(folder: TrainingFolder) -> Iterator[None]:
-    """Remove the folder of a new training that fails before its first step: there is nothing in it to resume."""
+    """Remove the folder of a new training that ends before its first step: there is nothing in it to resume."""
     try:
         yield
-    except Exception:
-        if not folder.manifest.exists() or not folder.read_manifest().step:
+    except BaseException:
+        learned = folder.journal.exists() and folder.journal.stat().st_size
+        if not learned and (not folder.manifest.exists() or not folder.read_manifest().step):
             for file in (folder.manifest, folder.journal):
                 file.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # it holds files of others
                 folder.path.rmdir()
+                if folder.path.parent.parent == DEFAULT_ROOT:  # the folder of the day
+                    folder.path.parent.rmdir()
         raise
 
 

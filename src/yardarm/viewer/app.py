@@ -1,4 +1,4 @@
-"""The web application over a folder of runs: the viewer's pages and their data."""
+"""The web application over a workspace: the viewer's pages and their data."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ from yardarm.viewer.change_feed import ChangeFeed
 from yardarm.viewer.episode_data import episode_data
 from yardarm.viewer.rendering import Rendering, RenderingJob
 from yardarm.viewer.responses import application, page, reporting_errors, required, stream, whole_number
-from yardarm.viewer.run_catalogue import RunCatalogue
-from yardarm.viewer.training_catalogue import TrainingCatalogue
-from yardarm.viewer.viewed_folder import ViewedFolder
+from yardarm.viewer.workspace_routes import WorkspaceRoutes
+from yardarm.workspace import Workspace
 
 __all__ = ["ViewerApp"]
 
@@ -35,6 +34,7 @@ PAGES = {
     "/episode": "episode_page",
     "/compare": "compare_page",
     "/training": "training_page",
+    "/trash": "trash_page",
 }
 
 
@@ -42,12 +42,12 @@ class ViewerApp:
     """The application. Open streams end when `closing` returns true."""
 
     def __init__(self, root: Path, *, hosts: Collection[str], closing: Callable[[], bool], editable: bool) -> None:
-        viewed = ViewedFolder(root)
         self.editable = editable
-        self.catalogue = RunCatalogue(viewed)
-        self.trainings = TrainingCatalogue(viewed)
+        self.workspace = Workspace(root)
+        self.catalogue = self.workspace.runs
+        self.trainings = self.workspace.trainings
         self.rendering = Rendering()
-        self._changes = ChangeFeed(self.catalogue, self.trainings, closing)
+        self._changes = ChangeFeed(self.workspace, closing)
         self._closing = closing
         routes = [
             *(Route(path, page(kind)) for path, kind in PAGES.items()),
@@ -59,6 +59,7 @@ class ViewerApp:
             Route("/api/video", reporting_errors(self._video)),
             Route("/api/rendering", reporting_errors(self._rendering)),
             Route("/api/events", self._events),
+            *WorkspaceRoutes(self.workspace, editable, self.rendering).routes,
         ]
         self.asgi = application(routes, hosts, self._lifespan)
 
@@ -70,14 +71,23 @@ class ViewerApp:
     # These handlers may read files, so Starlette runs them in threads.
 
     def _runs(self, request: Request) -> Response:
-        return JSONResponse({"folder": str(self.catalogue.viewed.root), **self._changes.everything()})
+        root = self.workspace.viewed.root
+        return JSONResponse({"folder": str(root), "editable": self.editable, **self.workspace.lines()})
 
     def _run(self, request: Request) -> Response:
         name = required(request, "run")
         stored = self.catalogue.result(name)
         comparison = opponent_data(stored, self.catalogue.viewed.contains)
         training = self.trainings.evaluated_by(stored.folder)
-        return JSONResponse({"run": run_data(stored, name), "comparison": comparison, "training": training})
+        return JSONResponse(
+            {
+                "run": run_data(stored, name),
+                "comparison": comparison,
+                "training": training,
+                "line": self.catalogue.line(name),
+                "editable": self.editable,
+            }
+        )
 
     def _episode(self, request: Request) -> Response:
         stored = self.catalogue.stored_run(required(request, "run"))
@@ -94,7 +104,9 @@ class ViewerApp:
 
     def _training(self, request: Request) -> Response:
         data = self.trainings.data(required(request, "training"))
-        return JSONResponse({**data, "underway": self._changes.lines_of(data["evaluating"])})
+        underway = self._changes.lines_of(data["evaluating"])
+        line = self.trainings.line(data["name"])
+        return JSONResponse({**data, "underway": underway, "line": line, "editable": self.editable})
 
     def _video(self, request: Request) -> Response:
         stored = self.catalogue.stored_run(required(request, "run"))

@@ -1,4 +1,4 @@
-"""Feeds open pages with changes: runs and trainings that are new, changed or gone."""
+"""Feeds open pages with changes: runs, trainings and evaluations that are new, changed or gone."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from yardarm.errors import UsageError
-from yardarm.viewer.folder_catalogue import Line
-from yardarm.viewer.run_catalogue import RunCatalogue
-from yardarm.viewer.training_catalogue import TrainingCatalogue
+from yardarm.workspace import KINDS, Line, Lines, Workspace
 
 __all__ = ["ChangeFeed"]
 
@@ -21,21 +19,17 @@ LOOK_EVERY_S = 1.0
 # Wait this many times as long as the last walk took, so that a large folder does not keep a core busy.
 REST = 20
 
-Lines = Mapping[str, Sequence[Line]]
-"""Summary lines by kind: "runs" and "trainings"."""
-
 
 class ChangeFeed:
     """Checks regularly for changes of what a page shows, until the viewer is `closing`."""
 
-    def __init__(self, runs: RunCatalogue, trainings: TrainingCatalogue, closing: Callable[[], bool]) -> None:
-        self._runs = runs
-        self._trainings = trainings
+    def __init__(self, workspace: Workspace, closing: Callable[[], bool]) -> None:
+        self._workspace = workspace
         self._closing = closing
 
     def of_all(self) -> AsyncIterator[Mapping[str, Any]]:
-        """Follow all runs and trainings."""
-        return self._follow(self.everything)
+        """Follow everything."""
+        return self._follow(self._workspace.lines)
 
     def of_run(self, name: str) -> AsyncIterator[Mapping[str, Any]]:
         """Follow a run, and the run of its second policy, which is shown on the same page."""
@@ -45,14 +39,9 @@ class ChangeFeed:
         """Follow a training, and the runs that evaluate its weights at the moment."""
         return self._follow(lambda: self._training(name))
 
-    def everything(self) -> Lines:
-        """A line for each run and training in the folder."""
-        found = list(self._runs.viewed.walk())
-        return {"runs": self._runs.lines(found), "trainings": self._trainings.lines(found)}
-
     def _training(self, name: str) -> Lines:
         try:
-            line = self._trainings.line(name)
+            line = self._workspace.trainings.line(name)
         except UsageError:
             return {"runs": [], "trainings": []}
         return {"runs": self.lines_of(line.get("evaluating", ())), "trainings": [line]}
@@ -62,7 +51,7 @@ class ChangeFeed:
         lines = []
         for name in names:
             with contextlib.suppress(UsageError):  # it is gone, or does not exist yet
-                lines.append(self._runs.line(name))
+                lines.append(self._workspace.runs.line(name))
         return lines
 
     async def _follow(self, look: Callable[[], Lines]) -> AsyncIterator[Mapping[str, Any]]:
@@ -80,19 +69,16 @@ class ChangeFeed:
             await asyncio.sleep(LOOK_EVERY_S)
 
     def _refreshed(self, lines: Lines) -> Lines:
-        return {
-            "runs": self._runs.refreshed(lines.get("runs", ())),
-            "trainings": self._trainings.refreshed(lines.get("trainings", ())),
-        }
+        return {kind: getattr(self._workspace, kind).refreshed(lines.get(kind, ())) for kind in KINDS}
 
 
 def _changes(before: Lines | None, now: Lines) -> dict[str, Any]:
     """What is new, changed or gone; empty if nothing is. A page that has just connected gets everything."""
     changes: dict[str, Any] = {"all": before is None}
-    for kind in ("runs", "trainings"):
+    for kind in KINDS:
         known = {line["name"]: line for line in (before or {}).get(kind, ())}
         lines = {line["name"]: line for line in now.get(kind, ())}
         changed = [line for name, line in lines.items() if known.get(name) != line]
         changes[kind] = {"changed": changed, "gone": [name for name in known if name not in lines]}
-    some = before is None or any(changes[kind][what] for kind in ("runs", "trainings") for what in ("changed", "gone"))
+    some = before is None or any(changes[kind][what] for kind in KINDS for what in ("changed", "gone"))
     return changes if some else {}

@@ -11,7 +11,7 @@ from yardarm.datasets import DatasetMetadata, Episode, read_metadata
 from yardarm.datasets.browsing import episode_pictures, read_info
 from yardarm.errors import UsageError, one_line
 from yardarm.pages.dataset_data import dataset_facts
-from yardarm.viewer.file_cache import FileCache, stamp_of
+from yardarm.workspace import FileCache, stamp_of
 
 __all__ = ["DatasetCatalogue"]
 

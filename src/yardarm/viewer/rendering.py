@@ -48,6 +48,11 @@ class Rendering:
                 self._threads.submit(self._make, replay, job)
         return job
 
+    def is_busy_in(self, folder: Path) -> bool:
+        """Whether a video is being rendered into a folder, or waits for it."""
+        with self._lock:
+            return any(not job.finished and path.is_relative_to(folder) for path, job in self._jobs.items())
+
     def close(self) -> None:
         """Cancel all rendering, and wait until it has stopped."""
         os.write(self._closing, b"x")

@@ -186,7 +186,7 @@ def shortened(fault: PolicyFault, path: Path | None) -> PolicyFault:
     text = lines[0] if len(lines) == 1 else f"{lines[0].rstrip(':')}: {lines[-1]}"
     if fault.trace:
         print(fault.trace.rstrip(), file=sys.stderr)
-    if path is None:  # nothing has started yet
+    if path is None or not path.exists():  # nothing has started, or nothing was finished
         return PolicyFault(text)
     shown = f"; {RunFolder(path).policy_error} has the traceback" if RunFolder(path).policy_error.exists() else ""
     return PolicyFault(f"{text}{shown}; finished episodes are kept")

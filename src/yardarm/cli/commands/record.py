@@ -74,7 +74,7 @@ class _CommandDisplay(RecordingDisplay):
         except (UsageError, StorageFault):
             raise  # nothing has started yet, or the same command would fail again
         except BaseException:
-            if display.path is not None:
+            if display.has_something_kept():
                 flags = {**self._flags, "output_dir": str(display.path)}
                 say_how_to_continue(self._command, flags, "finished episodes are kept")
             raise

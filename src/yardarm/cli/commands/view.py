@@ -12,10 +12,10 @@ from yardarm.cli.displays.live_view import STOP_HINT
 from yardarm.cli.flags import Flags, listed, number, read_flags, refuse_unknown, switch
 from yardarm.errors import UsageError
 from yardarm.viewer import FIRST_PORT, Listening, ViewOptions, serve_viewer
+from yardarm.workspace import DEFAULT_FOLDER
 
 __all__ = ["LISTENING_FLAGS", "read_listening", "run", "say_address"]
 
-DEFAULT_FOLDER = Path("outputs/eval")
 SWITCHES = ("help",)
 LISTENING_FLAGS = [
     ("--port", "", f"the port to listen on [{FIRST_PORT}, or the next free one]"),
@@ -26,13 +26,14 @@ LISTENING_FLAGS = [
 # Internal flags of `yardarm eval --view`: the page to open, and when to stop.
 FOR_EVAL = ("page", "until_stdin_closes")
 HELP = f"""\
-Show runs in the browser: a list of all runs below a folder, each run's results, each episode's video (rendered when you
-first open it) with its actions, rewards and states, and comparisons. Runs in progress are shown live. The viewer never
-runs code that a run refers to (a package, another Python); use `yardarm replay` for such episodes.
+Show runs in the browser: a list of all runs and trainings below a folder, each run's results, each episode's video
+(rendered when you first open it) with its actions, rewards and states, and comparisons. Runs in progress are shown
+live. Runs can be named, tagged, hidden and deleted (to a trash). The viewer never runs code that a run refers to (a
+package, another Python); use `yardarm replay` for such episodes.
 
 usage: yardarm view [DIR] [--flag=value …]
 
-  DIR     a folder of runs, or one run [{DEFAULT_FOLDER}]
+  DIR     a folder of runs and trainings, or one of them [{DEFAULT_FOLDER}]
 {listed(LISTENING_FLAGS)}
 
 example:

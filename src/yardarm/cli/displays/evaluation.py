@@ -123,12 +123,18 @@ class Display(EvaluationListener):
 
     def say_how_to_continue(self, words: Sequence[str]) -> None:
         """After an interruption: print what is kept, and the command that resumes."""
-        if self.path is None:
+        if not self.has_something_kept() or self.path is None:
             return
         _, flags = read_flags(words)
         flags["output_dir"] = str(self.path)
         kept = f"{self._done} of {self._planned} episodes are finished and kept"
         print(f"\nyardarm: stopped; {kept}; resume with\n  {shown_command('eval', flags)}", file=sys.stderr)
+
+    def has_something_kept(self) -> bool:
+        """Whether the run has begun and can be resumed; if it has left nothing, say so."""
+        if self.path is not None and not self.path.exists():
+            print("\nyardarm: stopped; no episode was finished, so nothing is kept", file=sys.stderr)
+        return self.path is not None and self.path.exists()
 
     def _score(self) -> str:
         if self._judged:

@@ -2,6 +2,7 @@
 
 import { comparisonSections } from "yardarm/comparison";
 import { breakable, h } from "yardarm/dom";
+import { LabelBlock } from "yardarm/labels";
 import { address, listen, load, parameters, problem } from "yardarm/live";
 import { header, Sections } from "yardarm/page";
 import { runSections, statusBadge } from "yardarm/run";
@@ -11,6 +12,7 @@ const name = parameters().get("run") ?? "";
 const main = document.getElementById("main");
 const top = header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs"));
 const title = h("h1");
+const labels = new LabelBlock(() => draw());
 const body = h("div");
 const page = new Sections(body);
 
@@ -24,10 +26,12 @@ const links = {
 };
 
 async function draw() {
-  const { run, comparison, training } = await load("/api/run", { run: name });
-  document.title = `${run.name} · Yardarm`;
+  const { run, comparison, training, line, editable } = await load("/api/run", { run: name });
+  const shown = line.labels.name || (run.name === "." ? line.title : run.name);
+  document.title = `${shown} · Yardarm`;
+  labels.show(line, editable);
   title.replaceChildren(
-    ...breakable(run.name === "." ? run.path.split("/").pop() : run.name),
+    ...breakable(shown),
     " ",
     statusBadge(run.status),
   );
@@ -52,7 +56,7 @@ async function start() {
   top.firstElementChild.append(h("a", { href: address("/training", { training }) }, "Training"));
 }
 
-main.replaceChildren(top, title, body);
+main.replaceChildren(top, title, labels.element, body);
 start()
   .then(() => listen("/api/events", { run: name }, follow))
   .catch((error) => body.replaceChildren(problem(error)));

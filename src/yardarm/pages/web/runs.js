@@ -1,180 +1,220 @@
-// The list of runs, with the list of trainings above it.
+// The list of runs, trainings and evaluations of several policies.
 
-import { rateWhisker } from "yardarm/charts";
-import { breakable, count, date, duration, h, percent, percents } from "yardarm/dom";
-import { address, listen, load, problem } from "yardarm/live";
+import { Choices } from "yardarm/choices";
+import { count, h } from "yardarm/dom";
+import { chosenLines, isHidden, narrows } from "yardarm/filters";
+import { listen, load, problem } from "yardarm/live";
 import { header } from "yardarm/page";
-import { statusBadge } from "yardarm/run";
-import { Table } from "yardarm/tables";
-import { TrainingList } from "yardarm/trainings";
+import { order, RunTable, SORTS } from "yardarm/run_table";
+import { GROUPS, treeRows } from "yardarm/run_tree";
+import { SelectionBar } from "yardarm/selection";
 
+const DEFAULTS = {
+  search: "",
+  status: "",
+  benchmark: "",
+  policy: "",
+  tag: "",
+  hidden: "",
+  group: "folder",
+  sort: "-started",
+  folded: [], // what is folded or unfolded unlike at first
+};
+const KINDS = ["runs", "trainings", "evaluations"];
 const main = document.getElementById("main");
-const known = new Map();
-// The reader's choices survive a visit to another page.
-const remembered = JSON.parse(sessionStorage.getItem("yardarm-runs") ?? "{}");
-const chosen = new Set(remembered.chosen);
-const filter = h("input", {
-  type: "search",
-  placeholder: "policy, task, folder, status …",
-  "aria-label": "Filter runs",
-  oninput: () => show(),
-});
-filter.value = remembered.filter ?? "";
-const compare = h("button", {
-  type: "button",
-  onclick: () => (location.href = address("/compare", { run: [...chosen] })),
-});
-const tally = h("span.note", { role: "status" });
+const SELECTED = "yardarm-selected";
 
-const columns = [
-  { title: "", cell: box },
-  { title: "Run", heading: true, value: (run) => run.name, cell: name },
-  { title: "Status", value: (run) => run.status, cell: status },
-  {
-    title: "Policy",
-    narrow: false,
-    value: (run) => run.policy ?? "",
-    cell: (run) => h("span.clip", { title: run.policy }, run.policy ?? ""),
-  },
-  { title: "Tasks", narrow: false, value: (run) => run.tasks?.length ?? 0, cell: tasks },
-  {
-    title: "Success",
-    numeric: true,
-    value: (run) => run.rate,
-    cell: (run) => (run.episodes === undefined ? "" : percent(run.rate)),
-  },
-  {
-    title: "k/n",
-    numeric: true,
-    narrow: false,
-    value: (run) => run.episodes,
-    cell: (run) => (run.episodes === undefined ? "" : `${count(run.successes)}/${count(run.episodes)}`),
-  },
-  { title: "0% – 100%", narrow: false, value: (run) => run.low, cell: interval },
-  {
-    title: "Started",
-    narrow: false,
-    value: (run) => run.started ?? "",
-    cell: (run) => h("span.nowrap", {}, date(run.started)),
-  },
-  {
-    title: "Duration",
-    numeric: true,
-    narrow: false,
-    value: (run) => run.wall_s,
-    cell: (run) => h("span.nowrap", {}, run.wall_s === undefined ? "" : duration(run.wall_s)),
-  },
-];
-const table = new Table(columns, {
-  caption: "Runs",
-  sorted: { place: 8, down: true },
-  page: 100,
-  state: remembered.table,
-});
+class RunsPage {
+  constructor({ folder, editable, ...lines }) {
+    this.editable = editable;
+    this.all = new Map();
+    this.kinds = Object.fromEntries(KINDS.map((kind) => [kind, new Map()]));
+    this.selected = new Set(JSON.parse(sessionStorage.getItem(SELECTED) ?? "[]"));
+    this.choices = new Choices(DEFAULTS, () => this.draw());
+    this.table = new RunTable(this);
+    this.bar = new SelectionBar(this);
+    this.tally = h("span.note", { role: "status" });
+    this.nothing = h("p", {}, "No runs here yet. Start one with yardarm eval …, and it will appear on this page.");
+    this.list = h("div");
+    this.controls = this.makeControls();
+    const links = h("nav", {}, h("a", { href: "/trash" }, "Trash"));
+    main.replaceChildren(
+      header(h("span.brand", {}, "Yardarm"), links),
+      h("h1", {}, "Runs"),
+      h("p.note.path", {}, folder),
+      h(
+        "div.filters",
+        {},
+        Object.values(this.controls).map(({ element }) => element),
+      ),
+      h("div.selection", {}, this.tally, this.clear, this.bar.element),
+      this.bar.said,
+      this.list,
+    );
+    const added = (changed) => ({ changed, gone: [] });
+    this.update({ ...Object.fromEntries(KINDS.map((kind) => [kind, added(lines[kind])])), all: true });
+    addEventListener("pagehide", () => sessionStorage.setItem(SELECTED, JSON.stringify([...this.selected])));
+  }
 
-const trainings = new TrainingList(remembered.trainings);
+  makeControls() {
+    const search = h("input", {
+      type: "search",
+      placeholder: "name, tag, policy, task, status …",
+      "aria-label": "Search runs",
+      oninput: () => this.choices.set({ search: search.value }, { typing: true }),
+    });
+    const hidden = h("input", {
+      type: "checkbox",
+      onchange: () => this.choices.set({ hidden: hidden.checked ? "true" : "" }),
+    });
+    const everything = { ...DEFAULTS, folded: [] };
+    this.clear = h(
+      "button.small-button",
+      { type: "button", onclick: () => this.choices.set(everything) },
+      "Clear filters",
+    );
+    const hiddenText = h("span");
+    const sort = this.makeSelect("Sort by", "sort");
+    sort.element.classList.add("narrow-only");
+    return {
+      search: { element: search, show: (value) => search.value === value || (search.value = value) },
+      status: this.makeSelect("Status", "status"),
+      benchmark: this.makeSelect("Benchmark", "benchmark"),
+      policy: this.makeSelect("Policy", "policy"),
+      tag: this.makeSelect("Tag", "tag"),
+      group: this.makeSelect("Group by", "group"),
+      sort,
+      hidden: {
+        element: h("label.choice", {}, hidden, hiddenText),
+        show: (value, amount) => {
+          hidden.checked = value === "true";
+          hiddenText.textContent = `Hidden (${count(amount)})`;
+          hidden.closest("label").hidden = !amount && !hidden.checked;
+        },
+      },
+    };
+  }
 
-function box(run) {
-  if (run.status === "damaged") return "";
-  const change = (event) => {
-    if (event.target.checked) chosen.add(run.name);
-    else chosen.delete(run.name);
-    showChoice();
-  };
-  return h("input", {
-    type: "checkbox",
-    checked: chosen.has(run.name),
-    "aria-label": `Compare ${run.name}`,
-    onchange: change,
-  });
+  makeSelect(title, name) {
+    const field = h("select", { onchange: () => this.choices.set({ [name]: field.value }) });
+    const element = h("label.choice", {}, title, field);
+    let known = "";
+    const show = (value, options) => {
+      const own = options.some(([key]) => key === value) ? options : [...options, [value, value]];
+      const key = JSON.stringify(own);
+      if (key !== known) field.replaceChildren(...own.map(([word, text]) => h("option", { value: word }, text)));
+      known = key;
+      field.value = value;
+      element.hidden = own.length < 3 && !value;
+    };
+    return { element, show };
+  }
+
+  /** Apply changes; with `all`, these are all lines. */
+  update(changes) {
+    for (const kind of KINDS) {
+      const known = this.kinds[kind];
+      if (changes.all) known.clear();
+      for (const line of changes[kind].changed) known.set(line.name, line);
+      for (const name of changes[kind].gone) known.delete(name);
+    }
+    this.all = new Map(KINDS.flatMap((kind) => [...this.kinds[kind]]));
+    for (const name of [...this.selected]) if (!this.all.has(name)) this.selected.delete(name);
+    this.draw();
+  }
+
+  draw() {
+    const { values } = this.choices;
+    const lines = chosenLines(this.all, values);
+    const { place, value, down } = order(values.sort);
+    const isOpen = (key, usual) => values.folded.includes(key) !== usual;
+    const allOpen = narrows(values); // what was searched for is not folded away
+    this.shown = lines;
+    this.table.state.sorted = { place, down };
+    this.table.setRows(treeRows(this.all, lines, { group: this.group(), value, down, isOpen, allOpen }));
+    const whole = this.all.size;
+    const [some, all] = [count(lines.length), count(whole)];
+    this.tally.textContent = lines.length === whole ? `${all} runs` : `${some} of ${all} runs`;
+    this.clear.hidden = !narrows(values) && !values.hidden;
+    const content = whole ? this.table.element : this.nothing;
+    if (!content.isConnected) this.list.replaceChildren(content);
+    this.showControls(values);
+    this.showSelection();
+  }
+
+  showControls(values) {
+    const lines = [...this.all.values()];
+    const any = (found) => [["", "any"], ...[...new Set(found.filter(Boolean))].sort().map((word) => [word, word])];
+    this.controls.search.show(values.search);
+    this.controls.status.show(values.status, any(lines.map((line) => line.status)));
+    this.controls.benchmark.show(values.benchmark, any(lines.flatMap((line) => line.benchmarks ?? [])));
+    this.controls.policy.show(values.policy, any(lines.map((line) => line.policy)));
+    this.controls.tag.show(values.tag, any(lines.flatMap((line) => line.labels.tags)));
+    this.controls.group.show(this.group(), Object.entries(GROUPS));
+    const sorts = Object.entries(SORTS).flatMap(([word, title]) => [
+      [word, `${title} ↑`],
+      [`-${word}`, `${title} ↓`],
+    ]);
+    this.controls.sort.show(values.sort, sorts);
+    this.controls.hidden.show(values.hidden, lines.filter((line) => isHidden(line, this.all)).length);
+  }
+
+  showSelection() {
+    const on = this.shown.filter((line) => this.selected.has(line.name)).length;
+    this.table.all.checked = on > 0 && on === this.shown.length;
+    this.table.all.indeterminate = on > 0 && on < this.shown.length;
+    this.bar.show();
+  }
+
+  group() {
+    return this.choices.values.group in GROUPS ? this.choices.values.group : "folder";
+  }
+
+  sort(word) {
+    this.choices.set({ sort: word });
+  }
+
+  fold(key) {
+    this.choices.toggle("folded", key);
+  }
+
+  filterTag = (tag) => this.choices.set({ tag });
+
+  selectAll(on) {
+    this.select(this.shown, on);
+  }
+
+  select(lines, on) {
+    for (const { name } of lines) {
+      if (on) this.selected.add(name);
+      else this.selected.delete(name);
+    }
+    this.draw();
+  }
+
+  applied(lines) {
+    for (const line of lines) {
+      for (const known of Object.values(this.kinds)) if (known.has(line.name)) known.set(line.name, line);
+      this.all.set(line.name, line);
+    }
+    this.draw();
+  }
+
+  deleted(names) {
+    const isGone = (name) => names.some((own) => name === own || name.startsWith(`${own}/`));
+    const gone = [...this.all.keys()].filter(isGone);
+    this.update(Object.fromEntries(KINDS.map((kind) => [kind, { changed: [], gone }])));
+  }
 }
-
-function name(run) {
-  const text = run.name === "." ? "(this folder)" : breakable(run.name);
-  if (run.problem) return [text, h("div.small", {}, run.problem)];
-  return run.status === "LeRobot" ? text : h("a", { href: address("/run", { run: run.name }) }, text);
-}
-
-function status(run) {
-  if (run.problem) return statusBadge(run.status);
-  const done = run.episodes + run.errors;
-  const part =
-    run.status === "finished" || run.status === "LeRobot"
-      ? null
-      : h("span.small", {}, ` ${count(done)}/${count(run.planned)}`);
-  const more = [run.errors ? ` ${run.errors} errors` : null, run.mixed ? " mixed versions" : null];
-  return [statusBadge(run.status), part, more.filter(Boolean).map((text) => h("span.small", {}, text))];
-}
-
-function tasks(run) {
-  if (!run.tasks) return "";
-  const shown =
-    run.tasks.length > 2 ? `${run.tasks.length} tasks of ${run.benchmarks.join(", ")}` : run.tasks.join(", ");
-  return h("span.clip", { title: run.tasks.join(", ") }, shown);
-}
-
-function interval(run) {
-  if (run.episodes === undefined) return "";
-  return h("div", { title: percents(run.low, run.high) }, rateWhisker(run));
-}
-
-function showChoice() {
-  compare.disabled = chosen.size < 2;
-  compare.textContent = chosen.size < 2 ? "Compare (select two or more)" : `Compare ${chosen.size} runs`;
-}
-
-function show() {
-  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const fits = (run) => {
-    const text = [run.name, run.status, run.policy, ...(run.tasks ?? []), ...(run.benchmarks ?? [])]
-      .join(" ")
-      .toLowerCase();
-    return words.every((word) => text.includes(word));
-  };
-  const runs = [...known.values()].filter(fits);
-  tally.textContent =
-    runs.length === known.size ? `${count(known.size)} runs` : `${count(runs.length)} of ${count(known.size)} runs`;
-  table.setRows(runs);
-  trainings.show(words);
-}
-
-addEventListener("pagehide", () => {
-  const choices = { chosen: [...chosen], filter: filter.value, table: table.state, trainings: trainings.state };
-  sessionStorage.setItem("yardarm-runs", JSON.stringify(choices));
-});
 
 async function start() {
   main.replaceChildren(h("p.note", { role: "status" }, "Loading runs …"));
   try {
-    const { folder, ...first } = await load("/api/runs");
+    const first = await load("/api/runs");
     document.title = "Runs · Yardarm";
     main.classList.add("long"); // many columns
-    const nothing = h("p", {}, "No runs here yet. Start one with yardarm eval …, and it will appear on this page.");
-    const list = h("div");
-    const update = ({ runs, trainings: others, all }) => {
-      if (all) known.clear();
-      for (const run of runs.changed) known.set(run.name, run);
-      for (const own of runs.gone) {
-        known.delete(own);
-        chosen.delete(own);
-      }
-      trainings.update(others, all);
-      const shown = known.size ? table.element : nothing;
-      if (!shown.isConnected) list.replaceChildren(shown);
-      showChoice();
-      show();
-    };
-    main.replaceChildren(
-      header(h("span.brand", {}, "Yardarm")),
-      h("h1", {}, "Runs"),
-      h("p.note", {}, folder),
-      h("div.bar", {}, filter, compare, tally),
-      trainings.element,
-      list,
-    );
-    const added = (changed) => ({ changed, gone: [] });
-    update({ runs: added(first.runs), trainings: added(first.trainings), all: true });
-    listen("/api/events", {}, update);
+    const page = new RunsPage(first);
+    listen("/api/events", {}, (changes) => page.update(changes));
   } catch (error) {
     main.replaceChildren(problem(error));
   }

@@ -8,8 +8,8 @@ const PAGE = 100;
 const WORDS = new Intl.Collator(undefined, { numeric: true });
 
 /**
- * Columns: {title, value(row), cell(row), numeric, heading, narrow}. A column with a `value` can be sorted by it; `cell`
- * returns the content; `narrow: false` hides a column on a phone. `sorted` is the initial order; `state` keeps the reader's
+ * Columns: {title, value(row), cell(row), numeric, heading, narrow, medium}. A column with a `value` can be sorted by it;
+ * `cell` returns the content; `narrow: false` hides a column on a phone, `medium: false` on a tablet, too. `sorted` is the initial order; `state` keeps the reader's
  * order for a table that replaces this one.
  */
 export class Table {
@@ -76,11 +76,7 @@ export class Table {
   inOrder() {
     if (!this.state.sorted) return this.rows;
     const { place, down } = this.state.sorted;
-    const value = this.columns[place].value;
-    const keyed = this.rows.map((row, order) => ({ row, order, key: value(row) }));
-    const sign = down ? -1 : 1;
-    keyed.sort((a, b) => sign * compare(a.key, b.key) || a.order - b.order);
-    return keyed.map(({ row }) => row);
+    return inOrder(this.rows, this.columns[place].value, down);
   }
 
   row(row) {
@@ -93,7 +89,16 @@ export class Table {
   }
 }
 
-const classes = (column) => (column.numeric ? ".numeric" : "") + (column.narrow === false ? ".wide-only" : "");
+/** Rows ordered by a value; equal ones stay as they are. */
+export function inOrder(rows, value, down) {
+  const keyed = rows.map((row, order) => ({ row, order, key: value(row) }));
+  const sign = down ? -1 : 1;
+  keyed.sort((a, b) => sign * compare(a.key, b.key) || a.order - b.order);
+  return keyed.map(({ row }) => row);
+}
+
+const classes = ({ numeric, narrow, medium }) =>
+  (numeric ? ".numeric" : "") + (medium === false ? ".wider-only" : narrow === false ? ".wide-only" : "");
 
 function compare(a, b) {
   if (a === b) return 0;

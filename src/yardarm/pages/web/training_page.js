@@ -17,6 +17,7 @@ import {
   percents,
   section,
 } from "yardarm/dom";
+import { LabelBlock } from "yardarm/labels";
 import { address, listen, load, parameters, problem } from "yardarm/live";
 import { header, Sections } from "yardarm/page";
 import { fraction, statusBadge } from "yardarm/run";
@@ -28,6 +29,7 @@ const REST = 5;
 const name = parameters().get("training") ?? "";
 const main = document.getElementById("main");
 const title = h("h1");
+const labels = new LabelBlock(() => draw());
 const body = h("div");
 const page = new Sections(body);
 
@@ -214,8 +216,9 @@ function made({ commands, made_with: own, path, status }) {
 
 async function draw() {
   const data = await load("/api/training", { training: name });
-  const shown = data.name === "." ? data.path.split("/").pop() : data.name;
+  const shown = data.line.labels.name || (data.name === "." ? data.line.title : data.name);
   document.title = `${shown} · Yardarm`;
+  labels.show(data.line, data.editable);
   title.replaceChildren(...breakable(shown), " ", statusBadge(data.status));
   page.draw(sections(data));
 }
@@ -228,7 +231,12 @@ async function follow({ runs, trainings, all }) {
   await new Promise((rested) => setTimeout(rested, REST * (performance.now() - started)));
 }
 
-main.replaceChildren(header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs")), title, body);
+main.replaceChildren(
+  header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs")),
+  title,
+  labels.element,
+  body,
+);
 draw()
   .then(() => listen("/api/events", { training: name }, follow))
   .catch((error) => body.replaceChildren(problem(error)));

@@ -12,9 +12,9 @@ from tests.pages.trainings import append_points, train_point, usual_points, with
 from tests.report.runs import tasks_of, written
 from yardarm.errors import UsageError
 from yardarm.results import Curve, RunFolder, TrainingFolder
-from yardarm.viewer.run_catalogue import RunCatalogue
-from yardarm.viewer.training_catalogue import TrainingCatalogue
-from yardarm.viewer.viewed_folder import ViewedFolder
+from yardarm.workspace.run_catalogue import RunCatalogue
+from yardarm.workspace.training_catalogue import TrainingCatalogue
+from yardarm.workspace.viewed_folder import ViewedFolder
 
 
 def trainings(folder: Path) -> TrainingCatalogue:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.report.runs import tasks_of, written
 from yardarm.errors import UsageError
-from yardarm.viewer.run_catalogue import RunCatalogue
-from yardarm.viewer.viewed_folder import ViewedFolder
+from yardarm.workspace.run_catalogue import RunCatalogue
+from yardarm.workspace.viewed_folder import ViewedFolder
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "eval_info.json"
 TASKS = tasks_of({"reach-v3": "ssf"})

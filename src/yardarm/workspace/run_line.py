@@ -10,13 +10,16 @@ from yardarm.results import Counts, Rate, RunFolder, StoredResult, read_result
 
 __all__ = ["run_line"]
 
+# Commands that play episodes to record them.
+RECORDING = ("record", "lerobot-record")
 
-def run_line(name: str, folder: RunFolder) -> dict[str, Any]:
+
+def run_line(folder: RunFolder) -> dict[str, Any]:
     """The line of a run of Yardarm or LeRobot; raises if the run is damaged."""
     own = (folder.manifest, folder.journal, folder.config)
     if folder.eval_info.exists() and not any(path.exists() for path in own):
-        return _finite(_of_lerobot(name, folder))
-    return _finite(_of_yardarm(name, read_result(folder)))
+        return _finite(_of_lerobot(folder))
+    return _finite(_of_yardarm(read_result(folder)))
 
 
 def _finite(line: dict[str, Any]) -> dict[str, Any]:
@@ -26,14 +29,13 @@ def _finite(line: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of_lerobot(name: str, folder: RunFolder) -> dict[str, Any]:
+def _of_lerobot(folder: RunFolder) -> dict[str, Any]:
     """LeRobot's runs have outcomes that can be compared, but nothing else to show."""
     (run,) = read_runs([folder.path], allow_unfinished=True)
     outcomes = [outcome.success for outcome in run.outcomes.values()]
     counts = Counts(outcomes.count(True), len(outcomes) - outcomes.count(None), outcomes.count(None))
     tasks = [task.partition("/") for task in run.tasks]
     return {
-        "name": name,
         "status": "LeRobot",
         "policy": "",
         "benchmarks": sorted({benchmark for benchmark, _, _ in tasks}),
@@ -43,17 +45,20 @@ def _of_lerobot(name: str, folder: RunFolder) -> dict[str, Any]:
     }
 
 
-def _of_yardarm(name: str, stored: StoredResult) -> dict[str, Any]:
-    result = stored.result
+def _of_yardarm(stored: StoredResult) -> dict[str, Any]:
+    result, manifest = stored.result, stored.manifest
     return {
-        "name": name,
         "status": stored.status,
-        "policy": stored.manifest.plan.policy or "",
+        "policy": manifest.plan.policy or "",
         "benchmarks": sorted({task.task.benchmark for task in result.tasks}),
         "tasks": sorted({task.task.name for task in result.tasks}),
         "planned": result.planned,
         "mixed": bool(result.mixed_versions),
-        "started": stored.manifest.started,
+        "started": manifest.started,
         "wall_s": result.wall_s,
+        "recording": any(session.command[1:2] == (word,) for session in manifest.sessions for word in RECORDING),
+        "uses": [
+            str(path) for path in (manifest.newest.policy and manifest.newest.policy.path, result.against) if path
+        ],
         **Rate.over(result.by_task(), result.uncertainty).to_json(),
     }

@@ -8,15 +8,17 @@ from typing import Any
 from yardarm.errors import UsageError
 from yardarm.pages import StoredTraining, training_data, training_line
 from yardarm.results import CurveReader, RunFolder, TrainingFolder, is_going_on
-from yardarm.viewer.file_cache import FileCache, Stamp, stamp_of
-from yardarm.viewer.folder_catalogue import FolderCatalogue, Line
-from yardarm.viewer.viewed_folder import FoundFolder, ViewedFolder, is_training
+from yardarm.workspace.file_cache import FileCache, Stamp, stamp_of
+from yardarm.workspace.folder_catalogue import FolderCatalogue, Line
+from yardarm.workspace.viewed_folder import FoundFolder, ViewedFolder, is_training
 
 __all__ = ["TrainingCatalogue"]
 
 
 class TrainingCatalogue(FolderCatalogue[TrainingFolder]):
     """The trainings below a folder. A training's name is its path relative to the folder."""
+
+    kind = "training"
 
     def __init__(self, viewed: ViewedFolder) -> None:
         super().__init__(viewed)

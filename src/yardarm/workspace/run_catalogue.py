@@ -7,16 +7,18 @@ import os
 from yardarm.errors import UsageError
 from yardarm.replay import StoredRun
 from yardarm.results import RunFolder, StoredResult, read_result
-from yardarm.viewer.file_cache import FileCache, Stamp, stamp_of
-from yardarm.viewer.folder_catalogue import FolderCatalogue, Line
-from yardarm.viewer.run_line import run_line
-from yardarm.viewer.viewed_folder import FoundFolder, ViewedFolder, is_run
+from yardarm.workspace.file_cache import FileCache, Stamp, stamp_of
+from yardarm.workspace.folder_catalogue import FolderCatalogue, Line
+from yardarm.workspace.run_line import run_line
+from yardarm.workspace.viewed_folder import FoundFolder, ViewedFolder, is_run
 
 __all__ = ["RunCatalogue"]
 
 
 class RunCatalogue(FolderCatalogue[RunFolder]):
     """The runs below a folder. A run's name is its path relative to the folder."""
+
+    kind = "run"
 
     def __init__(self, viewed: ViewedFolder) -> None:
         super().__init__(viewed)
@@ -48,4 +50,4 @@ class RunCatalogue(FolderCatalogue[RunFolder]):
         return tuple(stamp_of(path) for path in (folder.manifest, folder.journal, folder.config, folder.eval_info))
 
     def _read_line(self, name: str, folder: RunFolder) -> Line:
-        return run_line(name, folder)
+        return run_line(folder)

@@ -1,0 +1,1 @@
+"""The commands of ``yardarm runs``, one file each."""
