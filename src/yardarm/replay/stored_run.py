@@ -10,8 +10,9 @@ from yardarm.config import read_config_file
 from yardarm.engine import VIDEO_FPS, film_of
 from yardarm.envs import select_tasks
 from yardarm.errors import UsageError, nearest
+from yardarm.replay.last_pictures import LastPicture, missing_pictures
 from yardarm.replay.videos import Replay
-from yardarm.results import EpisodeRecord, RunFolder, read_journal
+from yardarm.results import EpisodeRecord, RunFolder, counted, planned_records, read_journal
 from yardarm.tasks import EpisodeSpec, TaskSpec, envs_from_data
 
 __all__ = ["StoredRun"]
@@ -77,6 +78,11 @@ class StoredRun:
         self.folder.load_played(record.key)  # missing or damaged actions are reported before anything starts
         film, exact_fps = film_of(task, camera, size, fps)
         return Replay(self.folder, episode, record, path or self.folder.video(record.key, camera), film, exact_fps)
+
+    def missing_pictures(self) -> list[LastPicture]:
+        """Pictures of episodes that a reader wants to see first; raises if code from elsewhere would have to run."""
+        records = counted(planned_records(self.manifest, self.records.values()), self.manifest.stopping)
+        return missing_pictures(self.folder, ((self.episode(record), record) for record in records))
 
     def _names(self) -> dict[str, tuple[str, str]]:
         """Tasks by the names that a user may give: with their benchmark, if two have the same name."""

@@ -3,6 +3,7 @@
 from yardarm.results.episode_writer import EpisodeWriter, FinishedEpisode
 from yardarm.results.eval_info import eval_info
 from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder
+from yardarm.results.first_to_see import first_to_see
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.manifest.run import MergedPart, PlannedTask, PlanRecord, RunManifest, TrackingRecord
 from yardarm.results.manifest.session import (
@@ -97,6 +98,7 @@ __all__ = [
     "cautions",
     "counted",
     "eval_info",
+    "first_to_see",
     "is_going_on",
     "mixed_versions",
     "now",

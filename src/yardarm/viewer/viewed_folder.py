@@ -18,7 +18,7 @@ LEROBOTS = "eval_info.json"
 # A folder with this is a training.
 TRAININGS = "training.json"
 # Folders inside a run or a training that contain neither.
-INSIDE_RUNS = ("actions", "videos", "wandb")
+INSIDE_RUNS = ("actions", "pictures", "videos", "wandb")
 INSIDE_TRAININGS = ("checkpoints", "wandb")
 
 
