@@ -31,7 +31,7 @@ def comparison_data(comparison: Comparison, runs: Sequence[RunOutcomes]) -> dict
         "verdicts": list(verdicts(comparison)),
         "notes": list(notes(comparison)),
         "names": [run.name for run in runs],
-        "policies": [run.policy for run in runs],
+        "policies": [_label(run) for run in runs],
         "paths": [str(run.path) for run in runs],
         "by_task": _by_task(runs),
         "episodes": {
@@ -56,6 +56,10 @@ def _shared_episodes(runs: Sequence[RunOutcomes]) -> dict[EpisodeName, list[Epis
             first = next((other for other in played if other is not None), own)
             played[place] = own if same_start(first, own) else None
     return {name: played for name, played in found.items() if sum(own is not None for own in played) > 1}
+
+
+def _label(run: RunOutcomes) -> dict[str, str]:
+    return run.policy_label.to_json() if run.policy_label else {"name": run.policy, "id": "", "full": run.policy}
 
 
 def _by_task(runs: Sequence[RunOutcomes]) -> dict[str, Any]:

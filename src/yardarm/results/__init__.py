@@ -35,6 +35,7 @@ from yardarm.results.mixing import (
     software_of_sessions,
     version_changes,
 )
+from yardarm.results.policy_label import CheckpointPlace, PolicyLabel
 from yardarm.results.provenance import now, provenance
 from yardarm.results.record import EpisodeKey, EpisodeRecord
 from yardarm.results.rescue import rescue
@@ -54,6 +55,7 @@ __all__ = [
     "PRECISION",
     "STOPPING_RULES",
     "BatchingRecord",
+    "CheckpointPlace",
     "Counts",
     "Curve",
     "CurveReader",
@@ -71,6 +73,7 @@ __all__ = [
     "PlannedTask",
     "PlayedEpisode",
     "PolicyEntry",
+    "PolicyLabel",
     "PolicyRecord",
     "Rate",
     "RateEvidence",

@@ -2,7 +2,7 @@
 
 import { byTask } from "yardarm/by_task";
 import { curves, differenceWhisker, rateWhisker } from "yardarm/charts";
-import { breakable, count, h, number, outcome, percent, percents, points, prose, pValue, section } from "yardarm/dom";
+import { breakable, count, h, number, outcome, percent, percents, points, policy, prose, pValue, section } from "yardarm/dom";
 import { Table } from "yardarm/tables";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -90,7 +90,7 @@ function labels(data) {
 
 /** The policy's name, or the number of training seeds of a method. */
 function policyOf(data, { runs }) {
-  return runs.length > 1 ? `${runs.length} training seeds` : (data.policies[data.names.indexOf(runs[0])] ?? "");
+  return runs.length > 1 ? `${runs.length} training seeds` : policy(data.policies[data.names.indexOf(runs[0])]);
 }
 
 const reach = (rows) =>

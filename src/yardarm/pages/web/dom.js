@@ -96,6 +96,12 @@ export function date(text, whole = false) {
 export const breakable = (name) =>
   name.split(/(?<=[/_])/).flatMap((part, place) => (place ? [h("wbr"), part] : [part]));
 
+/** A policy as the user named it, with its id beside it; `full` is all that was given. */
+export function policy({ name, id, full }) {
+  const beside = id && id !== name ? [" ", h("span.hash", {}, breakable(id))] : null;
+  return h("span", { title: full === name ? null : full }, breakable(name), beside);
+}
+
 /** A sentence with `commands` in backquotes shown as code. */
 export const prose = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
 

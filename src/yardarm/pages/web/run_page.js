@@ -1,22 +1,25 @@
 // A run in the viewer, updated while it runs.
 
 import { comparisonSections } from "yardarm/comparison";
-import { breakable, h } from "yardarm/dom";
+import { h } from "yardarm/dom";
 import { address, listen, load, parameters, problem } from "yardarm/live";
-import { header, Sections } from "yardarm/page";
-import { runSections, statusBadge } from "yardarm/run";
+import { Contents, header, Sections } from "yardarm/page";
+import { runSections, runTitle } from "yardarm/run";
 
 const REST = 5;
 const name = parameters().get("run") ?? "";
 const main = document.getElementById("main");
 const top = header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs"));
-const title = h("h1");
+const title = h("div");
 const body = h("div");
 const page = new Sections(body);
+const contents = new Contents(body);
 
 const links = {
   episode: (run, row) =>
     address("/episode", { run: name, task: run.tasks[run.episodes.task[row]].id, index: run.episodes.index[row] }),
+  picture: (run, row) =>
+    address("/api/picture", { run: name, task: run.tasks[run.episodes.task[row]].id, index: run.episodes.index[row] }),
   pair: (data, row) => {
     const inside = `${name === "." ? "" : `${name}/`}against`;
     return address("/episode", { run: [name, inside], task: data.episodes.task[row], index: data.episodes.index[row] });
@@ -26,14 +29,18 @@ const links = {
 async function draw() {
   const { run, comparison, training } = await load("/api/run", { run: name });
   document.title = `${run.name} · Yardarm`;
-  title.replaceChildren(
-    ...breakable(run.name === "." ? run.path.split("/").pop() : run.name),
-    " ",
-    statusBadge(run.status),
-  );
-  const { headline, forest, heat, ...rest } = runSections(run, links, comparison?.verdicts?.[0]);
+  title.replaceChildren(...runTitle(run));
+  const { headline, pictures, forest, heat, ...rest } = runSections(run, links, comparison?.verdicts?.[0]);
   const own = comparison?.paths?.[1] === `${run.path}/against` ? links : { ...links, pair: () => null };
-  page.draw({ headline, forest, heat, ...(comparison ? comparisonSections(comparison, own) : {}), ...rest });
+  page.draw({
+    headline,
+    ...(pictures ? { pictures } : {}),
+    forest,
+    heat,
+    ...(comparison ? comparisonSections(comparison, own) : {}),
+    ...rest,
+  });
+  contents.list();
   return { training };
 }
 
