@@ -124,15 +124,10 @@ class Session:
         """What is worth seeing of each contestant, the contestants in turn."""
         from yardarm.replay import missing_pictures
 
-        missing = []
-        for contestant in self.contestants:
-            counting = {record.key for record in self.summarise(contestant).episodes}
-            played = ((episode, contestant.record_of(episode)) for episode in contestant.plan.episodes())
-            missing.append(
-                missing_pictures(
-                    contestant.folder, [(episode, own) for episode, own in played if own and own.key in counting]
-                )
-            )
+        missing = [
+            missing_pictures(contestant.folder, contestant.plan.tasks, self.summarise(contestant).episodes)
+            for contestant in self.contestants
+        ]
         return [picture for row in itertools.zip_longest(*missing) for picture in row if picture is not None]
 
     def film(self) -> None:

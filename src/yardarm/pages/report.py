@@ -91,13 +91,15 @@ def _embedded(stored: StoredResult, rows: Sequence[int]) -> dict[int, str]:
     """Pictures as addresses that hold the whole file, by the rows of their episodes."""
     records = [record for task in stored.result.by_task() for record in task]
     paths = {row: stored.folder.picture(records[row].key) for row in rows}
-    return {row: f"data:image/jpeg;base64,{base64.b64encode(path.read_bytes()).decode()}" for row, path in paths.items()}
+    return {
+        row: f"data:image/jpeg;base64,{base64.b64encode(path.read_bytes()).decode()}" for row, path in paths.items()
+    }
 
 
 def _summary(run: Mapping[str, Any]) -> str:
-    score = run["overall"]
+    score, policy = run["overall"], run["policy"]["name"]
     return (
-        f"{run['policy']['name']}: {percent(score['rate'])} success, {score['successes']} of {score['episodes']} episodes, "
+        f"{policy}: {percent(score['rate'])} success, {score['successes']} of {score['episodes']} episodes, "
         f"{100 * run['confidence']:.4g}% interval {percent(score['low'])} – {percent(score['high'])}."
     )
 

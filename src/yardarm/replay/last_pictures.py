@@ -43,29 +43,29 @@ class LastPicture:
         return self.folder.picture(self.record.key)
 
 
-def _can_be_drawn(task: TaskSpec) -> bool:
-    """Whether a task's episodes can be played again, and seen."""
-    return bool(task.env.replayable and task.env.cameras)
-
-
-def missing_pictures(folder: RunFolder, played: Iterable[tuple[EpisodeSpec, EpisodeRecord]]) -> list[LastPicture]:
-    """Pictures that a reader wants to see first and that are not there yet, of episodes in the planned order.
+def missing_pictures(
+    folder: RunFolder, tasks: Iterable[TaskSpec], records: Iterable[EpisodeRecord]
+) -> list[LastPicture]:
+    """Pictures that a reader wants to see first and that are not there yet, of records in the planned order.
 
     Time may be short, so a success comes after a few failures, not after all of them.
     """
-    drawable = {record.key: (episode, record) for episode, record in played if _can_be_drawn(episode.task)}
-    chosen = first_to_see(record for _, record in drawable.values())
+    drawable = {task.key(): task for task in tasks if task.env.replayable and task.env.cameras}
+    chosen = first_to_see(record for record in records if record.key.task_key in drawable)
     failures, successes = ([record for record in chosen if record.success == wanted] for wanted in (False, True))
     in_order = [*failures[:FEW], *successes[:1], *failures[FEW:], *successes[1:]]
-    pictures = [LastPicture(folder, *drawable[record.key]) for record in in_order]
+    pictures = [
+        LastPicture(folder, EpisodeSpec(drawable[record.key.task_key], record.key.index, record.key.seed), record)
+        for record in in_order
+    ]
     return [picture for picture in pictures if not picture.path.exists()]
 
 
 def draw_pictures(wanted: Sequence[LastPicture], pool: ProcessPool, until: int | None = None) -> Iterator[LastPicture]:
     """Draw pictures on all places of the pool; yields each that was tried, also if there is no picture of it.
 
-    A replay that leaves the recorded course would show what never happened: it leaves no picture. `until` is a descriptor:
-    as soon as it can be read, what is not finished is given up.
+    A replay that leaves the recorded course would show what never happened, so there is no picture of it. `until` is a
+    descriptor: as soon as it can be read, what is not finished is given up.
     """
     pool.choose_renderer([picture.episode.task for picture in wanted])
     with contextlib.closing(iter(Playback(wanted, _Photographer, pool, until))) as results:

@@ -12,7 +12,7 @@ from yardarm.envs import select_tasks
 from yardarm.errors import UsageError, nearest
 from yardarm.replay.last_pictures import LastPicture, missing_pictures
 from yardarm.replay.videos import Replay
-from yardarm.results import EpisodeRecord, RunFolder, counted, planned_records, read_journal
+from yardarm.results import EpisodeRecord, RunFolder, counted, first_to_see, planned_records, read_journal
 from yardarm.tasks import EpisodeSpec, TaskSpec, envs_from_data
 
 __all__ = ["StoredRun"]
@@ -81,8 +81,16 @@ class StoredRun:
 
     def missing_pictures(self) -> list[LastPicture]:
         """Pictures of episodes that a reader wants to see first; raises if code from elsewhere would have to run."""
-        records = counted(planned_records(self.manifest, self.records.values()), self.manifest.stopping)
-        return missing_pictures(self.folder, ((self.episode(record), record) for record in records))
+        return missing_pictures(self.folder, self._tasks, self.counted())
+
+    def missing_videos(self) -> list[Replay]:
+        """Videos of the failures that a reader wants to see first; raises if code from elsewhere would have to run."""
+        failures = [record for record in first_to_see(self.counted()) if not record.success]
+        return [replay for replay in map(self.replay, failures) if not replay.path.exists()]
+
+    def counted(self) -> list[EpisodeRecord]:
+        """The records that count, in the planned order."""
+        return counted(planned_records(self.manifest, self.records.values()), self.manifest.stopping)
 
     def _names(self) -> dict[str, tuple[str, str]]:
         """Tasks by the names that a user may give: with their benchmark, if two have the same name."""
@@ -93,6 +101,6 @@ class StoredRun:
     def episode(self, record: EpisodeRecord) -> EpisodeSpec:
         """What was run."""
         for task in self._tasks:
-            if task.key() == (record.key.benchmark, record.key.env, record.key.task):
+            if task.key() == record.key.task_key:
                 return EpisodeSpec(task, record.key.index, record.key.seed)
         raise UsageError(f"{self.folder.config} does not describe the task '{record.key.task}' any more")

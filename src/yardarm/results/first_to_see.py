@@ -26,6 +26,5 @@ def first_to_see(records: Iterable[EpisodeRecord]) -> list[EpisodeRecord]:
 def _in_turns(records: Iterable[EpisodeRecord]) -> list[EpisodeRecord]:
     tasks: dict[tuple[str, str, str], list[EpisodeRecord]] = {}
     for record in records:
-        key = record.key
-        tasks.setdefault((key.benchmark, key.env, key.task), []).append(record)
+        tasks.setdefault(record.key.task_key, []).append(record)
     return [record for turn in itertools.zip_longest(*tasks.values()) for record in turn if record is not None]

@@ -64,10 +64,10 @@ class PolicyLabel:
         place = CheckpointPlace.of(path)
         if place is not None:
             return cls(f"{PurePosixPath(place.training).name}/{place.step}", identity, path, place)
-        parts = PurePosixPath(path).parts
-        if path.startswith("/"):  # a folder here; on the Hub, a name is short enough as it is
-            parts = [part for part in parts if part != POLICY][-1:]
-        return cls("/".join(parts) or identity, identity, path)
+        if not path.startswith("/"):  # on the Hub, a name is short enough as it is
+            return cls(path, identity, path)
+        telling = [part for part in PurePosixPath(path).parts if part not in ("/", POLICY)]
+        return cls(telling[-1] if telling else identity, identity, path)
 
     def to_json(self) -> dict[str, str]:
         """For pages."""
