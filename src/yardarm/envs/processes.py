@@ -198,6 +198,11 @@ class ProcessPool:
             assert worker.launcher is not None
             worker.launcher.kill(worker.pid)
 
+    def dismiss_all(self) -> None:
+        """Kill all workers; new ones can be hired."""
+        for worker in self.workers:
+            self.dismiss(worker)
+
     def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[ProcessWorker, Report]]:
         """Wait for the first report, and return all that have arrived."""
         given_up = time.monotonic() + at_most_s

@@ -109,8 +109,7 @@ class Pictures:
         started = time.monotonic()
         for picture in draw_pictures(wanted, pool, self._sign.descriptor):
             self._tried.add(picture.path)
-        for worker in pool.workers:  # its memory belongs to the evaluation
-            pool.dismiss(worker)
+        pool.dismiss_all()  # their memory belongs to the evaluation
         took = time.monotonic() - started
         self._spent += took
         self._usual = took / len(wanted)

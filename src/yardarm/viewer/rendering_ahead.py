@@ -119,5 +119,7 @@ class RenderingAhead:
                     list(replay_all([work], pool, until=self._sign.descriptor))
             except Exception:  # the page of the episode tries again, and says what is wrong
                 self._tried.add(work.path)
+            finally:
+                pool.dismiss_all()
             if not self._sign.is_raised:
                 self._tried.add(work.path)

@@ -2,7 +2,8 @@
 
 import { byTask } from "yardarm/by_task";
 import { curves, differenceWhisker, rateWhisker } from "yardarm/charts";
-import { breakable, count, h, number, outcome, percent, percents, points, policy, prose, pValue, section } from "yardarm/dom";
+import { breakable, count, h, number, outcome, percent, percents, points, policy, prose, section } from "yardarm/dom";
+import { overSteps } from "yardarm/over_steps";
 import { Table } from "yardarm/tables";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -11,14 +12,19 @@ const letter = (place) => LETTERS[place] ?? `#${place + 1}`;
 const MOST_SIDES = 8;
 
 /**
- * The sections of a comparison; `links.pair(data, row)` is the address of an episode's videos side by side, or null. A run
+ * The sections of a comparison; `links.pair(data, row)` is the address of an episode's videos side by side, or null, and
+ * `links.run(data, place)` that of a run's own page, where it is not a report beside this page. A run
  * that may stop early (`sequential`) has its own test; intervals and tests for a fixed number of episodes are not valid.
  */
 export function comparisonSections(data, links) {
   if (data.problem) return { verdict: { shows: data, draw: () => section("comparison", "Comparison", data.problem) } };
   const several = data.runs.length > 2;
+  const href = (place) => links.run?.(data, place) ?? data.reports?.[place] ?? null;
   return {
-    verdict: { shows: [data.runs, data.verdicts, data.notes], draw: () => verdict(data) },
+    verdict: { shows: [data.runs, data.verdicts, data.notes], draw: () => verdict(data, href) },
+    ...(data.over_steps.length && !data.sequential
+      ? { over_steps: { shows: data.over_steps, draw: (state) => overSteps(data, href, state) } }
+      : {}),
     ...(data.comparisons.length === 1
       ? { differences: { shows: data.comparisons, draw: () => differences(data) } }
       : {}),
@@ -30,7 +36,7 @@ export function comparisonSections(data, links) {
   };
 }
 
-function verdict(data) {
+function verdict(data, href) {
   const several = data.runs.length > 2;
   const intervals = [
     { title: "0% – 100%", cell: (row) => rateWhisker(row.score) },
@@ -51,7 +57,7 @@ function verdict(data) {
     {
       title: "Run",
       value: (row) => row.name,
-      cell: (row) => [reported(data, row), h("div.small", {}, policyOf(data, row))],
+      cell: (row) => [reported(data, row, href), h("div.small", {}, policyOf(data, row))],
     },
     { title: "Success", numeric: true, value: (row) => row.rate, cell: (row) => percent(row.rate) },
     {
@@ -77,9 +83,9 @@ function verdict(data) {
 }
 
 /** A run's name, linked to its own page if there is one. */
-function reported(data, { name, runs }) {
-  const href = runs.length === 1 ? data.reports?.[data.names.indexOf(runs[0])] : null;
-  return href ? h("a", { href }, breakable(name)) : breakable(name);
+function reported(data, { name, runs }, href) {
+  const address = runs.length === 1 ? href(data.names.indexOf(runs[0])) : null;
+  return address ? h("a", { href: address }, breakable(name)) : breakable(name);
 }
 
 /** Runs have letters only if they are compared themselves, not as training seeds of methods. */
@@ -103,7 +109,7 @@ function differences(data) {
   const range = reach(rows);
   const short = shortener(pair.per_task.map((row) => row.task));
   const counted = Boolean(pair.overall.pairs);
-  const p = (row) => (rows.length > 1 && !row.summary ? row.p_adjusted : row.p_value) ?? row.p_value;
+  const p = (row) => (rows.length > 1 && !row.summary && row.p_adjusted !== null ? "p_adjusted" : "p_value");
   const tests = [
     {
       title: `B better ← 0 → A better (±${number(100 * range)})`,
@@ -120,8 +126,8 @@ function differences(data) {
       title: rows.length > 1 ? "p (Holm)" : "p",
       numeric: true,
       narrow: false,
-      value: p,
-      cell: (row) => pValue(p(row)),
+      value: (row) => row[p(row)],
+      cell: (row) => row.p_text[p(row)],
     },
   ];
   const rate = ({ successes, episodes }) => (episodes ? percent(successes / episodes) : "–");
@@ -171,7 +177,7 @@ function shortener(tasks) {
 function pairs(data) {
   const labels = Object.fromEntries(data.runs.map((run, place) => [run.name, letter(place)]));
   const range = reach(data.comparisons.map((pair) => pair.overall));
-  const p = (pair) => pair.overall.p_adjusted ?? pair.overall.p_value;
+  const p = ({ overall }) => (overall.p_adjusted === null ? "p_value" : "p_adjusted");
   const columns = [
     { title: "Pair", heading: true, value: (pair) => `${labels[pair.a]} − ${labels[pair.b]}` },
     {
@@ -190,7 +196,12 @@ function pairs(data) {
       value: (pair) => pair.overall.interval.low,
       cell: (pair) => `${points(pair.overall.interval.low)} … ${points(pair.overall.interval.high)}`,
     },
-    { title: "p (Holm)", numeric: true, value: p, cell: (pair) => pValue(p(pair)) },
+    {
+      title: "p (Holm)",
+      numeric: true,
+      value: (pair) => pair.overall[p(pair)],
+      cell: (pair) => pair.overall.p_text[p(pair)],
+    },
     {
       title: "Better",
       value: (pair) => labels[pair.better] ?? "",

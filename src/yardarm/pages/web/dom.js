@@ -64,11 +64,6 @@ export function bytes(amount) {
   return `${number(amount / 1000 ** place)} ${units[place]}`;
 }
 
-export function pValue(value) {
-  if (value === null || value === undefined) return "–";
-  return value < 1e-4 ? "< 0.0001" : value < 0.01 ? value.toPrecision(2) : value.toFixed(3);
-}
-
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
