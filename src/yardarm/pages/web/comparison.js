@@ -53,7 +53,7 @@ function verdict(data, href) {
     score: { rate: run.rate, ...run.interval },
   }));
   const columns = [
-    { title: "", heading: true, cell: (row) => row.label },
+    { title: "", heading: true, tight: true, cell: (row) => row.label },
     {
       title: "Run",
       value: (row) => row.name,
@@ -188,6 +188,7 @@ function pairs(data) {
     },
     {
       title: `± ${number(100 * range)} points`,
+      narrow: false,
       cell: (pair) => differenceWhisker(pair.overall, range, Boolean(pair.better)),
     },
     {
@@ -224,8 +225,11 @@ function disagreements(data, links) {
   if (!rows.length) return section("disagreements", "Episodes with different outcomes", note);
   const short = shortener(episodes.task);
   const label = labels(data);
+  const brief = data.names.length > 2;
   const titled = (name, place) =>
-    data.names.length > 6 || label(place) === name ? label(place) : `${label(place)}: ${name}`;
+    brief || label(place) === name
+      ? h("span", { title: name }, label(place))
+      : [label(place), h("span.wide-only", {}, `: ${name}`)];
   const solved = (row) => [...episodes.outcomes[row]].filter((own) => own === "s").length;
   const played = (row) => [...episodes.outcomes[row]].filter((own) => own === "s" || own === "f").length;
   const columns = [
@@ -246,7 +250,7 @@ function disagreements(data, links) {
       : data.names.map((name, place) => ({
           title: titled(name, place),
           value: (row) => episodes.outcomes[row][place],
-          cell: (row) => side(data, row, place),
+          cell: (row) => h(brief ? "div.brief" : "div", {}, side(data, row, place)),
         }))),
   ];
   const table = new Table(columns, { caption: "Episodes where one run succeeds and another fails", page: 30 });
@@ -255,11 +259,11 @@ function disagreements(data, links) {
 }
 
 function episodeLink(data, row, links) {
-  const text = `${data.episodes.index[row]} (seed ${data.episodes.seed[row]})`;
+  const index = String(data.episodes.index[row]);
+  const seed = `seed ${data.episodes.seed[row]}`;
   const href = links.pair(data, row);
-  return href
-    ? h("a", { href, "aria-label": `${data.episodes.task[row]}, episode ${text}: side by side` }, text)
-    : text;
+  const label = `${data.episodes.task[row]}, episode ${index} (${seed}): side by side`;
+  return h("span.nowrap", {}, href ? h("a", { href, "aria-label": label }, index) : index, h("span.small.wide-only", {}, ` ${seed}`));
 }
 
 function side(data, row, place) {
@@ -273,7 +277,7 @@ function side(data, row, place) {
   const drawn = curve && data.names.length <= 3;
   return [
     outcome(own),
-    steps === null ? null : ` ${steps} steps`,
+    steps === null ? null : [" ", h("span.nowrap", {}, String(steps), h("span.word", {}, " steps"))],
     drawn
       ? curves([{ ...curve, kind }], { steps: longest, label: `Rewards over ${steps} steps`, also, ...size })
       : null,

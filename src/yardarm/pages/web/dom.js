@@ -132,7 +132,7 @@ export const folded = (title, content) => h("details", {}, h("summary", {}, titl
 /** A badge with a mark, so that outcomes differ by more than their colour. */
 export function outcome(letter) {
   const { name, kind, mark } = OUTCOMES[letter];
-  return h(`span.outcome.${kind}`, {}, h("span", { "aria-hidden": "true" }, mark), ` ${name}`);
+  return h(`span.outcome.${kind}`, {}, h("span", { "aria-hidden": "true" }, mark), " ", h("span.word", {}, name));
 }
 
 /** A command that can be copied. */

@@ -8,8 +8,8 @@ const PAGE = 100;
 const WORDS = new Intl.Collator(undefined, { numeric: true });
 
 /**
- * Columns: {title, value(row), cell(row), numeric, heading, narrow}. A column with a `value` can be sorted by it; `cell`
- * returns the content; `narrow: false` hides a column on a phone. `sorted` is the initial order; `state` keeps the reader's
+ * Columns: {title, value(row), cell(row), numeric, heading, narrow, tight}. A column with a `value` can be sorted by it;
+ * `cell` returns the content; `narrow: false` hides a column on a phone; a `tight` one is as narrow as can be. `sorted` is the initial order; `state` keeps the reader's
  * order for a table that replaces this one.
  */
 export class Table {
@@ -93,7 +93,8 @@ export class Table {
   }
 }
 
-const classes = (column) => (column.numeric ? ".numeric" : "") + (column.narrow === false ? ".wide-only" : "");
+const classes = ({ numeric, narrow, tight }) =>
+  (numeric ? ".numeric" : "") + (narrow === false ? ".wide-only" : "") + (tight ? ".tight" : "");
 
 function compare(a, b) {
   if (a === b) return 0;
