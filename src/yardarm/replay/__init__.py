@@ -4,7 +4,7 @@ from yardarm.replay.last_pictures import BACKGROUND, LastPicture, draw_pictures,
 from yardarm.replay.pictures import first_pictures
 from yardarm.replay.playback import Playback, PlaybackResult, Watcher
 from yardarm.replay.stop_sign import StopSign
-from yardarm.replay.stored_run import StoredRun
+from yardarm.replay.stored_run import StoredRun, draw_missing
 from yardarm.replay.videos import Replay, ReplayResult, replay_all
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "StopSign",
     "StoredRun",
     "Watcher",
+    "draw_missing",
     "draw_pictures",
     "first_pictures",
     "missing_pictures",
