@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Pictures"]
 
-# How much of the time that it plays an evaluation shares with its pictures.
-SHARE = 0.02
+# What pictures may add to the time of an evaluation, while it plays and after it.
+MEANWHILE, AFTERWARDS = 0.02, 0.5
 LOOK_EVERY_S = 1.0
 # What a picture costs, before the first one has told; for less, it is not worth beginning.
 USUAL_S = 1.0
@@ -39,7 +39,7 @@ LEAVE_WITHIN_S = 1.0
 
 
 class Pictures:
-    """Draws what `missing` lists, for at most `seconds`, and for no longer than the evaluation itself took."""
+    """Draws what `missing` lists, for at most `seconds`, and for at most half as long as the evaluation itself took."""
 
     def __init__(
         self,
@@ -83,9 +83,9 @@ class Pictures:
         pool = ProcessPool(1, time_limit_s=self._timeout_s, nice=BACKGROUND)
         try:
             while not self._played.wait(LOOK_EVERY_S):
-                if self._left(SHARE) > self._usual and (wanted := self._wanted()):
+                if self._left(MEANWHILE) > self._usual and (wanted := self._wanted()):
                     self._draw(wanted[:1], pool)
-            left = self._left(1.0)
+            left = self._left(AFTERWARDS)
             if left > USUAL_S and (wanted := self._wanted()):
                 self._listener.drawing(len(wanted))
                 pool.size = min(usable_cores(), len(wanted))
@@ -97,7 +97,7 @@ class Pictures:
             pool.close()
 
     def _left(self, share: float) -> float:
-        """The seconds that are left of the evaluation's own time so far, or of this share of it."""
+        """The seconds that are left of this share of the evaluation's own time so far."""
         return min(self._seconds, share * (time.monotonic() - self._began)) - self._spent
 
     def _wanted(self) -> list[LastPicture]:
