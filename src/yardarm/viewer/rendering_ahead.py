@@ -19,7 +19,6 @@ from pathlib import Path
 
 from yardarm.engine import EngineOptions
 from yardarm.envs import ProcessPool
-from yardarm.errors import UsageError
 from yardarm.replay import BACKGROUND, LastPicture, Replay, StopSign, draw_pictures, replay_all
 from yardarm.viewer.rendering import Rendering
 from yardarm.viewer.run_catalogue import RunCatalogue
@@ -58,7 +57,7 @@ class RenderingAhead:
             self._opened.move_to_end(name)
             while len(self._opened) > MOST_RUNS:
                 self._opened.popitem(last=False)
-            if not self._thread.is_alive() and not self._closed.is_set():
+            if self._thread.ident is None and not self._closed.is_set():  # it has never been started
                 self._thread.start()
 
     def close(self) -> None:
@@ -99,13 +98,16 @@ class RenderingAhead:
                 stored.missing_videos,
             ]
             return next((work for find in works for work in find() if work.path not in self._tried), None)
-        except UsageError:  # it is gone, it is not Yardarm's, or it cannot be rendered without the user's consent
+        except Exception:  # it is gone, damaged, or cannot be rendered without the user's consent: its page says so
             return None
 
     def _is_in_the_way(self) -> bool:
         """Whether a run is being played here, or the disk is nearly full."""
-        if shutil.disk_usage(self._catalogue.viewed.root).free < FREE_BYTES:
-            return True
+        try:
+            if shutil.disk_usage(self._catalogue.viewed.root).free < FREE_BYTES:
+                return True
+        except OSError:
+            return True  # the folder is gone
         return any(line["status"] == "running" for line in self._catalogue.lines())
 
     def _make(self, work: Work, pool: ProcessPool) -> None:
