@@ -31,7 +31,8 @@ def test_help_explains_every_command() -> None:
 
 
 def test_eval_leaves_the_files_of_a_run(tmp_path: Path) -> None:
-    answer = yardarm(*REACH, "--eval.n_episodes=3", "--output_dir=run")
+    words = [*REACH, "--eval.n_episodes=3", "--eval.pictures=0", "--output_dir=run"]
+    answer = yardarm(*words)
     assert answer.returncode == 0, answer.stderr
     assert "\nreach-v3  100.0%   3/3  43.9% – 100.0%" in answer.stdout
     assert "yardarm replay run --task=reach-v3 --episode=0" in answer.stdout
@@ -48,7 +49,7 @@ def test_eval_leaves_the_files_of_a_run(tmp_path: Path) -> None:
     assert manifest["status"] == "finished"
     (session,) = manifest["sessions"]
     assert session["versions"]["metaworld"] == "3.1.1"
-    assert session["command"][1:] == [*REACH, "--eval.n_episodes=3", "--output_dir=run"]
+    assert session["command"][1:] == words
     lines = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
     assert sorted((line["index"], line["seed"]) for line in lines) == [(0, 1000), (1, 1001), (2, 1002)]
     played = np.load(run / "actions" / "metaworld" / "reach-v3" / "00000.npz")

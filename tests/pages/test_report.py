@@ -15,6 +15,7 @@ from tests.report.runs import VERSIONS, MadeTask, tasks_of, written
 from yardarm.comparison import compare, read_runs
 from yardarm.pages import write_comparison_page, write_report, write_several_report
 from yardarm.policies import PolicySpec
+from yardarm.replay import StoredRun, draw_missing
 from yardarm.results import PolicyEntry, RunFolder, SeveralFolder
 
 pytestmark = needs_browser
@@ -42,7 +43,8 @@ def open_report(page: Page, path: Path) -> None:
 def test_every_run_leaves_a_report_that_shows_it(browser: Browser, run: Path) -> None:
     with open_page(browser) as page:
         open_report(page, run / "report.html")
-        expect(page.locator("h1")).to_contain_text("mover")
+        expect(page.locator("h1")).to_contain_text("toy-mover")
+        expect(page.locator(".under-title")).to_have_text("mover · toy, 2 tasks")
         expect(page.locator(".rate")).to_have_text("58.3%")
         expect(page.locator("#headline")).to_contain_text("7 of 12 episodes solved")
         expect(page.locator("#headline")).to_contain_text("95% interval 32.0% – 80.7%")
@@ -52,6 +54,65 @@ def test_every_run_leaves_a_report_that_shows_it(browser: Browser, run: Path) ->
         for part in ("step", "rendering", "policy inference", "waiting"):
             expect(page.locator("#timing")).to_contain_text(part)
         expect(page.locator("#made")).to_contain_text("--config_path=")
+
+
+@pytest.fixture(scope="module")
+def pictured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "pictured"
+    toy_run(path, pictures=0)
+    draw_missing(StoredRun(RunFolder(path)), 60)
+    return write_report(RunFolder(path))
+
+
+def test_the_first_screen_shows_how_failures_ended(browser: Browser, pictured: Path) -> None:
+    with open_page(browser) as page:
+        page.set_viewport_size({"width": 1200, "height": 800})
+        open_report(page, pictured)
+        shots = page.locator("#pictures .shot")
+        expect(shots).to_have_count(7)
+        expect(shots.first).to_be_in_viewport(ratio=1)
+        expect(shots.last).to_be_in_viewport(ratio=1)
+        expect(page.locator("#pictures .failure")).to_have_count(5)
+        assert page.locator("#pictures img").evaluate_all("(all) => all.every((own) => own.naturalWidth === 320)")
+        alt = shots.first.locator("img").get_attribute("alt") or ""
+        assert re.fullmatch(r"left, episode \d: failure after 11 steps", alt)
+        shots.first.click()
+        expect(page.locator("#episode h2")).to_have_text(alt.partition(":")[0])
+        expect(page.locator("#episode img")).to_be_in_viewport()
+        expect(page.locator("#episode")).to_contain_text("yardarm replay")
+
+
+def test_the_contents_lead_to_each_section(browser: Browser, pictured: Path) -> None:
+    with open_page(browser) as page:
+        open_report(page, pictured)
+        names = ["Tasks", "Episode map", "Episodes, failures first", "Rewards and lengths", "Time", "How it was made"]
+        expect(page.locator(".contents a")).to_have_text(names)
+        page.locator(".contents a").nth(3).click()
+        expect(page.locator("#course h2")).to_be_in_viewport()
+        expect(page.locator(".contents")).to_be_in_viewport()
+        expect(page.locator(".contents [aria-current]")).to_have_text("Rewards and lengths")
+
+
+@pytest.mark.parametrize("width", [375, 800, 1200])
+def test_no_column_of_a_comparison_is_cut_off(browser: Browser, tmp_path: Path, width: int) -> None:
+    tasks = ["reach-v3", "push-v3", "door-open-v3", "pick-place-wall-v3", "basketball-v3"]
+    for step, letters in {20000: "sfffffffff", 40000: "ssssffffff", 60000: "sssssssfff", 80000: "ssssssssss"}.items():
+        path = f"/home/me/outputs/train/act_metaworld/checkpoints/{step:06d}/pretrained_model"
+        outcomes = dict.fromkeys(tasks, letters)
+        written(
+            tmp_path / f"act_metaworld_{step:06d}", tasks_of(outcomes), f"act-{step:012x}", described={"path": path}
+        )
+    runs = read_runs(sorted(tmp_path.iterdir()))
+    page_path = write_comparison_page(compare(runs), runs, tmp_path / "comparison.html")
+    with open_page(browser, width=width) as page:
+        page.goto(page_path.as_uri())
+        expect(page.locator("#comparison tbody tr").first).to_contain_text("act_metaworld/020000 act-000000004e20")
+        hidden = "(all) => all.filter((own) => own.scrollWidth > own.clientWidth + 1).map((own) => own.ariaLabel)"
+        assert page.locator(".scroll").evaluate_all(hidden) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        marks = page.locator("#over-steps .mark")  # checkpoints of one training
+        expect(marks).to_have_count(4)
+        assert "step 80,000, 100.0%, 50/50, interval" in (marks.last.get_attribute("aria-label") or "")
 
 
 def test_a_report_asks_the_network_for_nothing(browser: Browser, run: Path) -> None:

@@ -98,6 +98,20 @@ def test_from_the_list_to_a_run_to_an_episode_to_its_video(browser: Browser, add
         expect(page.locator("output")).to_have_text(re.compile(r"step (\d+) of \1"))
 
 
+def test_pictures_appear_on_an_open_page_and_lead_to_their_videos(browser: Browser, tmp_path: Path) -> None:
+    toy_run(tmp_path / "run", SLOWLY, n_episodes=1, pictures=0)
+    with viewing(tmp_path) as address, open_page(browser) as page:
+        page.goto(f"{address}/run?run=run")
+        expect(page.locator(".rate")).to_be_visible(timeout=30_000)
+        expect(page.locator("#pictures .shot")).to_have_count(2, timeout=60_000)
+        assert (
+            page.locator("#pictures img").first.evaluate("async (own) => (await own.decode(), own.naturalWidth)") == 320
+        )
+        page.locator("#pictures .shot").first.click()
+        expect(page.locator("h1")).to_have_text("left, episode 0")
+        wait_for_video(page)
+
+
 def test_the_scrub_bar_moves_the_video_and_the_plots(browser: Browser, address: str) -> None:
     with open_page(browser) as page:
         page.goto(f"{address}/episode?run=mover&task=toy/left&index=2")

@@ -102,7 +102,8 @@ def test_from_the_list_to_a_live_curve_to_an_evaluation_and_back(browser: Browse
         expect(page.locator("#loss .tip")).to_contain_text("step 100training 1.608")
 
         page.locator("#success .mark").nth(1).click()
-        expect(page.locator("h1")).to_have_text("day/act/eval/step_001000 finished")
+        expect(page.locator("h1")).to_have_text("act step_001000 finished")
+        expect(page.locator(".under-title")).to_contain_text("day/act/eval/step_001000")
         page.get_by_role("link", name="Training").click()
         expect(page.locator("h1")).to_have_text("day/act running")
 

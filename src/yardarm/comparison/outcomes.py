@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from yardarm.results import Software
+from yardarm.results import PolicyLabel, Software
 
 __all__ = ["EpisodeName", "EpisodeOutcome", "RunOutcomes"]
 
@@ -53,6 +53,8 @@ class RunOutcomes:
     path: Path
     outcomes: Mapping[EpisodeName, EpisodeOutcome]
     policy: str = ""
+    policy_label: PolicyLabel | None = None
+    """What to call the policy; None if the run is not Yardarm's."""
     method: str | None = None
     training_seed: int | None = None
     env: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from yardarm.errors import UsageError
 from yardarm.results import (
     EpisodeKey,
     EpisodeRecord,
+    PolicyLabel,
     RunFolder,
     RunManifest,
     counted,
@@ -34,6 +35,7 @@ def read_yardarm_run(folder: RunFolder, name: str, allow_unfinished: bool = Fals
         path=folder.path,
         outcomes={_name(record.key): outcome_of(folder, record) for record in counted(records, manifest.stopping)},
         policy=manifest.plan.policy or "",
+        policy_label=PolicyLabel.of(manifest),
         method=manifest.method,
         training_seed=manifest.training_seed,
         software=software_of_sessions(manifest.sessions, manifest.benchmarks),

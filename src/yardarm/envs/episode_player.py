@@ -139,7 +139,9 @@ class EpisodePlayer:
 
     def _film_frame(self) -> None:
         film = self._film
-        if film is None or self._on_frame is None or (self.steps % film.every and not self.done):
+        if film is None or self._on_frame is None or self.steps < film.first:
+            return
+        if self.steps % film.every and not self.done:
             return
         self._on_frame(self._built().frame(film.camera, film.height, film.width))
 

@@ -72,7 +72,7 @@ class _LauncherKilled(Exception):
 class Launcher:
     """A launcher process: started here, it forks and kills workers until it is closed."""
 
-    def __init__(self, home: Home, log: Path | None = None) -> None:
+    def __init__(self, home: Home, log: Path | None = None, nice: int = 0) -> None:
         python = home.python or sys.executable
         if home.python:
             check_interpreter(home.python)
@@ -89,6 +89,8 @@ class Launcher:
                 # A separate session: Ctrl-C is for the main process only, which then ends the workers.
                 start_new_session=True,
             )
+        if nice:  # its workers inherit it
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, nice)
         self._control.settimeout(PRELOAD_LIMIT_S)
         self._answers = Channel(self._control)
         try:
@@ -177,8 +179,9 @@ class Launcher:
 class Launchers:
     """One launcher for each home, started when it is first needed."""
 
-    def __init__(self, log: Path | None = None) -> None:
+    def __init__(self, log: Path | None = None, nice: int = 0) -> None:
         self._log = log
+        self._nice = nice
         self._launchers: dict[Home, Launcher] = {}
 
     def start(self, home: Home) -> Launcher:
@@ -190,7 +193,7 @@ class Launchers:
     def _started(self, home: Home) -> Launcher:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return Launcher(home, self._log)
+                return Launcher(home, self._log, self._nice)
             except _LauncherKilled as killed:
                 if attempt == ATTEMPTS:
                     raise EnvironmentFault(

@@ -55,6 +55,8 @@ class Film:
     height: int
     width: int
     every: int
+    first: int = 0
+    """No frame before this step."""
 
 
 @dataclass(frozen=True, slots=True)

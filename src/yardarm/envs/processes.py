@@ -147,14 +147,19 @@ class ProcessPool:
 
     A fork takes 3 ms, building a simulator 150 ms or more. So a worker is not reused for another task: nothing can
     leak from one task to the next, and memory does not grow with the number of tasks.
+
+    `nice` lowers the workers' priority, for work that must not be in the way of other work.
     """
 
-    def __init__(self, size: int, *, time_limit_s: float = float("inf"), log: Path | None = None) -> None:
+    def __init__(
+        self, size: int, *, time_limit_s: float = float("inf"), log: Path | None = None, nice: int = 0
+    ) -> None:
         self.size = size
         self._time_limit_s = time_limit_s
-        self._renderers: dict[Home, str] = {}  # nothing is rendered before `choose_renderer` is called
+        # The backend and the renderer's name; nothing is rendered before `choose_renderer` is called.
+        self._renderers: dict[Home, tuple[str, str]] = {}
         self._gpus = gpu_ids()
-        self._launchers = Launchers(log)
+        self._launchers = Launchers(log, nice)
         self._log = CappedLog(log) if log else None
         self._workers: dict[int, ProcessWorker] = {}
         self._memories: dict[int, tuple[MemoryLayout, SharedMemory]] = {}
@@ -193,6 +198,11 @@ class ProcessPool:
             assert worker.launcher is not None
             worker.launcher.kill(worker.pid)
 
+    def dismiss_all(self) -> None:
+        """Kill all workers; new ones can be hired."""
+        for worker in self.workers:
+            self.dismiss(worker)
+
     def wait(self, also: Sequence[int] = (), at_most_s: float = math.inf) -> list[tuple[ProcessWorker, Report]]:
         """Wait for the first report, and return all that have arrived."""
         given_up = time.monotonic() + at_most_s
@@ -219,11 +229,11 @@ class ProcessPool:
 
     def choose_renderer(self, tasks: Iterable[TaskSpec]) -> str | None:
         """Find an OpenGL backend that works in workers, use it from now on, and name it; None if no task needs one."""
-        names = []
-        for home in dict.fromkeys(task.env.home for task in tasks if task.env.renderer):
-            self._renderers[home], name = self._launchers.find_renderer(home)
-            names.append(name)
-        return "; ".join(dict.fromkeys(names)) or None
+        homes = dict.fromkeys(task.env.home for task in tasks if task.env.renderer)
+        for home in homes:
+            if home not in self._renderers:
+                self._renderers[home] = self._launchers.find_renderer(home)
+        return "; ".join(dict.fromkeys(self._renderers[home][1] for home in homes)) or None
 
     def close(self) -> None:
         """Kill all workers, and wait until their launchers have ended."""
@@ -263,10 +273,9 @@ class ProcessPool:
 
     def _environment(self, task: TaskSpec, place: int) -> dict[str, str]:
         """Environment variables that a worker needs before it renders."""
-        backend = self._renderers.get(task.env.home)
-        if not backend or not task.env.renderer:
+        if task.env.home not in self._renderers or not task.env.renderer:
             return {}
-        environment = {"MUJOCO_GL": backend}
+        environment = {"MUJOCO_GL": self._renderers[task.env.home][0]}
         if len(self._gpus) > 1 and "MUJOCO_EGL_DEVICE_ID" not in os.environ:
             environment["MUJOCO_EGL_DEVICE_ID"] = self._gpus[place % len(self._gpus)]
         return environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,9 @@ class EvalOptions:
         0, "with several policies: how many play at once and stay in memory; 0: as many as fit, at most 8"
     )
     videos: int = option(0, "render videos of the first N episodes of each task, after the evaluation")
+    pictures: float = option(
+        10.0, "seconds to spend, at low priority, on pictures of the first failures for the report; 0: none"
+    )
     recording: bool = option(False, "afterwards, write all episodes as a dataset to OUTPUT_DIR/recordings")
     recording_repo_id: str | None = option(None, "with --eval.recording: upload the dataset to the Hub as owner/name")
     recording_private: bool = option(False, "with --eval.recording_repo_id: make the dataset private")
@@ -86,6 +90,8 @@ class EvalOptions:
         if self.recording_private and not self.recording_repo_id:
             raise UsageError("--eval.recording_private is for uploads: add --eval.recording_repo_id=owner/name")
         positive("--eval.timeout_s", self.timeout_s)
+        if not 0 <= self.pictures < math.inf:
+            raise UsageError(f"--eval.pictures must be a number of seconds, 0 or more, got {self.pictures}")
         positive("--eval.n_episodes", self.n_episodes)
         if self.n_episodes > MOST_EPISODES:
             raise UsageError(f"--eval.n_episodes must be at most {MOST_EPISODES:,} a task, got {self.n_episodes}")

@@ -46,6 +46,12 @@ class EvaluationListener:
     def withdrawn(self, policy: str, fault: PolicyFault) -> None:
         """One of several policies has failed, and the evaluation continues without it."""
 
+    def drawing(self, pictures: int) -> None:
+        """All is played, and some pictures for the report are missing; they take a few seconds."""
+
+    def not_drawn(self, reason: str) -> None:
+        """There are no more pictures."""
+
     def filming(self, replays: Sequence[Replay]) -> None:
         """Videos are about to be made."""
 

@@ -74,9 +74,11 @@ def _evaluate(
         early_stopping = EarlyStopping.begin(declared, contestants, opponent) if declared else None
         session = Session(config, contestants[0].folder, contestants, listener, tracker, early_stopping)
         try:
-            session.play_missing_episodes()
-            session.film()
-            finish_contestants(contestants, [session.warnings(contestant) for contestant in contestants])
+            with session.pictures() as pictures:
+                session.play_missing_episodes()
+                session.film()
+                finish_contestants(contestants, [session.warnings(contestant) for contestant in contestants])
+                pictures.finish()
         finally:
             results = [session.summarise(contestant) for contestant in contestants]
             close_contestants(contestants, results)

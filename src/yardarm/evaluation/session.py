@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from yardarm.engine import (
     ComputeTurn,
@@ -34,6 +35,7 @@ from yardarm.evaluation.config import EvalConfig
 from yardarm.evaluation.contestant import Contestant
 from yardarm.evaluation.conventions import odd_actions
 from yardarm.evaluation.listener import EvaluationListener
+from yardarm.evaluation.pictures import Pictures
 from yardarm.evaluation.runners import open_runner
 from yardarm.evaluation.software import session_for
 from yardarm.evaluation.stopping.early_stopping import EarlyStopping
@@ -49,6 +51,9 @@ from yardarm.results import (
     now,
 )
 from yardarm.tracking import Tracker
+
+if TYPE_CHECKING:
+    from yardarm.replay import LastPicture
 
 __all__ = ["Session"]
 
@@ -109,6 +114,21 @@ class Session:
                 for text in dict.fromkeys(batching_text(own) for own in batching if own):
                     self.listener.tuned(text)
                 self._play(jobs, pool, runner)
+
+    def pictures(self) -> Pictures:
+        """Pictures for the report, drawn while this session lasts."""
+        options = self.config.eval
+        return Pictures(options.pictures, self._missing_pictures, options.timeout_s, self.listener)
+
+    def _missing_pictures(self) -> list[LastPicture]:
+        """What is worth seeing of each contestant, the contestants in turn."""
+        from yardarm.replay import missing_pictures
+
+        missing = [
+            missing_pictures(contestant.folder, contestant.plan.tasks, self.summarise(contestant).episodes)
+            for contestant in self.contestants
+        ]
+        return [picture for row in itertools.zip_longest(*missing) for picture in row if picture is not None]
 
     def film(self) -> None:
         """Make the videos that were asked for."""

@@ -68,10 +68,12 @@ def _evaluate(config: EvalConfig, lineup: Lineup, listener: EvaluationListener) 
         _write_config(config, folder)
         session = Session(config, folder.whole, contestants, listener, at_once=lineup.at_once)
         try:
-            session.play_missing_episodes()
-            session.film()
-            played = [contestant for player, contestant in enumerate(contestants) if player not in session.faults]
-            finish_contestants(played, [session.warnings(contestant) for contestant in played])
+            with session.pictures() as pictures:
+                session.play_missing_episodes()
+                session.film()
+                played = [contestant for player, contestant in enumerate(contestants) if player not in session.faults]
+                finish_contestants(played, [session.warnings(contestant) for contestant in played])
+                pictures.finish()
         finally:
             results = [session.summarise(contestant) for contestant in contestants]
             close_contestants(contestants, results)

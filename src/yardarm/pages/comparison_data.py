@@ -7,8 +7,9 @@ from typing import Any
 
 from yardarm.comparison import Comparison, EpisodeName, EpisodeOutcome, RunOutcomes, same_start
 from yardarm.errors import UsageError
+from yardarm.pages.over_steps import over_steps
 from yardarm.pages.run_data import downsampled
-from yardarm.report import notes, verdicts
+from yardarm.report import notes, p_text, verdicts
 from yardarm.results import EpisodeRecord, RunFolder, read_journal
 
 __all__ = ["comparison_data"]
@@ -21,6 +22,9 @@ UNKNOWN, ERROR, FAILURE, SUCCESS = "-", "e", "f", "s"
 def comparison_data(comparison: Comparison, runs: Sequence[RunOutcomes]) -> dict[str, Any]:
     """The comparison, and the episodes that the runs share."""
     content = comparison.to_json()
+    for pair in content["comparisons"]:
+        for row in (pair["overall"], *pair["per_task"]):
+            row["p_text"] = {name: _p_text(row.get(name)) for name in ("p_value", "p_adjusted")}
     if len(comparison.pairs) > 1:  # tasks are shown for two runs only, and fifty runs make a thousand pairs
         content["comparisons"] = [{**pair, "per_task": []} for pair in content["comparisons"]]
     episodes = _shared_episodes(runs)
@@ -31,9 +35,10 @@ def comparison_data(comparison: Comparison, runs: Sequence[RunOutcomes]) -> dict
         "verdicts": list(verdicts(comparison)),
         "notes": list(notes(comparison)),
         "names": [run.name for run in runs],
-        "policies": [run.policy for run in runs],
+        "policies": [_label(run) for run in runs],
         "paths": [str(run.path) for run in runs],
         "by_task": _by_task(runs),
+        "over_steps": over_steps(comparison, runs),
         "episodes": {
             "task": [name.task for name in episodes],
             "index": [name.index for name in episodes],
@@ -56,6 +61,14 @@ def _shared_episodes(runs: Sequence[RunOutcomes]) -> dict[EpisodeName, list[Epis
             first = next((other for other in played if other is not None), own)
             played[place] = own if same_start(first, own) else None
     return {name: played for name, played in found.items() if sum(own is not None for own in played) > 1}
+
+
+def _p_text(p_value: float | None) -> str:
+    return "–" if p_value is None else p_text(p_value)
+
+
+def _label(run: RunOutcomes) -> dict[str, str]:
+    return run.policy_label.to_json() if run.policy_label else {"name": run.policy, "id": "", "full": run.policy}
 
 
 def _by_task(runs: Sequence[RunOutcomes]) -> dict[str, Any]:

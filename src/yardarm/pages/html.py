@@ -20,7 +20,10 @@ __all__ = ["WEB", "served_page", "standalone_page"]
 WEB = resources.files("yardarm.pages") / "web"
 PREFIX = "yardarm/"
 # A report is self-contained: the browser may load nothing but the videos next to it.
-ALONE = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' data:; media-src 'self' file:"
+ALONE = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' data:; img-src data:; "
+    "media-src 'self' file:"
+)
 
 
 def standalone_page(title: str, kind: str, data: Mapping[str, Any], summary: str) -> str:

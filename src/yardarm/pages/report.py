@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ def write_report(folder: RunFolder, path: Path | None = None) -> Path:
     run = run_data(stored, name)
     target = path or folder.report
     run["episodes"]["videos"] = _relative_videos(target.parent, folder, run["episodes"]["videos"])
+    run["drawn"] = _embedded(stored, run["pictures"])
     data = {"run": run, "comparison": opponent_data(stored)}
     return _written(target, standalone_page(f"{name} · Yardarm", "report", data, _summary(run)))
 
@@ -85,10 +87,19 @@ def _relative_videos(place: Path, folder: RunFolder, videos: Mapping[int, Sequen
     return {row: [str(from_there / path) for path in own] for row, own in videos.items()}
 
 
+def _embedded(stored: StoredResult, rows: Sequence[int]) -> dict[int, str]:
+    """Pictures as addresses that hold the whole file, by the rows of their episodes."""
+    records = [record for task in stored.result.by_task() for record in task]
+    paths = {row: stored.folder.picture(records[row].key) for row in rows}
+    return {
+        row: f"data:image/jpeg;base64,{base64.b64encode(path.read_bytes()).decode()}" for row, path in paths.items()
+    }
+
+
 def _summary(run: Mapping[str, Any]) -> str:
-    score = run["overall"]
+    score, policy = run["overall"], run["policy"]["name"]
     return (
-        f"{run['policy']}: {percent(score['rate'])} success, {score['successes']} of {score['episodes']} episodes, "
+        f"{policy}: {percent(score['rate'])} success, {score['successes']} of {score['episodes']} episodes, "
         f"{100 * run['confidence']:.4g}% interval {percent(score['low'])} – {percent(score['high'])}."
     )
 

@@ -15,6 +15,7 @@ from yardarm.report import about_unfinished, result_notes
 from yardarm.results import (
     EpisodeKey,
     EpisodeRecord,
+    PolicyLabel,
     Rate,
     RunFolder,
     SessionRecord,
@@ -22,6 +23,7 @@ from yardarm.results import (
     TaskResult,
     Uncertainty,
     about_mixed_versions,
+    first_to_see,
 )
 
 __all__ = ["downsampled", "json_safe", "rounded", "run_data"]
@@ -53,7 +55,7 @@ def _run_data(stored: StoredResult, name: str) -> dict[str, Any]:
         "name": name,
         "path": str(stored.folder.path),
         "status": stored.status,
-        "policy": manifest.plan.policy or "",
+        "policy": PolicyLabel.of(manifest).to_json(),
         "seed": manifest.plan.seed,
         "started": manifest.started,
         "wall_s": result.wall_s,
@@ -69,6 +71,7 @@ def _run_data(stored: StoredResult, name: str) -> dict[str, Any]:
         "tasks": [_task(task, result.uncertainty, several) for task in tasks],
         "groups": _groups(result.groups(), tasks, result.uncertainty),
         "episodes": _columns(tasks, stored.folder),
+        "pictures": _pictures(records, stored.folder),
         "curves": _curves(tasks, stored.folder),
         "timing": _timing(records),
         "made_with": _made_with(stored),
@@ -146,6 +149,14 @@ def _columns(tasks: Sequence[TaskResult], folder: RunFolder) -> dict[str, Any]:
 
 def _videos(folder: RunFolder, paths: Sequence[str]) -> list[str]:
     return [str(path)[len(str(folder.path)) + 1 :] for path in paths]
+
+
+def _pictures(records: Sequence[EpisodeRecord], folder: RunFolder) -> list[int]:
+    """The rows of episodes to see first, of those that have a picture."""
+    replayed = folder.replayed()
+    rows = {record.key: row for row, record in enumerate(records)}
+    pictured = [record for record in records if folder.picture(record.key) in replayed(record.key)]
+    return [rows[record.key] for record in first_to_see(pictured)]
 
 
 def _curves(tasks: Sequence[TaskResult], folder: RunFolder) -> list[dict[str, Any]]:

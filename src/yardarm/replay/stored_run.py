@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
 from yardarm.config import read_config_file
-from yardarm.engine import VIDEO_FPS, film_of
-from yardarm.envs import select_tasks
+from yardarm.engine import VIDEO_FPS, EngineOptions, film_of
+from yardarm.envs import ProcessPool, select_tasks
 from yardarm.errors import UsageError, nearest
+from yardarm.machine import usable_cores
+from yardarm.replay.last_pictures import LastPicture, draw_pictures, missing_pictures
+from yardarm.replay.stop_sign import StopSign
 from yardarm.replay.videos import Replay
-from yardarm.results import EpisodeRecord, RunFolder, read_journal
+from yardarm.results import EpisodeRecord, RunFolder, counted, first_to_see, planned_records, read_journal
 from yardarm.tasks import EpisodeSpec, TaskSpec, envs_from_data
 
-__all__ = ["StoredRun"]
+__all__ = ["StoredRun", "draw_missing"]
 
 
 class StoredRun:
@@ -78,6 +82,19 @@ class StoredRun:
         film, exact_fps = film_of(task, camera, size, fps)
         return Replay(self.folder, episode, record, path or self.folder.video(record.key, camera), film, exact_fps)
 
+    def missing_pictures(self) -> list[LastPicture]:
+        """Pictures of episodes that a reader wants to see first; raises if code from elsewhere would have to run."""
+        return missing_pictures(self.folder, self._tasks, self.counted())
+
+    def missing_videos(self) -> list[Replay]:
+        """Videos of the failures that a reader wants to see first; raises if code from elsewhere would have to run."""
+        failures = [record for record in first_to_see(self.counted()) if not record.success]
+        return [replay for replay in map(self.replay, failures) if not replay.path.exists()]
+
+    def counted(self) -> list[EpisodeRecord]:
+        """The records that count, in the planned order."""
+        return counted(planned_records(self.manifest, self.records.values()), self.manifest.stopping)
+
     def _names(self) -> dict[str, tuple[str, str]]:
         """Tasks by the names that a user may give: with their benchmark, if two have the same name."""
         tasks = sorted({(key.benchmark, key.task) for key in self.records})
@@ -87,6 +104,17 @@ class StoredRun:
     def episode(self, record: EpisodeRecord) -> EpisodeSpec:
         """What was run."""
         for task in self._tasks:
-            if task.key() == (record.key.benchmark, record.key.env, record.key.task):
+            if task.key() == record.key.task_key:
                 return EpisodeSpec(task, record.key.index, record.key.seed)
         raise UsageError(f"{self.folder.config} does not describe the task '{record.key.task}' any more")
+
+
+def draw_missing(stored: StoredRun, seconds: float) -> int:
+    """Draw the pictures that a reader wants to see first, for at most this long; returns how many are missing still."""
+    wanted = stored.missing_pictures()
+    if not wanted:
+        return 0
+    pool = ProcessPool(min(usable_cores(), len(wanted)), time_limit_s=EngineOptions().timeout_s)
+    with contextlib.closing(pool), StopSign() as sign, sign.after(seconds):
+        list(draw_pictures(wanted, pool, sign.descriptor))
+    return sum(not picture.path.exists() for picture in wanted)

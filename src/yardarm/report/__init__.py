@@ -7,7 +7,7 @@ from yardarm.report.markdown import markdown
 from yardarm.report.model_card import write_model_card
 from yardarm.report.results_table import print_results, result_notes
 from yardarm.report.stopping import judged_text
-from yardarm.report.table import percent, print_table
+from yardarm.report.table import p_text, percent, print_table
 from yardarm.report.unfinished import about_unfinished
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "judged_text",
     "markdown",
     "notes",
+    "p_text",
     "percent",
     "print_comparison",
     "print_results",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 
 from rich import box
 from rich.console import Console
@@ -44,21 +45,27 @@ def _aligned(rows: Sequence[Row]) -> Iterator[str]:
 
 def percent(rate: float | None) -> str:
     """A rate in percent; "-" if there is none."""
-    return "-" if rate is None else f"{rate:.1%}"
+    return "-" if rate is None else f"{_fixed(100 * rate, 1)}%"
 
 
 def interval_text(interval: Interval) -> str:
     """The ends of a rate's interval."""
-    return f"{interval.low:.1%} – {interval.high:.1%}"
+    return f"{percent(interval.low)} – {percent(interval.high)}"
 
 
 def points(difference: float) -> str:
     """A difference of rates, in percentage points, with its sign; "-" if there is none."""
     if math.isnan(difference):
         return "-"
-    return f"{100 * difference:+.1f}".replace("-", "−")  # a real minus sign is as wide as the plus
+    text = _fixed(100 * difference, 1)
+    return f"−{text[1:]}" if text.startswith("-") else f"+{text}"  # a real minus sign is as wide as the plus
 
 
 def p_text(p_value: float) -> str:
     """A p-value with a sensible number of digits."""
-    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.2g}" if p_value < 0.01 else f"{p_value:.3f}"
+    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.2g}" if p_value < 0.01 else _fixed(p_value, 3)
+
+
+def _fixed(value: float, digits: int) -> str:
+    """As browsers round: 0.0625 is 0.063. Python would round to the even digit, and a page differ from the terminal."""
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))

@@ -3,6 +3,7 @@
 from yardarm.results.episode_writer import EpisodeWriter, FinishedEpisode
 from yardarm.results.eval_info import eval_info
 from yardarm.results.files import PlayedEpisode, ReplayTrace, RunFolder
+from yardarm.results.first_to_see import first_to_see
 from yardarm.results.journal import Journal, read_journal
 from yardarm.results.labels import LABELS, Labels, labels_file, read_labels, write_labels
 from yardarm.results.manifest.run import MergedPart, PlannedTask, PlanRecord, RunManifest, TrackingRecord
@@ -35,6 +36,7 @@ from yardarm.results.mixing import (
     software_of_sessions,
     version_changes,
 )
+from yardarm.results.policy_label import CheckpointPlace, PolicyLabel
 from yardarm.results.provenance import now, provenance
 from yardarm.results.record import EpisodeKey, EpisodeRecord
 from yardarm.results.rescue import rescue
@@ -56,6 +58,7 @@ __all__ = [
     "PRECISION",
     "STOPPING_RULES",
     "BatchingRecord",
+    "CheckpointPlace",
     "Counts",
     "Curve",
     "CurveReader",
@@ -74,6 +77,7 @@ __all__ = [
     "PlannedTask",
     "PlayedEpisode",
     "PolicyEntry",
+    "PolicyLabel",
     "PolicyRecord",
     "Rate",
     "RateEvidence",
@@ -102,6 +106,7 @@ __all__ = [
     "cautions",
     "counted",
     "eval_info",
+    "first_to_see",
     "is_going_on",
     "labels_file",
     "mixed_versions",

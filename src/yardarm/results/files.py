@@ -112,22 +112,26 @@ class RunFolder:
         """An episode's video."""
         return self.path / "videos" / _place(key) / f"episode_{key.index:05d}_{_safe(camera)}.mp4"
 
+    def picture(self, key: EpisodeKey) -> Path:
+        """How an episode looked at its end."""
+        return self.path / "pictures" / _place(key) / f"episode_{key.index:05d}.jpg"
+
     def trace(self, key: EpisodeKey) -> Path:
         """A replay's trace, next to its videos."""
         return self.path / "videos" / _place(key) / f"episode_{key.index:05d}_states.npz"
 
     def videos(self) -> Callable[[EpisodeKey], list[str]]:
         """A function that looks up an episode's existing videos, from any camera."""
-        found = self.pictures()
+        found = self.replayed()
         return lambda key: [str(path) for path in found(key) if path.suffix == ".mp4"]
 
-    def pictures(self) -> Callable[[EpisodeKey], list[Path]]:
-        """A function that looks up all files that replays made of an episode: videos and traces."""
+    def replayed(self) -> Callable[[EpisodeKey], list[Path]]:
+        """A function that looks up all files that replays made of an episode: pictures, videos and traces."""
         found: dict[tuple[Path, int], list[Path]] = {}
-        for path in sorted((self.path / "videos").rglob("episode_*")):
-            if match := re.fullmatch(r"episode_(\d{5,})_.*\.(mp4|npz)", path.name):
-                place = path.parent.relative_to(self.path / "videos")
-                found.setdefault((place, int(match[1])), []).append(path)
+        for kind in (self.path / "pictures", self.path / "videos"):
+            for path in sorted(kind.rglob("episode_*")):
+                if match := re.fullmatch(r"episode_(\d{5,})(_.*\.(mp4|npz)|\.jpg)", path.name):
+                    found.setdefault((path.parent.relative_to(kind), int(match[1])), []).append(path)
         return lambda key: found.get((_place(key), key.index), []) if found else []
 
     def save_played(self, key: EpisodeKey, played: PlayedEpisode) -> None:

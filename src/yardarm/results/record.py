@@ -28,6 +28,11 @@ class EpisodeKey:
     index: Count
     seed: int
 
+    @property
+    def task_key(self) -> tuple[str, str, str]:
+        """What identifies the task."""
+        return self.benchmark, self.env, self.task
+
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRecord:

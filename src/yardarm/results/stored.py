@@ -78,8 +78,8 @@ def planned_records(manifest: RunManifest, records: Iterable[EpisodeRecord]) -> 
     """The records that the plan asks for, task by task: a journal may hold more, of a longer plan of before."""
     order = {task.key(): place for place, task in enumerate(manifest.tasks)}
     newest = {record.key: record for record in records}
-    own = [key for key in newest if (key.benchmark, key.env, key.task) in order and key.index < manifest.n_episodes]
-    own.sort(key=lambda key: (order[key.benchmark, key.env, key.task], key.index))
+    own = [key for key in newest if key.task_key in order and key.index < manifest.n_episodes]
+    own.sort(key=lambda key: (order[key.task_key], key.index))
     return [newest[key] for key in own]
 
 

@@ -161,7 +161,6 @@ def summarise(
     """Sort records under the tasks they belong to."""
     by_task: dict[tuple[str, str, str], list[EpisodeRecord]] = {}
     for record in sorted(records, key=lambda record: record.key.index):
-        key = record.key
-        by_task.setdefault((key.benchmark, key.env, key.task), []).append(record)
+        by_task.setdefault(record.key.task_key, []).append(record)
     results = tuple(TaskResult(task, tuple(by_task.get(task.key(), ()))) for task in tasks)
     return RunResult(path, results, planned, wall_s)

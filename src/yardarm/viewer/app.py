@@ -21,6 +21,7 @@ from yardarm.replay import Replay
 from yardarm.viewer.change_feed import ChangeFeed
 from yardarm.viewer.episode_data import episode_data
 from yardarm.viewer.rendering import Rendering, RenderingJob
+from yardarm.viewer.rendering_ahead import RenderingAhead
 from yardarm.viewer.responses import application, page, reporting_errors, required, stream, whole_number
 from yardarm.viewer.workspace_routes import WorkspaceRoutes
 from yardarm.workspace import Workspace
@@ -41,12 +42,21 @@ PAGES = {
 class ViewerApp:
     """The application. Open streams end when `closing` returns true."""
 
-    def __init__(self, root: Path, *, hosts: Collection[str], closing: Callable[[], bool], editable: bool) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        hosts: Collection[str],
+        closing: Callable[[], bool],
+        editable: bool,
+        render_ahead: bool = True,
+    ) -> None:
         self.editable = editable
         self.workspace = Workspace(root)
         self.catalogue = self.workspace.runs
         self.trainings = self.workspace.trainings
         self.rendering = Rendering()
+        self.ahead = RenderingAhead(self.catalogue, self.rendering) if render_ahead else None
         self._changes = ChangeFeed(self.workspace, closing)
         self._closing = closing
         routes = [
@@ -56,16 +66,19 @@ class ViewerApp:
             Route("/api/episode", reporting_errors(self._episode)),
             Route("/api/compare", reporting_errors(self._compare)),
             Route("/api/training", reporting_errors(self._training)),
+            Route("/api/picture", reporting_errors(self._picture)),
             Route("/api/video", reporting_errors(self._video)),
             Route("/api/rendering", reporting_errors(self._rendering)),
             Route("/api/events", self._events),
-            *WorkspaceRoutes(self.workspace, editable, self.rendering).routes,
+            *WorkspaceRoutes(self.workspace, editable, self.rendering, self.ahead).routes,
         ]
         self.asgi = application(routes, hosts, self._lifespan)
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         yield
+        if self.ahead is not None:
+            await run_in_threadpool(self.ahead.close)
         await run_in_threadpool(self.rendering.close)
 
     # These handlers may read files, so Starlette runs them in threads.
@@ -79,6 +92,8 @@ class ViewerApp:
         stored = self.catalogue.result(name)
         comparison = opponent_data(stored, self.catalogue.viewed.contains)
         training = self.trainings.evaluated_by(stored.folder)
+        if self.ahead is not None:
+            self.ahead.open(name)
         return JSONResponse(
             {
                 "run": run_data(stored, name),
@@ -108,13 +123,22 @@ class ViewerApp:
         line = self.trainings.line(data["name"])
         return JSONResponse({**data, "underway": underway, "line": line, "editable": self.editable})
 
+    def _picture(self, request: Request) -> Response:
+        stored = self.catalogue.stored_run(required(request, "run"))
+        record = stored.find(required(request, "task"), whole_number(request, "index"))
+        return self._file(stored.folder.picture(record.key), "image/jpeg", "there is no picture of this episode")
+
+    def _file(self, path: Path, kind: str, otherwise: str) -> Response:
+        """A file of a run, unless it leads out of the viewed folder."""
+        if not path.is_file() or not self.catalogue.viewed.contains(path):
+            raise UsageError(otherwise)
+        return FileResponse(path, media_type=kind)
+
     def _video(self, request: Request) -> Response:
         stored = self.catalogue.stored_run(required(request, "run"))
         record = stored.find(required(request, "task"), whole_number(request, "index"))
         path = stored.folder.video(record.key, required(request, "camera"))
-        if not path.is_file() or not self.catalogue.viewed.contains(path):
-            raise UsageError("this video has not been rendered yet")
-        return FileResponse(path, media_type="video/mp4")
+        return self._file(path, "video/mp4", "this video has not been rendered yet")
 
     # Streams of events.
 

@@ -33,7 +33,9 @@ class ChangeFeed:
 
     def of_run(self, name: str) -> AsyncIterator[Mapping[str, Any]]:
         """Follow a run, and the run of its second policy, which is shown on the same page."""
-        return self._follow(lambda: {"runs": self.lines_of([name, f"{name}/against"])})
+        return self._follow(
+            lambda: {"runs": self._with_pictures(self.lines_of([name, f"{name}/against"]))}, one_run=True
+        )
 
     def of_training(self, name: str) -> AsyncIterator[Mapping[str, Any]]:
         """Follow a training, and the runs that evaluate its weights at the moment."""
@@ -54,12 +56,17 @@ class ChangeFeed:
                 lines.append(self._workspace.runs.line(name))
         return lines
 
-    async def _follow(self, look: Callable[[], Lines]) -> AsyncIterator[Mapping[str, Any]]:
+    def _with_pictures(self, lines: Sequence[Line]) -> list[Line]:
+        """With the number of pictures, which are drawn when a run has long finished, too."""
+        counts = [sum(1 for _ in (self._workspace.runs.folder(line["name"]).path / "pictures").rglob("*.jpg")) for line in lines]
+        return [{**line, "pictures": pictures} for line, pictures in zip(lines, counts, strict=True)]
+
+    async def _follow(self, look: Callable[[], Lines], one_run: bool = False) -> AsyncIterator[Mapping[str, Any]]:
         before: Lines | None = None
         next_walk = 0.0
         while not self._closing():
             started = time.monotonic()
-            if before is None or started >= next_walk:
+            if before is None or one_run or started >= next_walk:
                 now = await run_in_threadpool(look)
                 next_walk = started + REST * (time.monotonic() - started)
             else:

@@ -11,7 +11,7 @@ import numpy as np
 
 from yardarm.errors import ConsentNeeded, UsageError
 from yardarm.replay import StoredRun
-from yardarm.results import EpisodeRecord, RunFolder
+from yardarm.results import EpisodeRecord, PolicyLabel, RunFolder
 
 __all__ = ["episode_data"]
 
@@ -24,7 +24,7 @@ def episode_data(stored: StoredRun, task: str, index: int) -> dict[str, Any]:
         "index": index,
         "seed": record.key.seed,
         "status": record.status,
-        "policy": record.key.policy,
+        "policy": PolicyLabel.of(stored.manifest).to_json(),
         "steps": record.steps,
         "reward": record.sum_reward,
         "error": record.error,

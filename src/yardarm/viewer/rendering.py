@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,12 +37,18 @@ class Rendering:
     def __init__(self) -> None:
         self._jobs: dict[Path, RenderingJob] = {}
         self._lock = threading.Lock()
+        self.step_aside: list[Callable[[], None]] = []
+        """Called before a video is rendered that somebody waits for."""
         # Makes a wait for a worker end early: a simulator may take long to build.
         self._closed, self._closing = os.pipe()
+        self._asked = 0.0
         self._threads = ThreadPoolExecutor(max(1, usable_cores()), thread_name_prefix="rendering")
 
     def start(self, replay: Replay) -> RenderingJob:
         """Start rendering a video, or return the job that already does; a failed one is retried."""
+        self._asked = time.monotonic()
+        for step_aside in self.step_aside:
+            step_aside()
         with self._lock:
             job = self._jobs.get(replay.path)
             if job is None or (job.finished and not replay.path.is_file()):
@@ -52,6 +60,13 @@ class Rendering:
         """Whether a video is being rendered into a folder, or waits for it."""
         with self._lock:
             return any(not job.finished and path.is_relative_to(folder) for path, job in self._jobs.items())
+
+    @property
+    def idle_s(self) -> float:
+        """For how long nobody has waited for a video; 0 while somebody does."""
+        with self._lock:
+            waiting = not all(job.finished for job in self._jobs.values())
+        return 0.0 if waiting else time.monotonic() - self._asked
 
     def close(self) -> None:
         """Cancel all rendering, and wait until it has stopped."""

@@ -61,13 +61,21 @@ class ViewOptions:
 
     folder: Path
     listening: Listening = Listening()
+    render_ahead: bool = True
+    """Whether to draw and render what a reader will want next."""
 
 
 def serve_viewer(options: ViewOptions, ready: Callable[[str], None], until: Callable[[], object] | None = None) -> None:
     """Serve runs until Ctrl-C, or until `until` returns; `ready` gets the address once it answers."""
 
     def make(hosts: Collection[str], closing: Callable[[], bool]) -> App:
-        return ViewerApp(options.folder, hosts=hosts, closing=closing, editable=options.listening.editable)
+        return ViewerApp(
+            options.folder,
+            hosts=hosts,
+            closing=closing,
+            editable=options.listening.editable,
+            render_ahead=options.render_ahead,
+        )
 
     _serve(make, options.listening, ready, until)
 

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 from yardarm.contents import list_of, text
 from yardarm.errors import UsageError
 from yardarm.viewer.rendering import Rendering
+from yardarm.viewer.rendering_ahead import RenderingAhead
 from yardarm.viewer.responses import change, reporting_errors
 from yardarm.workspace import LabelChange, Line, TrashedFolder, Workspace
 
@@ -22,10 +23,13 @@ __all__ = ["WorkspaceRoutes"]
 class WorkspaceRoutes:
     """The routes; those that change something do so only if the viewer is `editable`."""
 
-    def __init__(self, workspace: Workspace, editable: bool, rendering: Rendering) -> None:
+    def __init__(
+        self, workspace: Workspace, editable: bool, rendering: Rendering, ahead: RenderingAhead | None
+    ) -> None:
         self._workspace = workspace
         self._editable = editable
         self._rendering = rendering
+        self._ahead = ahead
         self.routes: list[BaseRoute] = [
             Route("/api/trash", reporting_errors(self._trash)),
             Route("/api/deletion", reporting_errors(self._deletion)),
@@ -62,12 +66,15 @@ class WorkspaceRoutes:
     def _delete(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         names = _names(wanted, "names")
         for name in names:
-            self._check_not_rendering(name, self._workspace.folder(name))
+            self._let_go(name, self._workspace.folder(name))
         return {"trash": [_entry(own) for own in self._workspace.delete(names)]}
 
-    def _check_not_rendering(self, name: str, folder: Path) -> None:
+    def _let_go(self, name: str, folder: Path) -> None:
+        """See that nothing is being rendered into a folder."""
         if self._rendering.is_busy_in(folder):
             raise UsageError(f"a video of '{name}' is being rendered; wait until it is done")
+        if self._ahead is not None:
+            self._ahead.leave(folder)
 
     def _restore(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         trash = self._workspace.trash

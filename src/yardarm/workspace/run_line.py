@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from yardarm.comparison import read_runs
-from yardarm.results import Counts, Rate, RunFolder, StoredResult, read_result
+from yardarm.results import Counts, PolicyLabel, Rate, RunFolder, StoredResult, read_result
 
 __all__ = ["run_line"]
 
@@ -50,6 +50,7 @@ def _of_yardarm(stored: StoredResult) -> dict[str, Any]:
     return {
         "status": stored.status,
         "policy": manifest.plan.policy or "",
+        "policy_label": PolicyLabel.of(manifest).to_json(),
         "benchmarks": sorted({task.task.benchmark for task in result.tasks}),
         "tasks": sorted({task.task.name for task in result.tasks}),
         "planned": result.planned,

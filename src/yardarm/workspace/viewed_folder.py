@@ -21,7 +21,7 @@ TRAININGS = "training.json"
 # A folder with this is an evaluation of several policies.
 SEVERAL = "evaluation.json"
 # Folders inside a run or a training that contain neither.
-INSIDE_RUNS = ("actions", "videos", "wandb")
+INSIDE_RUNS = ("actions", "pictures", "videos", "wandb")
 INSIDE_TRAININGS = ("checkpoints", "wandb")
 # Folders that `yardarm eval` and `yardarm train` make for each day.
 DAY = re.compile(r"\d{4}-\d\d-\d\d")

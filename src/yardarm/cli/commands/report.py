@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from yardarm.cli.flags import Flags, listed, read_flags, refuse_unknown, switch, text
+from yardarm.cli.flags import Flags, listed, number, read_flags, refuse_unknown, switch, text
 from yardarm.comparison import Comparison, compare, read_runs, runs_in
 from yardarm.errors import UsageError
 from yardarm.pages import write_comparison_page, write_report, write_several_report
+from yardarm.replay import StoredRun, draw_missing
 from yardarm.report import markdown, write_figures, write_model_card
 from yardarm.results import RunFolder, SeveralFolder, StoredResult, read_result
 
@@ -16,9 +17,11 @@ __all__ = ["run"]
 
 COMPARISON_PAGE = "comparison.html"
 MODEL_CARD = "README.md"
-SWITCHES = ("markdown", "allow_unfinished", "help")
+SWITCHES = ("markdown", "allow_unfinished", "trust_remote_code", "help")
 FLAGS = [
     ("--output", "", f"the report's file [RUN/report.html; for several runs ./{COMPARISON_PAGE}]"),
+    ("--pictures", "0", "seconds to spend first on missing pictures of the first failures"),
+    ("--trust_remote_code", "false", "with --pictures: run code that the run refers to, such as another Python"),
     ("--figures", "", "write vector figures (PDF and SVG) to this folder, instead of the report"),
     ("--markdown", "", "print a table for a README, instead of writing the report"),
     (
@@ -56,6 +59,10 @@ def run(words: Sequence[str]) -> int:
     outputs = [name for name, wanted in asked.items() if wanted]
     if "output" in flags and outputs:
         raise UsageError(f"--output names the report's file, and --{outputs[0]} writes no report; omit one of them")
+    if seconds := _seconds(flags, folders, outputs):
+        missing = draw_missing(StoredRun(RunFolder(folders[0]), switch(flags, "trust_remote_code")), seconds)
+        if missing:
+            print(f"{missing} picture(s) still missing after {seconds:g} s; the same command continues")
     if asked["figures"] or asked["markdown"]:
         runs, comparison = _read(folders), _comparison(folders, flags)
         for path in write_figures(runs, comparison, Path(figures)) if figures else ():
@@ -67,6 +74,19 @@ def run(words: Sequence[str]) -> int:
     if not outputs:
         print(f"Report: {_page(given, flags)}")
     return 0
+
+
+def _seconds(flags: Flags, folders: Sequence[Path], outputs: Sequence[str]) -> float:
+    """For how long to draw pictures; refuses that where no page shows them."""
+    seconds = number(flags, "pictures", 0.0)
+    if seconds < 0:
+        raise UsageError(f"--pictures must be a number of seconds, 0 or more, got {flags['pictures']}")
+    if "trust_remote_code" in flags and not seconds:
+        raise UsageError("--trust_remote_code is for --pictures=SECONDS: nothing else here runs any code")
+    if seconds and (outputs or len(folders) > 1):
+        other = f"--{outputs[0]}" if outputs else f"{len(folders)} runs"
+        raise UsageError(f"--pictures={flags['pictures']} is for the report of one run, not for {other}")
+    return seconds
 
 
 def _spelled(words: Sequence[str]) -> list[str]:

@@ -23,6 +23,14 @@ LISTENING_FLAGS = [
     ("--open", "true", "open a browser"),
     ("--edit", "", "let the pages change things [true; false with a --host that other machines can reach]"),
 ]
+FLAGS = [
+    *LISTENING_FLAGS,
+    (
+        "--render_ahead",
+        "true",
+        "while idle, draw the first failures of runs that you open, and render their videos",
+    ),
+]
 # Internal flags of `yardarm eval --view`: the page to open, and when to stop.
 FOR_EVAL = ("page", "until_stdin_closes")
 HELP = f"""\
@@ -34,7 +42,7 @@ package, another Python); use `yardarm replay` for such episodes.
 usage: yardarm view [DIR] [--flag=value …]
 
   DIR     a folder of runs and trainings, or one of them [{DEFAULT_FOLDER}]
-{listed(LISTENING_FLAGS)}
+{listed(FLAGS)}
 
 example:
   yardarm view outputs/eval --port=8080 --open=false"""
@@ -46,7 +54,7 @@ def run(words: Sequence[str]) -> int:
     if "help" in flags:
         print(HELP)
         return 0
-    refuse_unknown(flags, [*(name[2:] for name, _, _ in LISTENING_FLAGS), *FOR_EVAL], "view")
+    refuse_unknown(flags, [*(name[2:] for name, _, _ in FLAGS), *FOR_EVAL], "view")
     if len(plain) > 1:
         raise UsageError(f"yardarm view takes one folder, got {len(plain)}")
     options = _options(plain[0] if plain else None, flags)
@@ -63,7 +71,7 @@ def _options(folder: str | None, flags: Flags) -> ViewOptions:
     path = Path(folder) if folder else DEFAULT_FOLDER
     if not path.is_dir():
         raise UsageError(f"there is no folder {path}; `yardarm view DIR` takes a folder of runs, or one run")
-    return ViewOptions(path, read_listening(flags))
+    return ViewOptions(path, read_listening(flags), switch({"render_ahead": "true", **flags}, "render_ahead"))
 
 
 def read_listening(flags: Flags) -> Listening:

@@ -106,6 +106,15 @@ class Display(EvaluationListener):
         """Keep the current verdict of a run that may stop early."""
         self._judged = judged_text(state)
 
+    def drawing(self, pictures: int) -> None:
+        """Announce that pictures for the report are being drawn."""
+        noun = "picture" if pictures == 1 else "pictures"
+        self.console.print(f"drawing {pictures} {noun} for the report; Ctrl-C skips that", soft_wrap=True)
+
+    def not_drawn(self, reason: str) -> None:
+        """Print why the report has no pictures, or fewer."""
+        print(f"yardarm: no pictures for the report: {reason}; --eval.pictures=0 omits them", file=sys.stderr)
+
     def filming(self, replays: Sequence[Replay]) -> None:
         """Announce that videos are being rendered."""
         self._film_begin(len(replays), sum(replay.frames for replay in replays))

@@ -146,7 +146,7 @@ class _Merge:
             # From here on the folder is marked as this evaluation's, and not finished.
             write_json(self.target.manifest, replace(manifest, status="interrupted").to_json())
             lost = self._copy_played(journal)
-            self._copy_pictures()
+            self._copy_replayed()
             records = [record for _, record in self._in_order()]
             journal.extend([record for record in records if record != journal.records.get(record.key)])
             status = "finished" if len(records) == manifest.planned_episodes else "interrupted"
@@ -235,15 +235,15 @@ class _Merge:
         _copy_all(found)
         return len(new) - len(found)
 
-    def _copy_pictures(self) -> None:
-        """Copy videos, and what replays saw, of episodes that went like those that are kept."""
+    def _copy_replayed(self) -> None:
+        """Copy pictures, videos, and what replays saw, of episodes that went like those that are kept."""
         for part in self.others:
-            pictures = part.folder.pictures()
+            replayed = part.folder.replayed()
             found = [
                 (source, self.target.path / source.relative_to(part.folder.path))
                 for record in part.planned(self.n_episodes)
                 if record.course() == self.kept[record.key][1].course()
-                for source in pictures(record.key)
+                for source in replayed(record.key)
             ]
             _copy_all([(source, target) for source, target in found if not target.exists()])
 

@@ -1,16 +1,19 @@
-// The success rates of several runs in each task: a table with the longer side as rows.
+// The success rates of several runs in each task.
 
 import { breakable, h, percent, section } from "yardarm/dom";
 import { Table } from "yardarm/tables";
 
+// More runs than this do not fit side by side.
+const MOST_ACROSS = 8;
+
 /** `data.by_task` has the tasks, and each run's counts per task; `label(place)` is a run's label. */
 export function byTask(data, label) {
   const { tasks, counts } = data.by_task;
-  const downRuns = counts.length >= tasks.length;
+  const downRuns = counts.length > MOST_ACROSS;
   const rows = downRuns ? data.names : tasks;
   const across = downRuns ? tasks : data.names;
   const own = (row, column) => (downRuns ? counts[row][column] : counts[column][row]);
-  const title = (place) => (downRuns ? tasks[place] : label(place));
+  const title = (place) => (downRuns ? tasks[place] : h("span", { title: data.names[place] }, label(place)));
   const columns = [
     {
       title: downRuns ? "Run" : "Task",
@@ -41,6 +44,6 @@ function cell(counts) {
     { style: `--share:${100 * own}%` },
     percent(own),
     " ",
-    h("span.small", {}, `${solved}/${played}`),
+    h("span.small.wide-only", {}, `${solved}/${played}`),
   );
 }

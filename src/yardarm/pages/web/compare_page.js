@@ -11,6 +11,7 @@ const body = h("div", {}, h("p.note", {}, "Comparing …"));
 
 const MOST_SIDES = 4;
 const links = {
+  run: (data, place) => address("/run", { run: data.places[place] }),
   /** The runs that played this episode and can show it, side by side: as many as fit. */
   pair: (data, row) => {
     const { task, index, outcomes, steps } = data.episodes;

@@ -2,7 +2,8 @@
 
 import { byTask } from "yardarm/by_task";
 import { curves, differenceWhisker, rateWhisker } from "yardarm/charts";
-import { breakable, count, h, number, outcome, percent, percents, points, prose, pValue, section } from "yardarm/dom";
+import { breakable, count, h, number, outcome, percent, percents, points, policy, prose, section } from "yardarm/dom";
+import { overSteps } from "yardarm/over_steps";
 import { Table } from "yardarm/tables";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -11,14 +12,19 @@ const letter = (place) => LETTERS[place] ?? `#${place + 1}`;
 const MOST_SIDES = 8;
 
 /**
- * The sections of a comparison; `links.pair(data, row)` is the address of an episode's videos side by side, or null. A run
+ * The sections of a comparison; `links.pair(data, row)` is the address of an episode's videos side by side, or null, and
+ * `links.run(data, place)` that of a run's own page, where it is not a report beside this page. A run
  * that may stop early (`sequential`) has its own test; intervals and tests for a fixed number of episodes are not valid.
  */
 export function comparisonSections(data, links) {
   if (data.problem) return { verdict: { shows: data, draw: () => section("comparison", "Comparison", data.problem) } };
   const several = data.runs.length > 2;
+  const href = (place) => links.run?.(data, place) ?? data.reports?.[place] ?? null;
   return {
-    verdict: { shows: [data.runs, data.verdicts, data.notes], draw: () => verdict(data) },
+    verdict: { shows: [data.runs, data.verdicts, data.notes], draw: () => verdict(data, href) },
+    ...(data.over_steps.length && !data.sequential
+      ? { over_steps: { shows: data.over_steps, draw: (state) => overSteps(data, href, state) } }
+      : {}),
     ...(data.comparisons.length === 1
       ? { differences: { shows: data.comparisons, draw: () => differences(data) } }
       : {}),
@@ -30,7 +36,7 @@ export function comparisonSections(data, links) {
   };
 }
 
-function verdict(data) {
+function verdict(data, href) {
   const several = data.runs.length > 2;
   const intervals = [
     { title: "0% – 100%", cell: (row) => rateWhisker(row.score) },
@@ -47,11 +53,11 @@ function verdict(data) {
     score: { rate: run.rate, ...run.interval },
   }));
   const columns = [
-    { title: "", heading: true, cell: (row) => row.label },
+    { title: "", heading: true, tight: true, cell: (row) => row.label },
     {
       title: "Run",
       value: (row) => row.name,
-      cell: (row) => [reported(data, row), h("div.small", {}, policyOf(data, row))],
+      cell: (row) => [reported(data, row, href), h("div.small", {}, policyOf(data, row))],
     },
     { title: "Success", numeric: true, value: (row) => row.rate, cell: (row) => percent(row.rate) },
     {
@@ -77,9 +83,9 @@ function verdict(data) {
 }
 
 /** A run's name, linked to its own page if there is one. */
-function reported(data, { name, runs }) {
-  const href = runs.length === 1 ? data.reports?.[data.names.indexOf(runs[0])] : null;
-  return href ? h("a", { href }, breakable(name)) : breakable(name);
+function reported(data, { name, runs }, href) {
+  const address = runs.length === 1 ? href(data.names.indexOf(runs[0])) : null;
+  return address ? h("a", { href: address }, breakable(name)) : breakable(name);
 }
 
 /** Runs have letters only if they are compared themselves, not as training seeds of methods. */
@@ -90,7 +96,7 @@ function labels(data) {
 
 /** The policy's name, or the number of training seeds of a method. */
 function policyOf(data, { runs }) {
-  return runs.length > 1 ? `${runs.length} training seeds` : (data.policies[data.names.indexOf(runs[0])] ?? "");
+  return runs.length > 1 ? `${runs.length} training seeds` : policy(data.policies[data.names.indexOf(runs[0])]);
 }
 
 const reach = (rows) =>
@@ -103,7 +109,7 @@ function differences(data) {
   const range = reach(rows);
   const short = shortener(pair.per_task.map((row) => row.task));
   const counted = Boolean(pair.overall.pairs);
-  const p = (row) => (rows.length > 1 && !row.summary ? row.p_adjusted : row.p_value) ?? row.p_value;
+  const p = (row) => (rows.length > 1 && !row.summary && row.p_adjusted !== null ? "p_adjusted" : "p_value");
   const tests = [
     {
       title: `B better ← 0 → A better (±${number(100 * range)})`,
@@ -120,8 +126,8 @@ function differences(data) {
       title: rows.length > 1 ? "p (Holm)" : "p",
       numeric: true,
       narrow: false,
-      value: p,
-      cell: (row) => pValue(p(row)),
+      value: (row) => row[p(row)],
+      cell: (row) => row.p_text[p(row)],
     },
   ];
   const rate = ({ successes, episodes }) => (episodes ? percent(successes / episodes) : "–");
@@ -171,7 +177,7 @@ function shortener(tasks) {
 function pairs(data) {
   const labels = Object.fromEntries(data.runs.map((run, place) => [run.name, letter(place)]));
   const range = reach(data.comparisons.map((pair) => pair.overall));
-  const p = (pair) => pair.overall.p_adjusted ?? pair.overall.p_value;
+  const p = ({ overall }) => (overall.p_adjusted === null ? "p_value" : "p_adjusted");
   const columns = [
     { title: "Pair", heading: true, value: (pair) => `${labels[pair.a]} − ${labels[pair.b]}` },
     {
@@ -182,6 +188,7 @@ function pairs(data) {
     },
     {
       title: `± ${number(100 * range)} points`,
+      narrow: false,
       cell: (pair) => differenceWhisker(pair.overall, range, Boolean(pair.better)),
     },
     {
@@ -190,7 +197,12 @@ function pairs(data) {
       value: (pair) => pair.overall.interval.low,
       cell: (pair) => `${points(pair.overall.interval.low)} … ${points(pair.overall.interval.high)}`,
     },
-    { title: "p (Holm)", numeric: true, value: p, cell: (pair) => pValue(p(pair)) },
+    {
+      title: "p (Holm)",
+      numeric: true,
+      value: (pair) => pair.overall[p(pair)],
+      cell: (pair) => pair.overall.p_text[p(pair)],
+    },
     {
       title: "Better",
       value: (pair) => labels[pair.better] ?? "",
@@ -213,8 +225,11 @@ function disagreements(data, links) {
   if (!rows.length) return section("disagreements", "Episodes with different outcomes", note);
   const short = shortener(episodes.task);
   const label = labels(data);
+  const brief = data.names.length > 2;
   const titled = (name, place) =>
-    data.names.length > 6 || label(place) === name ? label(place) : `${label(place)}: ${name}`;
+    brief || label(place) === name
+      ? h("span", { title: name }, label(place))
+      : [label(place), h("span.wide-only", {}, `: ${name}`)];
   const solved = (row) => [...episodes.outcomes[row]].filter((own) => own === "s").length;
   const played = (row) => [...episodes.outcomes[row]].filter((own) => own === "s" || own === "f").length;
   const columns = [
@@ -235,7 +250,7 @@ function disagreements(data, links) {
       : data.names.map((name, place) => ({
           title: titled(name, place),
           value: (row) => episodes.outcomes[row][place],
-          cell: (row) => side(data, row, place),
+          cell: (row) => h(brief ? "div.brief" : "div", {}, side(data, row, place)),
         }))),
   ];
   const table = new Table(columns, { caption: "Episodes where one run succeeds and another fails", page: 30 });
@@ -244,11 +259,11 @@ function disagreements(data, links) {
 }
 
 function episodeLink(data, row, links) {
-  const text = `${data.episodes.index[row]} (seed ${data.episodes.seed[row]})`;
+  const index = String(data.episodes.index[row]);
+  const seed = `seed ${data.episodes.seed[row]}`;
   const href = links.pair(data, row);
-  return href
-    ? h("a", { href, "aria-label": `${data.episodes.task[row]}, episode ${text}: side by side` }, text)
-    : text;
+  const label = `${data.episodes.task[row]}, episode ${index} (${seed}): side by side`;
+  return h("span.nowrap", {}, href ? h("a", { href, "aria-label": label }, index) : index, h("span.small.wide-only", {}, ` ${seed}`));
 }
 
 function side(data, row, place) {
@@ -262,7 +277,7 @@ function side(data, row, place) {
   const drawn = curve && data.names.length <= 3;
   return [
     outcome(own),
-    steps === null ? null : ` ${steps} steps`,
+    steps === null ? null : [" ", h("span.nowrap", {}, String(steps), h("span.word", {}, " steps"))],
     drawn
       ? curves([{ ...curve, kind }], { steps: longest, label: `Rewards over ${steps} steps`, also, ...size })
       : null,

@@ -64,11 +64,6 @@ export function bytes(amount) {
   return `${number(amount / 1000 ** place)} ${units[place]}`;
 }
 
-export function pValue(value) {
-  if (value === null || value === undefined) return "–";
-  return value < 1e-4 ? "< 0.0001" : value < 0.01 ? value.toPrecision(2) : value.toFixed(3);
-}
-
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
@@ -95,6 +90,12 @@ export function date(text, whole = false) {
 /** A long name that may break after a slash or an underscore, and elsewhere only if necessary. */
 export const breakable = (name) =>
   name.split(/(?<=[/_])/).flatMap((part, place) => (place ? [h("wbr"), part] : [part]));
+
+/** A policy as the user named it, with its id beside it; `full` is all that was given. */
+export function policy({ name, id, full }) {
+  const beside = id && id !== name ? [" ", h("span.hash", {}, breakable(id))] : null;
+  return h("span", { title: full === name ? null : full }, breakable(name), beside);
+}
 
 /** A sentence with `commands` in backquotes shown as code. */
 export const prose = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
@@ -131,7 +132,7 @@ export const folded = (title, content) => h("details", {}, h("summary", {}, titl
 /** A badge with a mark, so that outcomes differ by more than their colour. */
 export function outcome(letter) {
   const { name, kind, mark } = OUTCOMES[letter];
-  return h(`span.outcome.${kind}`, {}, h("span", { "aria-hidden": "true" }, mark), ` ${name}`);
+  return h(`span.outcome.${kind}`, {}, h("span", { "aria-hidden": "true" }, mark), " ", h("span.word", {}, name));
 }
 
 /** A command that can be copied. */

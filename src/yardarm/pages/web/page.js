@@ -40,6 +40,45 @@ export class Sections {
   }
 }
 
+// A page with fewer sections shows its own contents.
+const FEWEST = 5;
+
+/** The table of contents of a page's sections, which stays at the top while the page is scrolled. */
+export class Contents {
+  constructor(root) {
+    this.root = root;
+    this.element = h("nav.contents", { "aria-label": "On this page" });
+    this.titles = "";
+    addEventListener("scroll", () => this.mark(), { passive: true });
+  }
+
+  /** List the sections that are there now, below what every reader sees first. */
+  list() {
+    const sections = [...this.root.children].filter((own) => own.matches("section[id]:not([hidden])"));
+    const titled = sections.filter((own) => own.querySelector("h2"));
+    const titles = JSON.stringify(titled.map((own) => [own.id, own.querySelector("h2").textContent]));
+    if (titles === this.titles) return;
+    this.titles = titles;
+    const listed = titled.filter((own) => own.id !== "pictures");
+    const first = sections.filter((own) => own.id === "headline" || own.id === "pictures").at(-1);
+    if (listed.length < FEWEST) return this.element.remove();
+    this.element.replaceChildren(
+      ...listed.map((own) => h("a", { href: `#${own.id}` }, own.dataset.short ?? own.querySelector("h2").textContent)),
+    );
+    if (first) first.after(this.element);
+    else this.root.prepend(this.element);
+    this.mark();
+  }
+
+  /** Mark the section that is being read. */
+  mark() {
+    const line = this.element.getBoundingClientRect().bottom + 40;
+    const links = [...this.element.children];
+    const above = links.filter(({ hash }) => document.getElementById(hash.slice(1))?.getBoundingClientRect().top < line);
+    links.forEach((link) => link.toggleAttribute("aria-current", link === above.at(-1)));
+  }
+}
+
 /** Replace a section: open details stay open, and the focus stays where it was. */
 function replace(before, after) {
   const open = [...before.querySelectorAll("details")].map((details) => details.open);

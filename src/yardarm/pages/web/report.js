@@ -3,8 +3,8 @@
 import { comparisonSections } from "yardarm/comparison";
 import { curves } from "yardarm/charts";
 import { breakable, command, factList, h, number, outcome, OUTCOMES, section } from "yardarm/dom";
-import { header, Sections } from "yardarm/page";
-import { runSections, statusBadge } from "yardarm/run";
+import { Contents, header, Sections } from "yardarm/page";
+import { runSections, runTitle } from "yardarm/run";
 
 const { run, comparison, title: given } = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("main");
@@ -13,13 +13,11 @@ const shell = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace
 const address = (task, index) => `#episode=${encodeURIComponent(task)}/${index}`;
 const links = {
   episode: (own, row) => address(own.tasks[own.episodes.task[row]].id, own.episodes.index[row]),
+  picture: (own, row) => own.drawn[row],
   pair: () => null,
 };
 
-function title() {
-  if (!run) return h("h1", {}, breakable(given));
-  return h("h1", {}, breakable(run.name), " ", statusBadge(run.status));
-}
+const title = () => (run ? runTitle(run) : [h("h1", {}, breakable(given))]);
 
 /** The task and index of the episode in the address, or null. */
 function named() {
@@ -52,10 +50,17 @@ function episode() {
     `${task.name}, episode ${wanted.index}`,
     task.instruction,
     factList(facts),
-    (episodes.videos[row] ?? []).map(video),
+    episodes.videos[row]?.map(video) ?? lastFrame(row),
     rewards(place, wanted.index, episodes.steps[row]),
     episodes.errors[row] ? h("pre", { tabindex: "0" }, episodes.errors[row]) : howToWatch(task, wanted.index),
   );
+}
+
+/** The picture of an episode without a video, if there is one. */
+function lastFrame(row) {
+  const src = run.drawn[row];
+  if (!src) return null;
+  return h("figure.last-frame", {}, h("img", { src, alt: "" }), h("figcaption.small", {}, "the last frame"));
 }
 
 function video(path) {
@@ -93,16 +98,18 @@ function howToWatch(task, index) {
 
 function draw() {
   const sections = run ? runSections(run, links, comparison?.verdicts?.[0]) : {};
-  const { headline, forest, heat, ...rest } = sections;
+  const { headline, pictures, forest, heat, ...rest } = sections;
   const compared = comparison ? comparisonSections(comparison, links) : {};
   page.draw({
     ...(run ? { headline } : {}),
+    ...(pictures ? { pictures } : {}),
     ...(run ? {} : compared),
     ...(run ? { forest, heat } : {}),
     episode: { shows: [run ? location.hash : ""], draw: episode },
     ...(run ? compared : {}),
     ...rest,
   });
+  contents.list();
 }
 
 /** Scroll to the episode in the address, and mark its cell. */
@@ -117,8 +124,9 @@ function showEpisode() {
 }
 
 const body = h("div");
-main.replaceChildren(header(h("span.brand", {}, "Yardarm")), title(), body);
+main.replaceChildren(header(h("span.brand", {}, "Yardarm")), ...title(), body);
 const page = new Sections(body);
+const contents = new Contents(body);
 draw();
 addEventListener("hashchange", () => {
   draw();

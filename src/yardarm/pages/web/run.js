@@ -16,9 +16,11 @@ import {
   OUTCOMES,
   percent,
   percents,
+  policy,
   prose,
   section,
 } from "yardarm/dom";
+import { strip } from "yardarm/pictures";
 import { Table } from "yardarm/tables";
 
 const FAILURES_FIRST = "efs";
@@ -33,6 +35,9 @@ export function runSections(run, links, verdict = null) {
       shows: [run.overall, run.caution, run.mixed, run.sentences, run.warnings, verdict],
       draw: () => headline(run, verdict),
     },
+    ...(run.pictures.length
+      ? { pictures: { shows: [run.pictures, run.overall.errors, run.episodes.videos], draw: () => strip(run, links) } }
+      : {}),
     forest: { shows: [run.tasks, run.groups], draw: (state) => forest(run, state) },
     heat: { shows: [run.episodes, run.episodes_per_task], draw: () => heat(run, links) },
     episodes: { shows: [run.episodes], draw: (state) => episodes(run, links, state) },
@@ -46,11 +51,20 @@ export function statusBadge(status) {
   return h(`span.status.${status}`, {}, status);
 }
 
+/** The title of a run's page: the policy as the user named it, and below it the run. */
+export function runTitle(run, name = run.name === "." ? run.path.split("/").pop() : run.name) {
+  const benchmarks = [...new Set(run.tasks.map((task) => task.id.split("/")[0]))].join(", ");
+  const tasks = run.tasks.length === 1 ? run.tasks[0].name : `${count(run.tasks.length)} tasks`;
+  return [
+    h("h1", {}, policy(run.policy), " ", statusBadge(run.status)),
+    h("p.under-title.note", {}, breakable(name), ` · ${benchmarks}, ${tasks}`),
+  ];
+}
+
 function headline(run, verdict) {
   const { overall } = run;
   const done = overall.episodes + overall.errors;
   const facts = [
-    ["policy", run.policy],
     ["episodes", done === run.planned ? count(done) : `${count(done)} of ${count(run.planned)} planned`],
     ["tasks", count(run.tasks.length)],
     ["seeds", seeds(run)],

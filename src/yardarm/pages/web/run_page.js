@@ -1,24 +1,27 @@
 // A run in the viewer, updated while it runs.
 
 import { comparisonSections } from "yardarm/comparison";
-import { breakable, h } from "yardarm/dom";
+import { h } from "yardarm/dom";
 import { LabelBlock } from "yardarm/labels";
 import { address, listen, load, parameters, problem } from "yardarm/live";
-import { header, Sections } from "yardarm/page";
-import { runSections, statusBadge } from "yardarm/run";
+import { Contents, header, Sections } from "yardarm/page";
+import { runSections, runTitle } from "yardarm/run";
 
 const REST = 5;
 const name = parameters().get("run") ?? "";
 const main = document.getElementById("main");
 const top = header(h("a.brand", { href: "/" }, "Yardarm"), h("a", { href: "/" }, "All runs"));
-const title = h("h1");
+const title = h("div");
 const labels = new LabelBlock(() => draw());
 const body = h("div");
 const page = new Sections(body);
+const contents = new Contents(body);
 
 const links = {
   episode: (run, row) =>
     address("/episode", { run: name, task: run.tasks[run.episodes.task[row]].id, index: run.episodes.index[row] }),
+  picture: (run, row) =>
+    address("/api/picture", { run: name, task: run.tasks[run.episodes.task[row]].id, index: run.episodes.index[row] }),
   pair: (data, row) => {
     const inside = `${name === "." ? "" : `${name}/`}against`;
     return address("/episode", { run: [name, inside], task: data.episodes.task[row], index: data.episodes.index[row] });
@@ -30,14 +33,18 @@ async function draw() {
   const shown = line.labels.name || (run.name === "." ? line.title : run.name);
   document.title = `${shown} · Yardarm`;
   labels.show(line, editable);
-  title.replaceChildren(
-    ...breakable(shown),
-    " ",
-    statusBadge(run.status),
-  );
-  const { headline, forest, heat, ...rest } = runSections(run, links, comparison?.verdicts?.[0]);
+  title.replaceChildren(...runTitle(run, shown));
+  const { headline, pictures, forest, heat, ...rest } = runSections(run, links, comparison?.verdicts?.[0]);
   const own = comparison?.paths?.[1] === `${run.path}/against` ? links : { ...links, pair: () => null };
-  page.draw({ headline, forest, heat, ...(comparison ? comparisonSections(comparison, own) : {}), ...rest });
+  page.draw({
+    headline,
+    ...(pictures ? { pictures } : {}),
+    forest,
+    heat,
+    ...(comparison ? comparisonSections(comparison, own) : {}),
+    ...rest,
+  });
+  contents.list();
   return { training };
 }
 

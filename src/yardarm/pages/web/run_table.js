@@ -17,7 +17,7 @@ const rate = (line) => score(line)?.rate;
 const COLUMNS = {
   name: { title: "Run", heading: true, value: (line) => line.name },
   status: { title: "Status", narrow: false, value: (line) => line.status, cell: status },
-  policy: { title: "Policy", medium: false, value: policy, cell: (line) => clipped(policy(line)) },
+  policy: { title: "Policy", medium: false, value: policy, cell: (line) => clipped(policy(line), policyInFull(line)) },
   tasks: {
     title: "Tasks",
     medium: false,
@@ -179,7 +179,13 @@ function status(line) {
 }
 
 function policy(line) {
-  return line.policies ? `${line.policies.length} policies` : (line.policy ?? "");
+  return line.policies ? `${line.policies.length} policies` : (line.policy_label?.name ?? line.policy ?? "");
+}
+
+/** What a policy's short name stands for. */
+function policyInFull({ policies, policy_label: label, policy: id }) {
+  if (policies) return policies.join(", ");
+  return label && label.full !== label.name ? `${label.full} (${label.id})` : (id ?? "");
 }
 
 /** The tasks of a run or the dataset of a training: short, and in full. */

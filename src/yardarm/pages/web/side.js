@@ -1,6 +1,6 @@
 // One run's part of the episode page: a video, with actions, rewards and states at each step.
 
-import { breakable, factList, h, number, outcome } from "yardarm/dom";
+import { breakable, factList, h, number, outcome, policy } from "yardarm/dom";
 import { address, listen, load } from "yardarm/live";
 import { Player } from "yardarm/player";
 import { linesOf, Timelines } from "yardarm/timelines";
@@ -55,7 +55,7 @@ export class Side {
     const { data } = this;
     const facts = [
       ["outcome", outcome(LETTERS[data.status])],
-      ["policy", data.policy],
+      ["policy", policy(data.policy)],
       ["seed", data.seed],
       ["steps", `${data.steps} of at most ${data.max_steps}`],
       ["return", number(data.reward)],

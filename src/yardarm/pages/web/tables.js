@@ -8,9 +8,10 @@ const PAGE = 100;
 const WORDS = new Intl.Collator(undefined, { numeric: true });
 
 /**
- * Columns: {title, value(row), cell(row), numeric, heading, narrow, medium}. A column with a `value` can be sorted by it;
- * `cell` returns the content; `narrow: false` hides a column on a phone, `medium: false` on a tablet, too. `sorted` is the initial order; `state` keeps the reader's
- * order for a table that replaces this one.
+ * Columns: {title, value(row), cell(row), numeric, heading, narrow, medium, tight}. A column with a `value` can be sorted
+ * by it; `cell` returns the content; `narrow: false` hides a column on a phone, `medium: false` on a tablet, too; a `tight`
+ * one is as narrow as can be. `sorted` is the initial order; `state` keeps the reader's order for a table that replaces
+ * this one.
  */
 export class Table {
   constructor(columns, { caption, sorted = null, page = PAGE, rowClass = () => "", state = {} } = {}) {
@@ -97,8 +98,10 @@ export function inOrder(rows, value, down) {
   return keyed.map(({ row }) => row);
 }
 
-const classes = ({ numeric, narrow, medium }) =>
-  (numeric ? ".numeric" : "") + (medium === false ? ".wider-only" : narrow === false ? ".wide-only" : "");
+const classes = ({ numeric, narrow, medium, tight }) =>
+  (numeric ? ".numeric" : "") +
+  (medium === false ? ".wider-only" : narrow === false ? ".wide-only" : "") +
+  (tight ? ".tight" : "");
 
 function compare(a, b) {
   if (a === b) return 0;
