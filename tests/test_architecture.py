@@ -31,6 +31,7 @@ LAYERS = (
     ("pages",),
     ("viewer", "evaluation"),
     ("recording", "training"),
+    ("displays",),
     ("api", "cli"),
 )
 ROOMS = [room for row in LAYERS for room in row]

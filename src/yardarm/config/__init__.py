@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from yardarm.config.fitting import fit_fields, fitted
 from yardarm.config.options import NamedCode, one_of, option, positive
 from yardarm.late import late_names
 
@@ -23,6 +24,8 @@ __all__ = [
     "check_names",
     "decode",
     "decode_value",
+    "fit_fields",
+    "fitted",
     "one_of",
     "option",
     "plain_value",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from yardarm.config import decode, option, positive
+from yardarm.config import decode, fit_fields, option, positive
 from yardarm.datasets import VideoEncoding, default_root
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluation import EvalConfig, config_from_data
+from yardarm.evaluation import EvalConfig, EvalOptions, config_from_data
 from yardarm.hub import HUB_ID
 
 __all__ = ["ALL", "PASSED_ON", "STATES", "RecordConfig", "RecordDatasetOptions", "RecordOptions", "Target"]
@@ -71,6 +71,7 @@ class RecordDatasetOptions:
     private: bool = option(False, "make the uploaded dataset private")
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--dataset.")
         if self.push_to_hub and self.repo_id is None:
             raise UsageError("--dataset.push_to_hub needs a name on the Hub: add --dataset.repo_id=owner/name")
         if self.private and not self.push_to_hub:
@@ -117,11 +118,17 @@ class RecordOptions:
     workers: int = option(0, "how many episodes run at once, at most 64; 0: chosen for this machine")
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--")
         positive("--n_episodes", self.n_episodes)
         if self.n_episodes > MOST_EPISODES:
             raise UsageError(f"--n_episodes must be at most {MOST_EPISODES:,} a task, got {self.n_episodes}")
         if not 0 <= self.workers <= MOST_WORKERS:
             raise UsageError(f"--workers must lie between 0 (fit to this machine) and {MOST_WORKERS}")
+
+    @property
+    def evaluation(self) -> EvalOptions:
+        """The options of the evaluation that plays the episodes."""
+        return EvalOptions(n_episodes=self.n_episodes, batch_size=self.workers)
 
 
 @dataclass
@@ -152,7 +159,7 @@ class RecordConfig:
         options = decode(RecordOptions, "", {name: data[name] for name in own if name in data}, COMMAND)
         evaluation = {
             **{name: data[name] for name in PASSED_ON if name in data},
-            "eval": {"n_episodes": options.n_episodes, "batch_size": options.workers},
+            "eval": asdict(options.evaluation),
             "resume": True,  # the same command resumes its own run
         }
         dataset = decode(RecordDatasetOptions, "dataset", data.get("dataset", {}), COMMAND)

@@ -1,4 +1,4 @@
-"""Shows an evaluation while it runs: a live display on a terminal, plain lines elsewhere."""
+"""Shows an evaluation while it runs: progress bars on a terminal or in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import TaskID
+from rich.progress import Progress, TaskID
 
-from yardarm.cli.displays.bars import progress_bar
-from yardarm.cli.flags import read_flags, shown_command
+from yardarm.displays.bars import progress_bar
 from yardarm.errors import PolicyFault
 from yardarm.evaluation import EvaluationListener, Plan
 from yardarm.replay import Replay, ReplayResult
 from yardarm.report import judged_text
 from yardarm.results import EpisodeRecord, StoppingRecord
 
-__all__ = ["Display", "open_display"]
+__all__ = ["Display", "divergence_warning", "open_display"]
 
 PLAIN_LINE_EVERY_S = 10.0
 # With more policies than this, a line shows only their total.
@@ -116,18 +115,11 @@ class Display(EvaluationListener):
         if result.diverged_at is not None:
             print(divergence_warning(result), file=sys.stderr)
 
-    def say_how_to_continue(self, words: Sequence[str]) -> None:
-        """After an interruption: print what is kept, and the command that resumes."""
-        if self.path is None:
-            return
-        _, flags = read_flags(words)
-        flags["output_dir"] = str(self.path)
-        command = shown_command("eval", flags)
+    @property
+    def kept(self) -> str:
+        """What an interruption does not lose."""
         kept = self._planned - self._total + self._done
-        print(
-            f"\nyardarm: stopped; {kept} of {self._planned} episodes are finished and kept; resume with\n  {command}",
-            file=sys.stderr,
-        )
+        return f"{kept} of {self._planned} episodes are finished and kept"
 
     def _score(self) -> str:
         if self._judged:
@@ -151,12 +143,12 @@ class Display(EvaluationListener):
 
 
 class LiveDisplay(Display):
-    """Progress bars on a terminal."""
+    """Progress bars."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, progress: Progress) -> None:
         super().__init__(console)
         self._preparing: TaskID | None = None
-        self.progress = progress_bar(console, "score")
+        self.progress = progress
 
     def preparing(self, what: str) -> None:
         """Show what takes time before the first episode starts."""
@@ -205,13 +197,13 @@ class PlainDisplay(Display):
 
 @contextlib.contextmanager
 def open_display(console: Console) -> Iterator[Display]:
-    """Progress bars on a terminal, plain lines elsewhere."""
-    if not console.is_terminal:
+    """Progress bars on a terminal or in a notebook, plain lines elsewhere."""
+    progress = progress_bar(console, "score")
+    if progress is None:
         yield PlainDisplay(console)
         return
-    display = LiveDisplay(console)
-    with display.progress:
-        yield display
+    with progress:
+        yield LiveDisplay(console, progress)
 
 
 def divergence_warning(result: ReplayResult) -> str:
