@@ -30,9 +30,9 @@ def make_env(
         with yardarm.make_env("metaworld", task="reach-v3") as envs:
             observation, info = envs.only.reset(seed=[1000])
 
-    `config` is a benchmark's name ("metaworld") with its options as keywords (``task="reach-v3"``, ``obs_type="state"``;
-    ``yardarm eval --env.type=metaworld --help`` lists them), a benchmark's configuration, or the Hub id or path of an
-    environment's folder.
+    `config` is a benchmark's name ("metaworld") with its options as keywords (``task="reach-v3"``,
+    ``obs_type="state"``, which ``yardarm eval --env.type=metaworld --help`` lists), a benchmark's
+    configuration, or the Hub id or path of an environment's folder.
 
     ``envs.only`` is the environment of a single task. Environments are built on first use, and `close` frees them. With
     `use_async_envs` each of several environments runs in its own process; a script then needs a ``__main__`` guard.

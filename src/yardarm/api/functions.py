@@ -19,6 +19,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # stay as they are.
 FLAG = re.compile(r"`[^`]*`|--(?:(?:dataset|env|eval)\.)?([a-z]\w*)(?:=(true|false)\b)?")
 
+# Where a command names the benchmark, a function is given tasks.
+RENAMED = {"--env.type": "tasks"}
+
 
 def api_function(*options: type) -> Callable[[Function], Function]:
     """A function whose `**options` are the fields of these classes: help lists them with their defaults.
@@ -59,7 +62,7 @@ def as_arguments(text: str) -> str:
     """A message about flags as one about arguments: ``--eval.stop`` is ``stop``, ``true`` is ``True``."""
 
     def renamed(match: re.Match[str]) -> str:
-        name, value = match.groups()
+        name, value = RENAMED.get(match[0]) or match[1], match[2]
         return match[0] if name is None else f"{name}={value.capitalize()}" if value else name
 
     return FLAG.sub(renamed, text)

@@ -62,7 +62,7 @@ class RecordDatasetOptions:
     features: str = option(
         ALL, "the observations: all, states (those that need no rendering), or names separated by commas"
     )
-    image_size: str = option("", "HEIGHTxWIDTH of the images, or one number for both [the environment's size]")
+    image_size: str | int = option("", "HEIGHTxWIDTH of the images, or one number for both [the environment's size]")
     video: bool = option(True, "false: store images as PNGs in the table, exact but large")
     vcodec: str = option(ENCODING.vcodec, "for videos: libsvtav1, h264 or hevc")
     crf: int = option(ENCODING.crf, "for videos: quality from 0 (best, largest) to 63 (51 for h264 and hevc)")
@@ -97,7 +97,7 @@ class RecordDatasetOptions:
         """Height and width of the images, if they differ from what the policy sees."""
         if not self.image_size:
             return None
-        match = SIZE.fullmatch(self.image_size)
+        match = SIZE.fullmatch(str(self.image_size))
         sides = [int(side or match[1]) for side in match.groups()] if match else []
         if not sides or not all(SMALLEST <= side <= LARGEST for side in sides):
             raise UsageError(

@@ -90,9 +90,10 @@ def comparison_frame(comparison: Comparison) -> DataFrame:
 
 
 def curve_frame(points: Iterable[Mapping[str, Any]]) -> DataFrame:
-    """A row per point of a learning curve; a loss that has parts has a column for each."""
+    """A row per point of a learning curve, by step; a loss that has parts has a column for each."""
     rows, types = [], dict(CURVE)
-    for point in points:
+    ended = (point for point in points if point.get("status") != "running")
+    for point in sorted(ended, key=lambda point: point["step"]):
         parts = {f"loss_{name}": value for name, value in point.get("parts", {}).items()}
         types.update(dict.fromkeys(parts, "float64"))
         rows.append({**point, **parts})
