@@ -16,26 +16,16 @@ import dataclasses
 import numbers
 import operator
 import os
-import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from yardarm.config.kinds import kinds_of, shown, wanted
 from yardarm.errors import UsageError
 
 __all__ = ["fit_fields", "fitted"]
-
-LONGEST_SHOWN = 40
-WORDS = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    Path: "a path",
-}
-PLURALS = {bool: "booleans", int: "whole numbers", float: "numbers", str: "texts", Path: "paths"}
 
 
 class _MisfitError(Exception):
@@ -61,19 +51,12 @@ def fitted(name: str, hint: Any, value: Any) -> Any:
     try:
         return _as_one_of(hint, value)
     except _MisfitError:
-        shown = repr(value)
-        shown = shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
-        raise UsageError(f"{name} must be {_words(_alternatives(hint))}, got {shown}") from None
+        raise UsageError(f"{name} must be {wanted(hint)}, got {shown(value)}") from None
 
 
 @cache
 def _hints(kind: Any) -> dict[str, Any]:
     return typing.get_type_hints(kind)
-
-
-def _alternatives(hint: Any) -> tuple[Any, ...]:
-    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    return typing.get_args(hint) if is_union else (hint,)
 
 
 def _as(kind: Any, value: Any) -> Any:
@@ -104,7 +87,7 @@ def _as(kind: Any, value: Any) -> Any:
 
 
 def _as_one_of(hint: Any, value: Any) -> Any:
-    for kind in _alternatives(hint):
+    for kind in kinds_of(hint):
         try:
             return _as(kind, value)
         except _MisfitError:
@@ -127,17 +110,3 @@ def _is_bool(value: Any) -> bool:
 def _demand(holds: bool) -> None:
     if not holds:
         raise _MisfitError
-
-
-def _words(kinds: Sequence[Any]) -> str:
-    named = " or ".join(_word(kind) for kind in kinds if kind is not type(None))
-    return f"{named}, or None" if type(None) in kinds else named
-
-
-def _word(kind: Any) -> str:
-    origin, inner = typing.get_origin(kind) or kind, typing.get_args(kind)
-    if origin in (list, Sequence, tuple):
-        return f"a list of {PLURALS.get(inner[0], 'values')}" if inner else "a list"
-    if origin in (dict, Mapping):
-        return "a mapping"
-    return WORDS.get(origin) or f"a {origin.__name__}"
