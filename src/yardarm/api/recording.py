@@ -123,4 +123,5 @@ class _Watch(RecordingDisplay):
     def evaluating(self) -> Iterator[EvaluationListener]:
         """Show the evaluation."""
         with open_display(self.console) as display:
+            display.brief = True
             yield display

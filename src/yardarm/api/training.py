@@ -159,7 +159,8 @@ def _policy(policy: str | Path | Mapping[str, Any]) -> dict[str, Any]:
 
 def _dataset(dataset: Any) -> TrainDatasetOptions:
     if not isinstance(dataset, Mapping):
-        place = fitted("dataset", str | Path | Mapping, getattr(dataset, "root", dataset))
+        given = dataset if isinstance(dataset, str | Path) else getattr(dataset, "root", dataset)
+        place = fitted("dataset", str | Path | Mapping, given)
         is_name = isinstance(place, str) and HUB_ID.fullmatch(place) and not Path(place).expanduser().exists()
         dataset = {"repo_id": place} if is_name else {"root": Path(place).expanduser()}
     (chosen,) = options_of("dataset", dataset, TrainDatasetOptions)

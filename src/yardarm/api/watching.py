@@ -35,6 +35,7 @@ def evaluation_listener(
     from yardarm.displays import open_console, open_display
 
     with open_display(open_console()) as display:
+        display.brief = True
         yield display
 
 

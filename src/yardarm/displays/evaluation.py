@@ -34,6 +34,8 @@ class Display(EvaluationListener):
         self.path: Path | None = None
         self.on_start: Callable[[Path], None] | None = None
         """Called with the run's folder once it exists."""
+        self.brief = False
+        """Whether to leave out what only helps to tune a machine."""
         self._judged = ""
         self._successes: Counter[str] = Counter()
         self._ended: Counter[str] = Counter()
@@ -77,7 +79,8 @@ class Display(EvaluationListener):
 
     def tuned(self, text: str) -> None:
         """Print what was tuned for this machine, and why."""
-        self.console.print(text, soft_wrap=True)
+        if not self.brief:
+            self.console.print(text, soft_wrap=True)
 
     def finished(self, record: EpisodeRecord) -> None:
         """Count an episode."""
