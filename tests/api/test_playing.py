@@ -73,16 +73,20 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_trained_policy_can_be_evaluated_at_once(states: Path) -> None:
-    world = MetaworldConfig(task="reach-v3", episode_length=10)
-    training = yardarm.train(
-        TINY_ACT, states, steps=4, tasks=world, eval={"n_episodes": 2}, eval_freq=4, output_dir="small", **QUICK
-    )
+    training = yardarm.train(TINY_ACT, states, steps=4, output_dir="small", **QUICK)
     assert training.last_checkpoint == Path("small/checkpoints/000004")
-    assert [point["episodes"] for point in training.evaluations] == [2]
-    run = yardarm.evaluate(training.policy, world, n_episodes=2)
+    run = yardarm.evaluate(training.policy, MetaworldConfig(task="reach-v3", episode_length=10), n_episodes=2)
     assert run.counts.episodes == 2
     with pytest.raises(UsageError, match="output_dir=small exists already; resume it with resume=True"):
         yardarm.train(TINY_ACT, states, steps=4, output_dir="small", **QUICK)
+
+
+@pytest.mark.slow
+def test_a_policy_is_evaluated_while_it_trains(states: Path) -> None:
+    world = MetaworldConfig(task="reach-v3", episode_length=10)
+    training = yardarm.train(TINY_ACT, states, steps=4, tasks=world, eval={"n_episodes": 2}, eval_freq=4, **QUICK)
+    assert [point["episodes"] for point in training.evaluations] == [2]
+    assert "0/2" in str(training)
 
 
 class StopAfterTwo(TrainingListener):
