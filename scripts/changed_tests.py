@@ -17,7 +17,7 @@ ELSEWHERE = {
     "Makefile": ("tests/test_make.py",),
     "docs": ("tests/test_guides.py",),
     "README.md": ("tests/test_guides.py",),
-    "examples": ("tests/test_examples.py",),
+    "examples": ("tests/test_examples.py", "tests/displays"),
     "serve": ("tests/serve",),
     "pyproject.toml": ("tests/test_packaging.py",),
 }

@@ -17,11 +17,12 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[1]
 OUTSIDE = (
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "serve/README.md"),
-    *("benchmarks/*.md", "benchmarks/*.py", "examples/**/*.py", "recipes/*", "scripts/*.py"),
+    *("benchmarks/*.md", "benchmarks/*.py", "examples/**/*.py", "examples/*.ipynb", "recipes/*", "scripts/*.py"),
 )
 # What users import, in the order in which they meet it.
 PACKAGES = (
     "yardarm",
+    "yardarm.api",
     "yardarm.tasks",
     "yardarm.policies",
     "yardarm.evaluation",

@@ -32,6 +32,7 @@ LAYERS = (
     ("workspace",),
     ("viewer", "evaluation"),
     ("recording", "training"),
+    ("displays",),
     ("api", "cli"),
 )
 ROOMS = [room for row in LAYERS for room in row]

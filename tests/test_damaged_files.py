@@ -30,7 +30,7 @@ from yardarm.files import write_json
 from yardarm.pages import comparison_data, write_report
 from yardarm.pages.dataset_data import dataset_data, dataset_episode_data, dataset_facts
 from yardarm.policies import PolicySpec
-from yardarm.report import markdown, print_comparison, write_model_card
+from yardarm.report import comparison_sheet, markdown, write_model_card
 from yardarm.results import RunFolder, TrainingFolder, read_result
 from yardarm.workspace.run_line import run_line
 from yardarm.workspace.training_catalogue import TrainingCatalogue
@@ -83,7 +83,7 @@ def read_training(folder: Path) -> Iterator[Callable[[], object]]:
 def compare_runs(*folders: Path) -> None:
     runs = read_runs(folders, allow_unfinished=True)
     comparison = compare(runs)
-    print_comparison(comparison, Console(file=StringIO()))
+    comparison_sheet(comparison).print(Console(file=StringIO()))
     json.dumps(comparison_data(comparison, runs), allow_nan=False)
 
 

@@ -27,6 +27,7 @@ WORLDS = ("metaworld", "libero", "pusht", "aloha", "gym")
 WORKS = {"pusht": "ready", "gym": "installed"}
 IMPORTS = {
     "figures": "matplotlib.pyplot",
+    "notebook": "pandas, ipykernel, matplotlib.pyplot",
     "peft": "peft",
     "ray": "ray",
     "rerun": "rerun",

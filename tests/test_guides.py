@@ -85,6 +85,18 @@ def test_the_guides_benchmark_shows_what_its_features_say() -> None:
     assert "4/4" in answer.stdout
 
 
+@pytest.mark.slow
+def test_the_python_guides_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    blocks = re.findall(r"^```python\n(.*?)^```", (GUIDE.parent / "python.md").read_text(), re.MULTILINE | re.DOTALL)
+    # What a reader sees below a line is what the comment beside it says.
+    code = re.sub(r"^(\S+) +# (\w+\(.*\))$", r"assert repr(\1) == '\2', \1", "".join(blocks), flags=re.MULTILINE)
+    assert code.count("assert repr(") == 2
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200)
+    assert answer.returncode == 0, answer.stderr
+    assert "push-v3" in answer.stdout
+
+
 REMOTE = Path(__file__).parents[1] / "docs" / "remote.md"
 
 

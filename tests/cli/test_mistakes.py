@@ -49,7 +49,7 @@ def with_flag(flag: str) -> list[str]:
         (with_flag("--eval.batch_size=-1"), "--eval.batch_size must not be negative, got -1"),
         (with_flag("--env.max_parallel_tasks=-1"), "--env.max_parallel_tasks must not be negative, got -1"),
         (with_flag("--env.task="), "--env.task is empty"),
-        (with_flag("--seed=null"), "--seed must be a number"),
+        (with_flag("--seed=null"), "--seed must be a whole number"),
         (with_flag("--policy.type=my:"), "'my:' is not of the form package.module:Name"),
         (with_flag("--policy.type=.foo:Bar"), "cannot import '.foo:Bar'"),
         (with_flag("--policy.type=json:__doc__"), "'json:__doc__' is not a class"),

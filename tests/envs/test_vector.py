@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import warnings
@@ -125,6 +126,41 @@ if __name__ == "__main__":
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout == "same\n"
     assert answer.stderr == ""
+
+
+def test_the_environment_of_one_task_is_a_line_away() -> None:
+    with yardarm.make_env("toy", task="left") as envs:
+        env = envs.only
+        assert repr(envs) == "['left'][0]  left: 1 environment"
+        env.reset(seed=[1000])
+        assert env._inner is not None
+    assert env._inner is None  # closed
+
+
+def test_several_environments_are_named_by_how_to_get_them() -> None:
+    envs = yardarm.make_env("toy", n_envs=2)
+    assert repr(envs) == "['left'][0]  left: 2 environments\n['right'][0]  right: 2 environments"
+    with pytest.raises(UsageError, match=r"there are 2 environments; choose one: \['left'\]\[0\] left, \['right'\]"):
+        envs.only  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"taks": "left"}, "benchmark 'toy' has no option 'taks'; did you mean 'task'?"),
+        ({"task": 3}, "task must be text, got 3"),
+        ({"n_envs": "2"}, "n_envs must be a whole number, got '2'"),
+        ({"use_async_envs": "yes"}, "use_async_envs must be true or false, got 'yes'"),
+    ],
+)
+def test_options_of_a_benchmark_are_checked(options: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        yardarm.make_env("toy", **options)  # type: ignore[arg-type]
+
+
+def test_options_are_for_a_name_and_not_for_a_configuration() -> None:
+    with pytest.raises(UsageError, match="a configuration has its own: MetaworldConfig"):
+        yardarm.make_env(MetaworldConfig(), task="reach-v3")
 
 
 def test_mistakes_get_one_clear_line() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from yardarm.config import option
+from yardarm.config import fit_fields, option
 from yardarm.errors import UsageError
 
 __all__ = ["LOCAL", "RayOptions"]
@@ -22,7 +22,7 @@ class RayOptions:
     policy_replicas: int = option(0, "the number of copies of the policy; 0: one per GPU, or one per node")
 
     def __post_init__(self) -> None:
-        self.policy_replicas = int(self.policy_replicas)
+        fit_fields(self, "--ray.")
         if self.policy_replicas < 0:
             raise UsageError(f"--ray.policy_replicas must not be negative, got {self.policy_replicas}")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from yardarm.config.fitting import fit_fields, fitted
 from yardarm.config.options import NamedCode, one_of, option, positive
 from yardarm.late import late_names
 
@@ -33,6 +34,8 @@ __all__ = [
     "decode",
     "decode_value",
     "deepened",
+    "fit_fields",
+    "fitted",
     "misfit_text",
     "one_of",
     "option",

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import types
 import typing
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from yardarm.config.flag_text import BareFlag, FlagText, plain_value
+from yardarm.config.kinds import kinds_of, shown, wanted
 from yardarm.errors import UsageError, nearest
 
 __all__ = ["check_names", "decode", "decode_value", "deepened", "misfit_text", "refuse_boolean", "require_value"]
 
 EVAL = "eval"
-WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text", Path: "a path"}
 
 
 def decode(kind: type, section: str, data: Mapping[str, Any], command: str = EVAL) -> Any:
@@ -41,7 +40,7 @@ def decode_value(name: str, hint: Any, value: Any) -> Any:
     try:
         return draccus.decode(hint, fitting)
     except draccus.utils.DecodingError as error:
-        raise UsageError(f"--{name} must be {_wanted(hint)}, got {_shown(fitting)}") from error
+        raise UsageError(f"--{name} must be {wanted(hint)}, got {shown(fitting)}") from error
 
 
 def deepened(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,21 +74,21 @@ def require_value(name: str, value: Any) -> None:
 
 def refuse_boolean(name: str, hint: Any, value: Any) -> None:
     """Raise if a value is true or false where neither is meant; Python would take it for 1 or 0."""
-    if isinstance(value, bool) and bool not in _kinds(hint):
-        raise UsageError(f"{name} must be {_wanted(hint)}, got {str(value).lower()}")
+    if isinstance(value, bool) and bool not in kinds_of(hint):
+        raise UsageError(f"{name} must be {wanted(hint)}, got {str(value).lower()}")
 
 
 def misfit_text(error: Exception, hints: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, str]:
     """Which option did not fit, and why: ("n_episodes", "must be a whole number, got 'many'")."""
     name, _, reason = str(error).replace("`", "").partition(": ")
     if name in hints and name in data:
-        return name, f"must be {_wanted(hints[name])}, got {_shown(data[name])}"
+        return name, f"must be {wanted(hints[name])}, got {shown(data[name])}"
     return name, f"does not fit: {reason.partition(chr(10))[0]}"  # a part of an option, such as features.state
 
 
 def _fitting(flag: str, hint: Any, value: Any) -> Any:
     """Keep a flag's text, except "null", if the option is text; otherwise parse it as data."""
-    kinds = _kinds(hint)
+    kinds = kinds_of(hint)
     if bool not in kinds:
         require_value(flag, value)
     if isinstance(value, str) and not value.strip() and Path in kinds:
@@ -97,28 +96,3 @@ def _fitting(flag: str, hint: Any, value: Any) -> Any:
     if isinstance(value, FlagText) and (str in kinds or Path in kinds):
         return None if value == "null" and type(None) in kinds else str(value)
     return plain_value(value)
-
-
-def _kinds(hint: Any) -> tuple[Any, ...]:
-    """The types that a value may have."""
-    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    return typing.get_args(hint) if is_union else (hint,)
-
-
-def _wanted(hint: Any) -> str:
-    """The types that a value may have, in words."""
-    kinds = [kind for kind in _kinds(hint) if kind is not type(None)]
-    return " or ".join(WANTED.get(kind) or _named(kind) for kind in kinds)
-
-
-def _named(kind: Any) -> str:
-    origin = typing.get_origin(kind) or kind
-    if origin is dict:
-        return "a mapping like '{\"name\": value}'"
-    if origin in (list, tuple):
-        return "a list like '[1, 2]'"
-    return str(kind) if typing.get_args(kind) else getattr(kind, "__name__", str(kind))
-
-
-def _shown(value: Any) -> str:
-    return f"'{value}'" if isinstance(value, str) else str(value)

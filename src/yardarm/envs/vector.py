@@ -8,7 +8,7 @@ import os
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import gymnasium
 import numpy as np
@@ -20,10 +20,15 @@ from yardarm.envs.launching import Launchers
 from yardarm.envs.names import environment_names
 from yardarm.envs.rendering import use_backend
 from yardarm.envs.simulator import Simulator
+from yardarm.errors import UsageError
 from yardarm.registry import import_object
 from yardarm.tasks import FIRST_SEED, ActionSpec, EpisodeSpec, Feature, TaskSpec
 
-__all__ = ["LazyVectorEnv", "TaskEnv", "vector_envs"]
+__all__ = ["Envs", "LazyVectorEnv", "TaskEnv", "vector_envs"]
+
+
+# The most environments that a message names.
+MOST_NAMED = 5
 
 
 class TaskEnv(gymnasium.Env[Any, np.ndarray]):
@@ -110,7 +115,7 @@ class LazyVectorEnv(VectorEnv[Any, Any, Any]):
         self.single_action_space = single.action_space
         self.observation_space = batch_space(single.observation_space, n_envs)
         self.action_space = batch_space(single.action_space, n_envs)
-        self._task = task
+        self.task_spec = task
         self._makers = [partial(TaskEnv, task, number, n_envs) for number in range(n_envs)]
         self._asynchronous = asynchronous and n_envs > 1
         self._inner: Any = None
@@ -145,7 +150,7 @@ class LazyVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _built(self) -> Any:
         if self._inner is None:
-            _prepare_to_render(self._task)
+            _prepare_to_render(self.task_spec)
             # New processes instead of forks, which might inherit a half-initialised graphics library.
             self._inner = (
                 AsyncVectorEnv(self._makers, context="spawn") if self._asynchronous else SyncVectorEnv(self._makers)
@@ -153,9 +158,43 @@ class LazyVectorEnv(VectorEnv[Any, Any, Any]):
         return self._inner
 
 
-def vector_envs(tasks: Sequence[TaskSpec], n_envs: int, use_async_envs: bool) -> dict[str, dict[int, LazyVectorEnv]]:
-    """``{suite: {task_id: environments}}``, as LeRobot's `make_env` returns."""
-    suites: dict[str, dict[int, LazyVectorEnv]] = {}
+class Envs(dict[str, dict[int, LazyVectorEnv]]):
+    """``{suite: {task_id: environments}}``, as LeRobot's `make_env` returns; leaving a ``with`` block closes them."""
+
+    @property
+    def only(self) -> LazyVectorEnv:
+        """The environment of the one task that there is."""
+        every = [(suite, index, env) for suite, own in self.items() for index, env in own.items()]
+        if len(every) != 1:
+            names = [f"['{suite}'][{index}] {env.task_spec.name}" for suite, index, env in every[:MOST_NAMED]]
+            more = ", …" if len(every) > MOST_NAMED else ""
+            raise UsageError(f"there are {len(every)} environments; choose one: {', '.join(names)}{more}")
+        return every[0][2]
+
+    def close(self) -> None:
+        """Free all simulators; the next use builds new ones."""
+        for own in self.values():
+            for env in own.values():
+                env.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        lines = [
+            f"['{suite}'][{index}]  {env.task_spec.name}: {env.num_envs} environment{'s' if env.num_envs > 1 else ''}"
+            for suite, own in self.items()
+            for index, env in own.items()
+        ]
+        return "\n".join(lines)
+
+
+def vector_envs(tasks: Sequence[TaskSpec], n_envs: int, use_async_envs: bool) -> Envs:
+    """The environments of tasks."""
+    suites = Envs()
     for task in tasks:
         suites.setdefault(task.group, {})[task.index] = LazyVectorEnv(task, n_envs, use_async_envs)
     return suites

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yardarm.cluster import RayOptions
-from yardarm.config import one_of, option, positive
+from yardarm.config import fit_fields, one_of, option, positive
 from yardarm.errors import UsageError
 from yardarm.evaluation.sharding.shard import Shard
 from yardarm.policies import Policy, PolicySpec
@@ -66,8 +66,8 @@ class EvalOptions:
     )
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--eval.")
         for name in ("n_episodes", "batch_size", "policies_at_once", "videos", "max_retries"):
-            setattr(self, name, int(getattr(self, name)))  # numpy's integers are welcome, but no YAML
             if getattr(self, name) < 0:
                 raise UsageError(f"--eval.{name} must not be negative, got {getattr(self, name)}")
         one_of("--eval.stop", self.stop, ("", *STOPPING_RULES))
@@ -172,6 +172,7 @@ class EvalConfig:
         return self.part.folder_in(self.output_dir) if self.part and self.output_dir else self.output_dir
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--")
         if not self.envs:
             raise UsageError("env is an empty list: name at least one benchmark")
         if self.several:
@@ -188,9 +189,6 @@ class EvalConfig:
             self._check_shard()
         if self.training_seed is not None and not self.method:
             raise UsageError(f"--training_seed={self.training_seed} belongs to a method: name it with --method")
-        if self.seed is None:
-            raise UsageError("--seed must be a number: an episode without a seed could not be repeated")
-        self.seed = int(self.seed)
         if self.seed < 0:
             raise UsageError(f"--seed must not be negative, got {self.seed}")
         if self.job_name and ("/" in self.job_name or len(self.job_name) > LONGEST_NAME):

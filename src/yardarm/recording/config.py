@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from yardarm.config import decode, option, positive
+from yardarm.config import decode, fit_fields, option, positive
 from yardarm.datasets import VideoEncoding, default_root
 from yardarm.errors import UsageError, nearest
-from yardarm.evaluation import EvalConfig, config_from_data
+from yardarm.evaluation import EvalConfig, EvalOptions, config_from_data
 from yardarm.hub import HUB_ID
 
 __all__ = ["ALL", "PASSED_ON", "STATES", "RecordConfig", "RecordDatasetOptions", "RecordOptions", "Target"]
@@ -63,7 +63,7 @@ class RecordDatasetOptions:
     features: str = option(
         ALL, "the observations: all, states (those that need no rendering), or names separated by commas"
     )
-    image_size: str = option("", "HEIGHTxWIDTH of the images, or one number for both [the environment's size]")
+    image_size: str | int = option("", "HEIGHTxWIDTH of the images, or one number for both [the environment's size]")
     video: bool = option(True, "false: store images as PNGs in the table, exact but large")
     vcodec: str = option(ENCODING.vcodec, "for videos: libsvtav1, h264 or hevc")
     crf: int = option(ENCODING.crf, "for videos: quality from 0 (best, largest) to 63 (51 for h264 and hevc)")
@@ -73,6 +73,7 @@ class RecordDatasetOptions:
     tags: list[str] | None = option(None, "tags of the uploaded dataset, like [sim,expert]")
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--dataset.")
         if self.push_to_hub and self.repo_id is None:
             raise UsageError("--dataset.push_to_hub needs a name on the Hub: add --dataset.repo_id=owner/name")
         if self.private and not self.push_to_hub:
@@ -100,7 +101,7 @@ class RecordDatasetOptions:
         """Height and width of the images, if they differ from what the policy sees."""
         if not self.image_size:
             return None
-        match = SIZE.fullmatch(self.image_size)
+        match = SIZE.fullmatch(str(self.image_size))
         sides = [int(side or match[1]) for side in match.groups()] if match else []
         if not sides or not all(SMALLEST <= side <= LARGEST for side in sides):
             raise UsageError(
@@ -121,11 +122,17 @@ class RecordOptions:
     workers: int = option(0, "how many episodes run at once, at most 64; 0: chosen for this machine")
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--")
         positive("--n_episodes", self.n_episodes)
         if self.n_episodes > MOST_EPISODES:
             raise UsageError(f"--n_episodes must be at most {MOST_EPISODES:,} a task, got {self.n_episodes}")
         if not 0 <= self.workers <= MOST_WORKERS:
             raise UsageError(f"--workers must lie between 0 (fit to this machine) and {MOST_WORKERS}")
+
+    @property
+    def evaluation(self) -> EvalOptions:
+        """The options of the evaluation that plays the episodes."""
+        return EvalOptions(n_episodes=self.n_episodes, batch_size=self.workers)
 
 
 @dataclass
@@ -156,7 +163,7 @@ class RecordConfig:
         options = decode(RecordOptions, "", {name: data[name] for name in own if name in data}, COMMAND)
         evaluation = {
             **{name: data[name] for name in PASSED_ON if name in data},
-            "eval": {"n_episodes": options.n_episodes, "batch_size": options.workers},
+            "eval": asdict(options.evaluation),
             "resume": True,  # the same command resumes its own run
         }
         dataset = decode(RecordDatasetOptions, "dataset", data.get("dataset", {}), COMMAND)

@@ -1,19 +1,17 @@
-"""Prints the comparison of runs."""
+"""The comparison of runs as a sheet: tables, verdicts, notes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
-from rich.console import Console
-
 from yardarm.comparison import Comparison, ComparisonEntry, Difference, pairs_needed
-from yardarm.report.table import interval_text, p_text, percent, points, print_table
+from yardarm.report.sheet import Sheet, Table
+from yardarm.report.table import Row, drawn_difference, drawn_rate, p_text, percent, points
 from yardarm.stats import TaskCounts
 
-__all__ = ["comparison_lines", "notes", "print_comparison", "verdicts"]
+__all__ = ["comparison_lines", "comparison_sheet", "notes", "verdicts"]
 
-Row = tuple[str, ...]
 SMALLEST_GAP = 0.02
 # Above this (about eight runs) only the letters are shown.
 MOST_PAIRS = 28
@@ -24,18 +22,14 @@ TESTS = {
 }
 
 
-def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print two runs task by task, or several pair by pair with letters."""
-    _print_entries(comparison, console)
-    console.print()
+def comparison_sheet(comparison: Comparison) -> Sheet:
+    """Two runs task by task, or several pair by pair with letters."""
+    blocks: list[Table | str] = [_entries(comparison), ""]
     if len(comparison.pairs) == 1:
-        _print_tasks(comparison, console)
-        console.print()
+        blocks += [*_tasks(comparison), ""]
     elif 0 < len(comparison.pairs) <= MOST_PAIRS:
-        _print_pairs(comparison, console)
-        console.print()
-    for line in comparison_lines(comparison):
-        console.print(line, soft_wrap=True)
+        blocks += [_pairs(comparison), ""]
+    return Sheet((*blocks, *comparison_lines(comparison)))
 
 
 def comparison_lines(comparison: Comparison) -> list[str]:
@@ -43,7 +37,7 @@ def comparison_lines(comparison: Comparison) -> list[str]:
     return [*verdicts(comparison), *notes(comparison)]
 
 
-def _print_entries(comparison: Comparison, console: Console) -> None:
+def _entries(comparison: Comparison) -> Table:
     several = len(comparison.entries) > 2
     seeds = any(entry.seeds for entry in comparison.entries)
     header: Row = ("", "run", "success", "k/n", f"{100 * comparison.confidence:.4g}% interval")
@@ -54,15 +48,15 @@ def _print_entries(comparison: Comparison, console: Console) -> None:
             entry.name,
             percent(entry.counts.rate),
             _fraction(entry),
-            interval_text(entry.interval),
+            drawn_rate(entry.counts.rate, entry.interval),
         )
         row += (entry.letters,) if several else ()
         rows.append(row + ((_spread(entry),) if seeds else ()))
     header += (("letters",) if several else ()) + (("between training seeds",) if seeds else ())
-    print_table(console, header, rows, left=2)
+    return Table(header, rows, left=2)
 
 
-def _print_tasks(comparison: Comparison, console: Console) -> None:
+def _tasks(comparison: Comparison) -> Iterator[Table | str]:
     (pair,) = comparison.pairs
     paired = pair.overall.counts is not None
     header: Row = ("task", "A", "B", "A − B", f"{100 * comparison.confidence:.4g}% interval", "p")
@@ -71,9 +65,9 @@ def _print_tasks(comparison: Comparison, console: Console) -> None:
     if len(rows) > 1:
         rows.append(_difference_row(pair.overall, paired, comparison.alpha, "(all)"))
     strong = [len(rows) - 1] if len(rows) > 1 else []
-    print_table(console, (*header, "only A", "only B", "pairs") if paired else header, rows, strong=strong)
+    yield Table((*header, "only A", "only B", "pairs") if paired else header, rows, strong=strong)
     if any(row.p_adjusted is not None and row.p_adjusted < comparison.alpha for row in pair.tasks) and len(rows) > 1:
-        console.print("* significant after correcting for the number of tasks (Holm)", soft_wrap=True)
+        yield "* significant after correcting for the number of tasks (Holm)"
 
 
 def _difference_row(row: Difference, paired: bool, alpha: float, label: str | None = None) -> Row:
@@ -83,7 +77,7 @@ def _difference_row(row: Difference, paired: bool, alpha: float, label: str | No
         _rate(row.a),
         _rate(row.b),
         points(row.difference),
-        f"{points(row.interval.low)} … {points(row.interval.high)}",
+        drawn_difference(row.difference, row.interval),
         p_text(row.p_value) + ("*" if significant else ""),
     )
     if not paired:
@@ -93,7 +87,7 @@ def _difference_row(row: Difference, paired: bool, alpha: float, label: str | No
     return (*cells, str(counts.only_a), str(counts.only_b), str(counts.pairs))
 
 
-def _print_pairs(comparison: Comparison, console: Console) -> None:
+def _pairs(comparison: Comparison) -> Table:
     labels = {entry.name: _label(number) for number, entry in enumerate(comparison.entries)}
     header: Row = (
         "pair",
@@ -110,13 +104,13 @@ def _print_pairs(comparison: Comparison, console: Console) -> None:
             (
                 f"{labels[pair.a]} − {labels[pair.b]}",
                 points(row.difference),
-                f"{points(row.interval.low)} … {points(row.interval.high)}",
+                drawn_difference(row.difference, row.interval),
                 p_text(row.p_adjusted if row.p_adjusted is not None else row.p_value),
                 pair.method,
                 f"{counts.only_a} : {counts.only_b} of {counts.pairs}" if counts else "-",
             )
         )
-    print_table(console, header, rows)
+    return Table(header, rows)
 
 
 def verdicts(comparison: Comparison) -> Iterator[str]:

@@ -14,9 +14,9 @@ from yardarm.files import write_output
 from yardarm.report.forest import ForestPlot, Mark, Scale, rendered
 from yardarm.report.rows import ResultRow, compared_tasks, overall, sections
 from yardarm.report.table import p_text
-from yardarm.results import StoredResult
+from yardarm.results import RunResult, StoredResult
 
-__all__ = ["write_figures"]
+__all__ = ["comparison_plot", "run_plot", "write_figures"]
 
 RATES = (0.0, 0.25, 0.5, 0.75, 1.0)
 STEPS = (0.05, 0.1, 0.2, 0.25, 0.5)
@@ -41,10 +41,20 @@ def write_figures(runs: Sequence[StoredResult], comparison: Comparison | None, f
     return list(files)
 
 
+def run_plot(result: RunResult) -> ForestPlot:
+    """The success rates of one run."""
+    return _forest(result, _mean_rates([result]), len(result.episodes) == result.planned or bool(result.stopping))
+
+
+def comparison_plot(comparison: Comparison) -> ForestPlot:
+    """Two runs task by task, or the rates of more than two."""
+    return _differences(comparison) if len(comparison.pairs) == 1 else _letters(comparison)
+
+
 def _plots(runs: Sequence[StoredResult], comparison: Comparison | None) -> Iterator[tuple[str, ForestPlot]]:
-    order = _mean_rates(runs)
+    order = _mean_rates([run.result for run in runs])
     for stem, run in zip(_stems(runs), runs, strict=True):
-        yield stem, _forest(run, order)
+        yield stem, _forest(run.result, order, run.is_finished)
     for stem, plot in _comparison_plots(comparison) if comparison is not None else ():
         yield stem, replace(plot, notes=(*plot.notes, *_cautions(runs)))
 
@@ -76,19 +86,19 @@ def _stems(runs: Sequence[StoredResult]) -> list[str]:
     return stems
 
 
-def _mean_rates(runs: Sequence[StoredResult]) -> dict[TaskKey, float]:
+def _mean_rates(runs: Sequence[RunResult]) -> dict[TaskKey, float]:
     """The mean rate of each task over all runs, so that all figures list the tasks in the same order."""
     rates: dict[TaskKey, list[float]] = {}
     for run in runs:
-        for section in sections(run.result):
+        for section in sections(run):
             for row in section.tasks:
                 rates.setdefault(row.key, []).append(-1.0 if row.counts.rate is None else row.counts.rate)
     return {key: sum(own) / len(own) for key, own in rates.items()}
 
 
-def _forest(run: StoredResult, order: Mapping[TaskKey, float]) -> ForestPlot:
+def _forest(result: RunResult, order: Mapping[TaskKey, float], finished: bool) -> ForestPlot:
     """Groups in the run's order; within each, the tasks from the most to the least often solved."""
-    parts, errors = sections(run.result), bool(run.result.counts.errors)
+    parts, errors = sections(result), bool(result.counts.errors)
     labels = _readable([row.name for part in parts for row in part.tasks])
     marks = []
     for part in parts:
@@ -97,13 +107,13 @@ def _forest(run: StoredResult, order: Mapping[TaskKey, float]) -> ForestPlot:
         for row in sorted(part.tasks, key=lambda row: -order[row.key]):
             marks.append(_mark(row, labels[row.name], errors, "task", indented=part.whole is not None))
     if len(marks) > 1:
-        marks.append(_mark(overall(run.result), "all tasks", errors, "all"))
-    unfinished = f"Not finished: {len(run.result.episodes)} of {run.result.planned} episodes."
+        marks.append(_mark(overall(result), "all tasks", errors, "all"))
+    unfinished = f"Not finished: {len(result.episodes)} of {result.planned} episodes."
     return ForestPlot(
         marks,
-        _rate_scale(run.result.uncertainty.confidence),
+        _rate_scale(result.uncertainty.confidence),
         headings=("k/n", "errors") if errors else ("k/n",),
-        notes=() if run.is_finished else (unfinished,),
+        notes=() if finished else (unfinished,),
     )
 
 

@@ -91,7 +91,12 @@ class ForestPlot:
 
 def rendered(plot: ForestPlot) -> dict[str, bytes]:
     """The plot as the content of files, by file extension; the same plot always gives the same bytes."""
-    style = _matplotlib_style()
+    try:
+        from matplotlib import style
+    except ImportError as error:
+        raise SetupError(
+            "figures need matplotlib, which is not installed; run: pip install 'yardarm[figures]'"
+        ) from error
     files = {}
     with style.context(["default", STYLE]):  # independent of the user's own style
         figure = drawn(plot)
@@ -308,13 +313,3 @@ def _write_around(figure: Figure, plot: ForestPlot, layout: _Layout) -> None:
         figure.text(right, layout.height - EDGE - LINE / 2, heading, ha="right", color=GREY, **options)
     for number, note in enumerate(reversed(layout.notes)):
         figure.text(EDGE, EDGE + LINE * (number + 0.5), note, **options)
-
-
-def _matplotlib_style() -> Any:
-    try:
-        from matplotlib import style
-    except ImportError as error:
-        raise SetupError(
-            "figures need matplotlib, which is not installed; run: pip install 'yardarm[figures]'"
-        ) from error
-    return style

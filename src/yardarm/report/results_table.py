@@ -1,25 +1,23 @@
-"""Prints the results of a run."""
+"""The results of a run as a sheet: a table of tasks, and what to know about it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console
-
 from yardarm.report.detectable_difference import detectable_difference
+from yardarm.report.sheet import Sheet, Table
 from yardarm.report.stopping import stopping_lines
-from yardarm.report.table import interval_text, percent, print_table
+from yardarm.report.table import Row, drawn_rate, interval_text, percent
 from yardarm.results import Counts, EpisodeRecord, RunResult, Uncertainty, about_mixed_versions
 
-__all__ = ["print_results", "result_notes"]
+__all__ = ["result_notes", "results_sheet"]
 
 SUMMARIES = ("(group)", "(all)")
 ERRORS = ("errors", "if they had failed", "if they had succeeded")
-Row = tuple[str, ...]
 
 
-def print_results(result: RunResult, console: Console) -> None:
-    """Print a row per task, per group of several tasks, and overall; then the notes."""
+def results_sheet(result: RunResult) -> Sheet:
+    """A row per task, per group of several tasks, and overall; then the notes."""
     confidence = f"{100 * result.uncertainty.confidence:.4g}%"
     header: Row = ("group", "task", "success", "k/n", f"{confidence} interval", "mean steps", "mean return")
     rows = list(_rows(result))
@@ -30,11 +28,9 @@ def print_results(result: RunResult, console: Console) -> None:
     strong = [number for number, row in enumerate(rows) if row[1] in SUMMARIES]
     if all(row[0] in ("", row[1]) for row in rows):  # every task is its own group
         header, rows = header[1:], [row[1:] for row in rows]
-    print_table(console, header, rows, left=header.index("success"), strong=strong)
-    if mixed := about_mixed_versions(result.mixed_versions):
-        console.print(mixed, soft_wrap=True)
-    for line in result_notes(result):
-        console.print(line, soft_wrap=True)
+    table = Table(header, rows, left=header.index("success"), strong=strong)
+    mixed = about_mixed_versions(result.mixed_versions)
+    return Sheet((table, *([mixed] if mixed else []), *result_notes(result)))
 
 
 def result_notes(result: RunResult) -> Iterator[str]:
@@ -73,7 +69,7 @@ def _row(group: str, name: str, tasks: Sequence[Sequence[EpisodeRecord]], uncert
         name,
         percent(counts.rate),
         f"{counts.successes}/{counts.episodes}",
-        interval_text(interval),
+        drawn_rate(counts.rate, interval),
         _mean([[record.steps for record in task] for task in ended], uncertainty),
         _mean([[record.sum_reward for record in task] for task in ended], uncertainty),
         *_error_cells(counts, uncertainty),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Self
 
 from rich import box
 from rich.console import Console
@@ -12,9 +13,34 @@ from rich.table import Table
 
 from yardarm.stats import Interval
 
-__all__ = ["interval_text", "p_text", "percent", "points", "print_table"]
+__all__ = [
+    "DrawnInterval",
+    "Row",
+    "aligned",
+    "drawn_difference",
+    "drawn_rate",
+    "interval_text",
+    "p_text",
+    "percent",
+    "points",
+    "print_table",
+]
 
 Row = tuple[str, ...]
+
+
+class DrawnInterval(str):
+    """The text of an interval, and what is drawn beside it where pictures can be shown: its ends and the estimate."""
+
+    value: float | None
+    interval: Interval
+    scale: tuple[float, float]
+
+    def __new__(cls, text: str, value: float | None, interval: Interval, scale: tuple[float, float]) -> Self:
+        """`value` is the estimate, if there is one; `scale` has the ends of the axis."""
+        own = super().__new__(cls, text)
+        own.value, own.interval, own.scale = value, interval, scale
+        return own
 
 
 def print_table(
@@ -24,7 +50,7 @@ def print_table(
     if console.is_terminal:
         console.print(_drawn(header, rows, left, strong))
         return
-    for line in _aligned([header, *rows]):
+    for line in aligned([header, *rows]):
         console.print(line, soft_wrap=True)
 
 
@@ -37,7 +63,8 @@ def _drawn(header: Row, rows: Sequence[Row], left: int, strong: Collection[int])
     return table
 
 
-def _aligned(rows: Sequence[Row]) -> Iterator[str]:
+def aligned(rows: Sequence[Row]) -> Iterator[str]:
+    """Lines of plain text, in columns."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -46,6 +73,17 @@ def _aligned(rows: Sequence[Row]) -> Iterator[str]:
 def percent(rate: float | None) -> str:
     """A rate in percent; "-" if there is none."""
     return "-" if rate is None else f"{_fixed(100 * rate, 1)}%"
+
+
+def drawn_rate(rate: float | None, interval: Interval) -> DrawnInterval:
+    """The interval of a rate, on a scale from never to always."""
+    return DrawnInterval(interval_text(interval), rate, interval, (0.0, 1.0))
+
+
+def drawn_difference(difference: float, interval: Interval) -> DrawnInterval:
+    """The interval of a difference of rates, with no difference in the middle of the scale."""
+    text = f"{points(interval.low)} … {points(interval.high)}"
+    return DrawnInterval(text, None if math.isnan(difference) else difference, interval, (-1.0, 1.0))
 
 
 def interval_text(interval: Interval) -> str:

@@ -24,6 +24,10 @@ class Counts:
     episodes: int
     errors: int
 
+    def __repr__(self) -> str:
+        errors = f", {self.errors} error{'s'[: self.errors - 1]}" if self.errors else ""
+        return f"Counts({self.successes}/{self.episodes} solved{errors})"
+
     @classmethod
     def of(cls, records: Iterable[EpisodeRecord]) -> Counts:
         """Count records."""

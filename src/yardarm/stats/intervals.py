@@ -35,6 +35,9 @@ class Interval:
         """Half the distance between the ends."""
         return (self.high - self.low) / 2
 
+    def __repr__(self) -> str:
+        return f"Interval({self.low:.3f} to {self.high:.3f}, {100 * self.confidence:.4g}%)"
+
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
 

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from yardarm.config import NamedCode, option
+from yardarm.config import NamedCode, fit_fields, option
 from yardarm.errors import SetupError, UsageError, nearest
 from yardarm.registry import Registry
 from yardarm.tasks.spec import TaskSpec
@@ -53,6 +53,7 @@ class BenchmarkConfig:
     python: str = option("", "another Python interpreter for the workers, e.g. other_venv/bin/python")
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--env.")
         if self.max_parallel_tasks < 0:
             raise UsageError(f"--env.max_parallel_tasks must not be negative, got {self.max_parallel_tasks}")
         if self.python:

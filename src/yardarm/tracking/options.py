@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from yardarm.config import one_of, option
+from yardarm.config import fit_fields, one_of, option
 from yardarm.errors import UsageError
 
 __all__ = ["DISABLED", "OFFLINE", "ONLINE", "WandbOptions"]
@@ -33,6 +33,7 @@ class WandbOptions:
     add_tags: bool = option(True, "tag the run with its policy, benchmarks and method")
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--wandb.")
         if self.mode is not None:
             one_of("--wandb.mode", self.mode, MODES)
         for name in ("project", "run_id"):

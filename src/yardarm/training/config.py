@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from yardarm.config import one_of, option, positive
+from yardarm.config import fit_fields, one_of, option, positive
 from yardarm.datasets import ImageTransformsConfig
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation import EvalOptions
@@ -46,6 +46,7 @@ class TrainDatasetOptions:
     eval_split: float = option(0.0, "the fraction of each task's episodes to hold out, for --eval_steps")
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--dataset.")
         if not self.repo_id and self.root is None:
             raise UsageError("which dataset? Give --dataset.repo_id=owner/name or --dataset.root=FOLDER")
         if not 0 <= self.eval_split < 1:
@@ -116,6 +117,7 @@ class TrainOptions:
     )
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--")
         for name in (
             "steps",
             "batch_size",
@@ -128,7 +130,7 @@ class TrainOptions:
         for name in ("eval_steps", "max_eval_samples", "threads", "seed", "num_workers"):
             if (getattr(self, name) or 0) < 0:
                 raise UsageError(f"--{name} must not be negative, got {getattr(self, name)}")
-        if self.seed is None or self.seed >= 2**63:
+        if self.seed >= 2**63:
             raise UsageError(f"--seed must be a number below 2^63, got {self.seed}")
         if (self.num_workers or 0) > MOST_WORKERS:
             raise UsageError(f"--num_workers must be at most {MOST_WORKERS}, got {self.num_workers}")

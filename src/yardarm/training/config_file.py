@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from yardarm.tasks import env_from_data
 from yardarm.tracking import WandbOptions
 from yardarm.training.config import TrainConfig, TrainDatasetOptions, TrainEvalOptions, TrainOptions
 
-__all__ = ["TRAIN_CONFIG", "check_resumed", "config_from_data", "config_to_data"]
+__all__ = ["TRAIN_CONFIG", "check_resumed", "check_same", "config_from_data", "config_to_data"]
 
 TRAIN_CONFIG = "train_config.json"
 COMMAND = "train"
@@ -65,6 +66,22 @@ def check_resumed(flags: Mapping[str, str], stored: Mapping[str, Any]) -> None:
             raise UsageError(
                 f"--{name} cannot change when a training is resumed; to start a new one from its weights, give "
                 "--policy.path=…/pretrained_model without --resume"
+            )
+
+
+def check_same(config: TrainConfig, stored: Mapping[str, Any]) -> None:
+    """Refuse a configuration that would turn a resumed training into another one."""
+    for name, value in sorted(json.loads(json.dumps(config_to_data(config))).items()):
+        before, now = (
+            {key: own for key, own in part.items() if f"{name}.{key}" not in MOVABLE}
+            if isinstance(part, Mapping)
+            else part
+            for part in (stored.get(name), value)
+        )
+        if name in FIXED and before != now:
+            raise UsageError(
+                f"--{name} cannot change when a training is resumed: it was {before}, and is now {now}; to start a new "
+                "training from its weights, train the policy of its checkpoint"
             )
 
 

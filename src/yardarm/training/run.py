@@ -50,7 +50,15 @@ class TrainingResult:
     step: int
     finished: bool
     checkpoint: Path | None
+    """The newest; None if nothing was saved."""
     points: tuple[dict[str, Any], ...]
+
+    @property
+    def policy(self) -> Path:
+        """The newest policy, as `--policy.path` and `yardarm.evaluate` take it."""
+        if self.checkpoint is None:
+            raise UsageError(f"{self.path} has no policy: the training saved no checkpoint")
+        return Checkpoint(self.checkpoint).policy
 
 
 def train(
@@ -86,9 +94,8 @@ def train(
 
 def push_trained(result: TrainingResult, config: TrainConfig) -> str:
     """Upload the policy of the last checkpoint to the Hub, and return the address of the commit."""
-    assert result.checkpoint is not None
-    kind, path = config.policy.get("type"), Checkpoint(result.checkpoint).policy
-    policy = load_policy(path, type=kind, device="cpu", merge_adapter=False)
+    kind = config.policy.get("type")
+    policy = load_policy(result.policy, type=kind, device="cpu", merge_adapter=False)
     return policy.push_to_hub(str(config.policy["repo_id"]), private=config.policy.get("private"))
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from yardarm.cli.flags import Flags, listed, number, read_flags, refuse_unknown, switch
 from yardarm.comparison import LerobotAssumptions, compare, read_runs, runs_in
 from yardarm.errors import UsageError
-from yardarm.report import print_comparison
+from yardarm.report import comparison_sheet
 
 __all__ = ["run"]
 
@@ -73,7 +73,7 @@ def run(words: Sequence[str]) -> int:
     if switch(flags, "json"):
         print(json.dumps(comparison.to_json(), indent=1, ensure_ascii=False))
     else:
-        print_comparison(comparison, Console(highlight=False, markup=False, emoji=False))
+        comparison_sheet(comparison).print(Console(highlight=False, markup=False, emoji=False))
     fail = switch(flags, "fail-if-worse") or switch(flags, "fail_if_worse")
     return EXIT_WORSE if fail and comparison.first_is_worse() else 0
 

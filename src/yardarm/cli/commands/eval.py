@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 
-from yardarm.cli.displays.evaluation import open_display
 from yardarm.cli.displays.live_view import LiveView
+from yardarm.cli.displays.resuming import say_how_to_continue
 from yardarm.cli.displays.several_policies import show_several
-from yardarm.cli.flags import Flags, describe, listed, switch
+from yardarm.cli.flags import Flags, describe, listed, read_flags, switch
 from yardarm.cli.sections import gather, read_only_flags, shown_benchmark
 from yardarm.cluster import RayOptions
 from yardarm.comparison import LerobotAssumptions, compare, read_runs
+from yardarm.displays import open_display
 from yardarm.errors import PolicyFault, StorageFault, UsageError
 from yardarm.evaluation import EvalConfig, EvalOptions, EvaluationListener, config_from_data, evaluate, evaluate_several
-from yardarm.report import print_comparison, print_results
+from yardarm.report import comparison_sheet, results_sheet
 from yardarm.results import RunFolder, RunResult
 from yardarm.tasks import BENCHMARKS
 from yardarm.tracking import WandbOptions, tracked_text
@@ -94,7 +95,7 @@ def _watched(
     except (UsageError, StorageFault):
         raise  # nothing has started yet, or the same command would fail again
     except BaseException:
-        display.say_how_to_continue(words)
+        say_how_to_continue("eval", read_flags(words)[1], display.path, display.kept)
         raise
 
 
@@ -109,10 +110,10 @@ def _recording_plan(config: EvalConfig) -> RecordingPlan | None:
 
 def _record(result: RunResult, plan: RecordingPlan, console: Console, flags: Flags) -> int:
     """Write the episodes as a dataset; returns the exit code."""
-    from yardarm.cli.displays.recording import RecordingDisplay
+    from yardarm.displays import RecordingDisplay
     from yardarm.recording import record_run
 
-    dataset = record_run(result, plan, RecordingDisplay(console, "eval", flags))
+    dataset = record_run(result, plan, RecordingDisplay(console, partial(say_how_to_continue, "eval", flags)))
     return 1 if dataset is None or dataset.skipped else 0
 
 
@@ -132,11 +133,11 @@ def _show_comparison(result: RunResult, config: EvalConfig, console: Console) ->
         assumed = LerobotAssumptions(seed=config.seed)
         runs = read_runs([result.path, result.against], assumed, allow_unfinished=True)
         console.print()
-        print_comparison(compare(runs, confidence=result.uncertainty.confidence), console)
+        comparison_sheet(compare(runs, confidence=result.uncertainty.confidence)).print(console)
 
 
 def _show(result: RunResult, console: Console) -> None:
-    print_results(result, console)
+    results_sheet(result).print(console)
     console.print(f"\nResults: {result.path}", soft_wrap=True)
     if RunFolder(result.path).report.exists():
         console.print(f"Report: {RunFolder(result.path).report}", soft_wrap=True)

@@ -13,7 +13,7 @@ from yardarm.cli.displays.several_policies import show_compared
 from yardarm.cli.flags import listed, read_flags, refuse_unknown, switch, text
 from yardarm.errors import UsageError
 from yardarm.evaluation import MergedRun, merge_runs
-from yardarm.report import print_results
+from yardarm.report import results_sheet
 from yardarm.results import RunFolder, RunResult, SeveralFolder
 
 __all__ = ["run"]
@@ -76,7 +76,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _show(result: RunResult, console: Console) -> None:
-    print_results(result, console)
+    results_sheet(result).print(console)
     console.print(f"\nResults: {result.path}", soft_wrap=True)
     console.print(f"Report: {RunFolder(result.path).report}", soft_wrap=True)
 

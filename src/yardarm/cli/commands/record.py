@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from rich.console import Console
 
 from yardarm.cli.commands.eval import shortened
-from yardarm.cli.displays.evaluation import open_display
-from yardarm.cli.displays.recording import RecordingDisplay, say_how_to_continue
+from yardarm.cli.displays.resuming import say_how_to_continue
 from yardarm.cli.flags import Flags, describe, listed
 from yardarm.cli.sections import gather, read_only_flags, shown_benchmark
+from yardarm.displays import RecordingDisplay, open_display
 from yardarm.errors import PolicyFault, StorageFault, UsageError
 from yardarm.evaluation import EvalConfig, EvaluationListener
 from yardarm.recording import (
@@ -59,7 +60,7 @@ class _CommandDisplay(RecordingDisplay):
     """Shows the evaluation, too, and what is missing after it."""
 
     def __init__(self, console: Console, config: RecordConfig, flags: Flags) -> None:
-        super().__init__(console, "record", flags)
+        super().__init__(console, partial(say_how_to_continue, "record", flags))
         self._wanted = config.options.n_episodes
         self._run: RunResult | None = None
 
@@ -74,9 +75,7 @@ class _CommandDisplay(RecordingDisplay):
         except (UsageError, StorageFault):
             raise  # nothing has started yet, or the same command would fail again
         except BaseException:
-            if display.has_something_kept():
-                flags = {**self._flags, "output_dir": str(display.path)}
-                say_how_to_continue(self._command, flags, "finished episodes are kept")
+            self._stopped(display.path, "finished episodes are kept")
             raise
 
     def played(self, result: RunResult, too_few: Mapping[str, int]) -> None:

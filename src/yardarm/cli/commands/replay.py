@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from yardarm.cli.displays.evaluation import divergence_warning
 from yardarm.cli.flags import read_flags, refuse_unknown, switch, text
+from yardarm.displays import divergence_warning
 from yardarm.engine import VIDEO_FPS, VIDEO_HEIGHT, EngineOptions
 from yardarm.envs import ProcessPool
 from yardarm.errors import EnvironmentFault, UsageError

@@ -13,10 +13,10 @@ from typing import Any
 from rich.console import Console
 
 from yardarm.cli.displays.live_view import LiveView
-from yardarm.cli.displays.training import open_training_display, stop_after_step
 from yardarm.cli.flags import Flags, describe, listed, switch, text
 from yardarm.cli.sections import gather, nested, read_only_flags, shown_benchmark
 from yardarm.config import read_config_file
+from yardarm.displays import open_training_display, stop_after_step
 from yardarm.errors import UsageError
 from yardarm.policies import ARCHITECTURES, OptimizerOptions, PeftOptions, SchedulerOptions
 from yardarm.tasks import BENCHMARKS, BenchmarkConfig
@@ -108,7 +108,7 @@ def _show(result: TrainingResult, config: TrainConfig, console: Console) -> None
         print(f"yardarm: {len(failed)} evaluations failed; retry them with: {again}", file=sys.stderr)
     if result.checkpoint is None:
         return
-    policy = result.checkpoint / "pretrained_model"
+    policy = result.policy
     console.print(f"Policy: {policy}", soft_wrap=True)
     evaluate = (
         f"{shlex.join(['yardarm', 'eval', f'--policy.path={policy}', *config.code_flags])} {_env_flags(config.env)}"

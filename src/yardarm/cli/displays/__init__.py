@@ -1,1 +1,1 @@
-"""What a terminal or a log file shows while a command runs, and its results."""
+"""What the commands say themselves: results, live pages, how to go on after an interruption."""

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from yardarm.comparison import compare, read_runs
 from yardarm.evaluation import SeveralResults
-from yardarm.report import print_comparison, print_results
+from yardarm.report import comparison_sheet, results_sheet
 from yardarm.results import SeveralFolder, read_result
 
 __all__ = ["show_compared", "show_several"]
@@ -32,9 +32,9 @@ def show_compared(folder: SeveralFolder, confidence: float, console: Console) ->
         console.print("No episode has finished.")
     elif len(begun) > 1:
         runs = read_runs([run.path for run in begun], allow_unfinished=True)
-        print_comparison(compare(runs, confidence=confidence), console)
+        comparison_sheet(compare(runs, confidence=confidence)).print(console)
     else:
-        print_results(read_result(begun[0]).result, console)
+        results_sheet(read_result(begun[0]).result).print(console)
     console.print(f"\nResults: {folder.path}/policies, one run per policy", soft_wrap=True)
     if folder.whole.report.exists():
         console.print(f"Report: {folder.whole.report}", soft_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from yardarm.config import option
+from yardarm.config import fit_fields, option
 from yardarm.errors import UsageError, nearest
 
 __all__ = ["OptimizerOptions", "SchedulerOptions"]
@@ -26,6 +26,7 @@ class OptimizerOptions:
     grad_clip_norm: float = option(10.0, "clip gradients to this norm; 0: never")
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--optimizer.")
         if self.type not in OPTIMIZERS:
             near = nearest(self.type, OPTIMIZERS)
             raise UsageError(f"--optimizer.type={self.type} is unknown{near} one of {', '.join(OPTIMIZERS)}")
@@ -48,6 +49,7 @@ class SchedulerOptions:
     num_warmup_steps: int = option(0, "steps over which the learning rate rises from zero")
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--scheduler.")
         if self.name not in SCHEDULES:
             near = nearest(self.name, SCHEDULES)
             raise UsageError(f"--scheduler.name={self.name} is unknown{near} one of {', '.join(SCHEDULES)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from yardarm.config import option
+from yardarm.config import fit_fields, option
 from yardarm.errors import UsageError, nearest
 
 __all__ = ["METHODS", "Method", "PeftOptions"]
@@ -48,6 +48,7 @@ class PeftOptions:
     init_type: str | None = option(None, "initialisation; LORA: gaussian, olora, orthogonal, pissa; MISS: bat")
 
     def __post_init__(self) -> None:
+        fit_fields(self, "--peft.")
         if self.method_type.upper() not in METHODS:
             near = nearest(self.method_type.upper(), METHODS)
             raise UsageError(f"--peft.method_type={self.method_type} is unknown{near} one of {', '.join(METHODS)}")

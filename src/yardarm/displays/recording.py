@@ -6,30 +6,29 @@ import contextlib
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
 
-from yardarm.cli.displays.bars import progress_bar
-from yardarm.cli.flags import Flags, shown_command
+from yardarm.displays.bars import progress_bar
 from yardarm.errors import StorageFault, UsageError
 from yardarm.recording import RecordedDataset, RecordingListener, SourceEpisode
 from yardarm.results import RunResult
 
-__all__ = ["RecordingDisplay", "say_how_to_continue"]
+__all__ = ["RecordingDisplay"]
 
 PLAIN_LINE_EVERY_S = 10.0
 
 
 class RecordingDisplay(RecordingListener):
-    """A progress bar on a terminal; a line every few seconds in a log file."""
+    """A progress bar on a terminal or in a notebook; a line every few seconds in a log file."""
 
-    def __init__(self, console: Console, command: str, flags: Flags) -> None:
+    def __init__(self, console: Console, stopped: Callable[[Path | None, str], None] = lambda run, kept: None) -> None:
+        """`stopped` is called after an interruption, with the run's folder, if there is one, and with what is kept."""
         self.console = console
-        self._command = command
-        self._flags = flags
-        self._progress = progress_bar(console, "saved") if console.is_terminal else None
+        self._stopped = stopped
+        self._progress = progress_bar(console, "saved")
         self._total = self._before = self._saved = 0
         self._last_line = time.monotonic()
 
@@ -43,7 +42,7 @@ class RecordingDisplay(RecordingListener):
             raise  # the same command would fail again
         except BaseException:
             kept = f"{self._before + self._saved} of {self._before + self._total} episodes are recorded"
-            say_how_to_continue(self._command, {**self._flags, "output_dir": str(result.path)}, kept)
+            self._stopped(result.path, kept)
             raise
 
     def nothing_to_record(self, result: RunResult) -> None:
@@ -101,8 +100,3 @@ class RecordingDisplay(RecordingListener):
     def pushed(self, address: str) -> None:
         """Say where it is on the Hub."""
         self.console.print(f"On the Hub: {address}", soft_wrap=True)
-
-
-def say_how_to_continue(command: str, flags: Flags, kept: str) -> None:
-    """After an interruption: print what is kept, and the command that resumes."""
-    print(f"\nyardarm: stopped; {kept}; resume with\n  {shown_command(command, flags)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Shows a training while it runs: a bar with loss and speed on a terminal, plain lines elsewhere."""
+"""Shows a training while it runs: a bar with loss and speed on a terminal or in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from types import FrameType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import TaskID
+from rich.progress import Progress, TaskID
 
-from yardarm.cli.displays.bars import progress_bar
+from yardarm.displays.bars import progress_bar
 from yardarm.training import TrainingListener
 
 __all__ = ["TrainingDisplay", "open_training_display", "stop_after_step"]
@@ -65,12 +65,12 @@ class TrainingDisplay(TrainingListener):
 
 
 class BarDisplay(TrainingDisplay):
-    """A progress bar on a terminal, with the newest loss next to it."""
+    """A progress bar, with the newest loss next to it."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, progress: Progress) -> None:
         super().__init__(console)
         self._task: TaskID | None = None
-        self.progress = progress_bar(console, "state")
+        self.progress = progress
 
     def preparing(self, what: str) -> None:
         """Show what takes time before the first step."""
@@ -103,13 +103,13 @@ class BarDisplay(TrainingDisplay):
 
 @contextlib.contextmanager
 def open_training_display(console: Console) -> Iterator[TrainingDisplay]:
-    """A progress bar on a terminal, plain lines elsewhere."""
-    if not console.is_terminal:
+    """A progress bar on a terminal or in a notebook, plain lines elsewhere."""
+    progress = progress_bar(console, "state")
+    if progress is None:
         yield TrainingDisplay(console)
         return
-    display = BarDisplay(console)
-    with display.progress:
-        yield display
+    with progress:
+        yield BarDisplay(console, progress)
 
 
 @contextlib.contextmanager

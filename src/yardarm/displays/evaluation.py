@@ -1,4 +1,4 @@
-"""Shows an evaluation while it runs: a live display on a terminal, plain lines elsewhere."""
+"""Shows an evaluation while it runs: progress bars on a terminal or in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import TaskID
+from rich.progress import Progress, TaskID
 
-from yardarm.cli.displays.bars import progress_bar
-from yardarm.cli.flags import read_flags, shown_command
+from yardarm.displays.bars import progress_bar
 from yardarm.errors import PolicyFault
 from yardarm.evaluation import EvaluationListener, Plan
 from yardarm.replay import Replay, ReplayResult
 from yardarm.report import judged_text
 from yardarm.results import EpisodeRecord, StoppingRecord
 
-__all__ = ["Display", "open_display"]
+__all__ = ["Display", "divergence_warning", "open_display"]
 
 PLAIN_LINE_EVERY_S = 10.0
 # With more policies than this, a line shows only their total.
@@ -35,6 +34,8 @@ class Display(EvaluationListener):
         self.path: Path | None = None
         self.on_start: Callable[[Path], None] | None = None
         """Called with the run's folder once it exists."""
+        self.brief = False
+        """Whether to leave out what only helps to tune a machine."""
         self._judged = ""
         self._successes: Counter[str] = Counter()
         self._ended: Counter[str] = Counter()
@@ -78,7 +79,8 @@ class Display(EvaluationListener):
 
     def tuned(self, text: str) -> None:
         """Print what was tuned for this machine, and why."""
-        self.console.print(text, soft_wrap=True)
+        if not self.brief:
+            self.console.print(text, soft_wrap=True)
 
     def finished(self, record: EpisodeRecord) -> None:
         """Count an episode."""
@@ -130,20 +132,10 @@ class Display(EvaluationListener):
         if result.diverged_at is not None:
             print(divergence_warning(result), file=sys.stderr)
 
-    def say_how_to_continue(self, words: Sequence[str]) -> None:
-        """After an interruption: print what is kept, and the command that resumes."""
-        if not self.has_something_kept() or self.path is None:
-            return
-        _, flags = read_flags(words)
-        flags["output_dir"] = str(self.path)
-        kept = f"{self._done} of {self._planned} episodes are finished and kept"
-        print(f"\nyardarm: stopped; {kept}; resume with\n  {shown_command('eval', flags)}", file=sys.stderr)
-
-    def has_something_kept(self) -> bool:
-        """Whether the run has begun and can be resumed; if it has left nothing, say so."""
-        if self.path is not None and not self.path.exists():
-            print("\nyardarm: stopped; no episode was finished, so nothing is kept", file=sys.stderr)
-        return self.path is not None and self.path.exists()
+    @property
+    def kept(self) -> str:
+        """What an interruption does not lose."""
+        return f"{self._done} of {self._planned} episodes are finished and kept"
 
     def _score(self) -> str:
         if self._judged:
@@ -167,13 +159,13 @@ class Display(EvaluationListener):
 
 
 class LiveDisplay(Display):
-    """Progress bars on a terminal."""
+    """Progress bars."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, progress: Progress) -> None:
         super().__init__(console)
         self._preparing: TaskID | None = None
         self._episodes: TaskID | None = None
-        self.progress = progress_bar(console, "score")
+        self.progress = progress
 
     def preparing(self, what: str) -> None:
         """Show what takes time before the first episode starts."""
@@ -225,13 +217,13 @@ class PlainDisplay(Display):
 
 @contextlib.contextmanager
 def open_display(console: Console) -> Iterator[Display]:
-    """Progress bars on a terminal, plain lines elsewhere."""
-    if not console.is_terminal:
+    """Progress bars on a terminal or in a notebook, plain lines elsewhere."""
+    progress = progress_bar(console, "score")
+    if progress is None:
         yield PlainDisplay(console)
         return
-    display = LiveDisplay(console)
-    with display.progress:
-        yield display
+    with progress:
+        yield LiveDisplay(console, progress)
 
 
 def divergence_warning(result: ReplayResult) -> str:
