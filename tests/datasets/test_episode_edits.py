@@ -87,7 +87,9 @@ def test_a_trim_leaves_the_source_as_it_was_and_counts_again(source: Path, episo
     assert int(meta.stats["frame_index"]["max"][0]) == 7
     assert snapshot(source) == before
     summary = describe_dataset(Path("trimmed"))
-    assert not summary.missing and not summary.leftovers and not summary.damaged
+    assert not summary.missing
+    assert not summary.leftovers
+    assert not summary.damaged
 
 
 def test_a_cut_between_key_frames_encodes_that_episode_again() -> None:
@@ -160,5 +162,5 @@ def test_notes_about_episodes_that_are_others_now_are_ignored() -> None:
 def test_a_damaged_file_of_notes_is_named(content: str) -> None:
     make_dataset(Path("own"), LENGTHS, PLAIN)
     Path("own", REVIEW_FILE).write_text(content)
-    with pytest.raises(DatasetFault, match="yardarm_review.json is unreadable: .*; delete it to start again"):
+    with pytest.raises(DatasetFault, match=r"yardarm_review.json is unreadable: .*; delete it to start again"):
         read_review(read_metadata(Path("own")))
