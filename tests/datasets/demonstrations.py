@@ -14,11 +14,9 @@ from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter
 FPS = 30
 NAMES = ["shoulder_pan.pos", "shoulder_lift.pos", "gripper.pos"]
 CAMERA = "observation.images.front"
-FEATURES = {
-    "observation.state": DatasetFeature("float32", (3,), NAMES),
-    "action": DatasetFeature("float32", (3,), NAMES),
-}
-WITH_CAMERA = {**FEATURES, CAMERA: DatasetFeature("video", (64, 96, 3), ["height", "width", "channels"])}
+ARM = DatasetFeature("float32", (3,), NAMES)
+PICTURES = DatasetFeature("video", (64, 96, 3), ["height", "width", "channels"])
+STATE = "observation.state"
 
 
 @dataclass(frozen=True)
@@ -60,16 +58,21 @@ def _pictures(state: np.ndarray) -> np.ndarray:
     return pictures
 
 
-def record(root: Path, count: int, faults: Mapping[int, Fault] | None = None, with_pictures: bool = False) -> Path:
+def record(
+    root: Path,
+    count: int,
+    faults: Mapping[int, Fault] | None = None,
+    with_pictures: bool = False,
+    state: str = STATE,
+) -> Path:
     """Write demonstrations with the real writer, some of them with faults."""
-    features = WITH_CAMERA if with_pictures else FEATURES
+    features = {state: ARM, "action": ARM, **({CAMERA: PICTURES} if with_pictures else {})}
     with DatasetWriter.create(root, DatasetInfo(FPS, features, "toy_arm"), FAST) as writer:
         for number in range(count):
             own = (faults or {}).get(number, lambda same: same)(demonstration(number, with_pictures))
             for frame in range(len(own.state)):
                 picture = {} if own.pictures is None else {CAMERA: own.pictures[frame]}
-                values = {"observation.state": own.state[frame], "action": own.action[frame]}
-                writer.add_frame({**values, **picture, "task": own.task})
+                writer.add_frame({state: own.state[frame], "action": own.action[frame], **picture, "task": own.task})
             writer.save_episode()
     return root
 
