@@ -41,8 +41,13 @@ NUMBER_CHECKS: tuple[Callable[[Signals], Iterator[Finding]], ...] = (
 QUICK_FRAMES = 100_000
 
 
-def check_dataset(meta: DatasetMetadata, cameras: bool = True, on_progress: OnProgress | None = None) -> CheckReport:
-    """Check all numbers, and some pictures of each episode."""
+def check_dataset(
+    meta: DatasetMetadata,
+    cameras: bool = True,
+    on_progress: OnProgress | None = None,
+    on_numbers: Callable[[CheckReport], Any] | None = None,
+) -> CheckReport:
+    """Check all numbers, and some pictures of each episode; `on_numbers` gets the report before the pictures."""
     on_progress = on_progress or (lambda what, done, total: None)
     findings = [Finding("files", PROBLEM, fault) for fault in damaged_files(meta)]
     episodes = choose_episodes(meta, range(len(meta.episodes)), None)
@@ -55,6 +60,8 @@ def check_dataset(meta: DatasetMetadata, cameras: bool = True, on_progress: OnPr
     findings += _check_numbers(signals, on_progress)
     looked = watched_cameras(meta) if cameras else []
     if looked and episodes:
+        if on_numbers is not None:
+            on_numbers(CheckReport(tuple(findings), len(episodes), meta.total_episodes))
         findings += find_in_pictures(signals, lambda done, total: on_progress("pictures", done, total))
     return CheckReport(findings, len(episodes), meta.total_episodes, looked)
 

@@ -10,10 +10,18 @@ export function address(path, values) {
 }
 
 /** Fetch data; throws an Error with a readable message. */
-export async function load(path, values = {}) {
+export const load = (path, values = {}) => answer(address(path, values));
+
+/** Send a change, and return the viewer's answer; throws an Error with a readable message. */
+export function send(path, content) {
+  const headers = { "Content-Type": "application/json" };
+  return answer(path, { method: "POST", headers, body: JSON.stringify(content) });
+}
+
+async function answer(where, options = {}) {
   let response;
   try {
-    response = await fetch(address(path, values));
+    response = await fetch(where, options);
   } catch {
     throw new Error("The viewer is not responding. Start it again.");
   }
