@@ -71,7 +71,7 @@ def test_a_glitch_is_a_jump_at_its_frame() -> None:
     report = checked(record(Path("own"), COUNT, {7: made.jumping}))
     finding = report.by_check["jumps"][0]
     assert (finding.episode, finding.feature, finding.severity) == (7, "observation.state", WARNING)
-    assert finding.frames in (range(49, 51), range(50, 52))
+    assert finding.frames in (range(50, 51), range(51, 52))
     assert "observation.state shoulder_pan.pos jumps from " in finding.message
     assert set(report.by_check) == {"jumps"}
 

@@ -136,7 +136,7 @@ def _jumps_of(signals: Signals, place: int, steps: np.ndarray, normal: _Normal) 
         message = f"{signals.names[signal]} jumps from {before:.4g} to {after:.4g} at frame {frame}"
         if normal.step[signal] > 0:
             message += f", {steps[start + frame, signal] / normal.step[signal]:.0f} times the usual largest step"
-        yield Finding("jumps", WARNING, message, signals.episodes[place].index, range(frame - 1, frame + 1), feature)
+        yield Finding("jumps", WARNING, message, signals.episodes[place].index, range(frame, frame + 1), feature)
 
 
 def find_gaps(signals: Signals) -> Iterator[Finding]:
@@ -156,4 +156,4 @@ def find_gaps(signals: Signals) -> Iterator[Finding]:
         more = f" ({len(frames)} such frames)" if len(frames) > 1 else ""
         message = f"frame {frame} comes {step:.3f} s after the one before it, not {1 / fps:.3f} s{more}"
         severity = WARNING if step > 0 else PROBLEM
-        yield Finding("timestamps", severity, message, episode.index, range(frame - 1, frame + 1), "timestamp")
+        yield Finding("timestamps", severity, message, episode.index, range(frame, frame + 1), "timestamp")
