@@ -28,8 +28,8 @@ BLOCK_S = 0.5
 # gripper's command, or a simulator's first frame), and a good part of the signal's usual range.
 JUMP_FACTOR = 4.0
 JUMP_SHARE = 0.3
-# With fewer episodes of a task there is no normal one; then only the steps that 99% do not exceed are normal.
-FEW_EPISODES = 5
+# Among fewer episodes there is no normal one.
+FEWEST_EPISODES = 3
 # An angle that turns over jumps by a whole turn, in radians or degrees.
 TURNS = (2 * np.pi, 360.0)
 # A frame is late if it comes more than half a frame after its time.
@@ -89,7 +89,7 @@ def _standing(episode: Episode, which: str, frames: range, keep: range) -> Findi
 
 def find_jumps(signals: Signals) -> Iterator[Finding]:
     """Steps that are far larger than those of normal episodes."""
-    if len(signals.values) < 2 or not signals.names:
+    if len(signals.episodes) < FEWEST_EPISODES or not signals.names:
         return
     steps = np.abs(np.diff(signals.values, axis=0, prepend=signals.values[:1]))
     steps[signals.starts[:-1]] = 0  # from one episode to the next
@@ -105,11 +105,11 @@ def find_jumps(signals: Signals) -> Iterator[Finding]:
 
 
 def _normal_steps(signals: Signals, steps: np.ndarray) -> np.ndarray:
-    """For each episode and signal, the largest step of a normal episode of the same task, and of a normal dataset."""
+    """For each episode and signal, the largest step of a normal episode, of the same task and of any."""
     normal = np.tile(np.quantile(steps, 0.99, axis=0), (len(signals.episodes), 1))
     largest = np.maximum.reduceat(steps, signals.starts[:-1])
     for places in (range(len(signals.episodes)), *signals.by_task().values()):
-        if len(places) >= FEW_EPISODES:
+        if len(places) >= FEWEST_EPISODES:
             normal[list(places)] = np.maximum(np.median(largest[list(places)], axis=0), normal[list(places)])
     return normal
 
