@@ -38,7 +38,7 @@ def test_help_explains_the_flags() -> None:
         (with_flags(RECORD, "--env.task=reech-v3"), "unknown task 'reech-v3'; did you mean 'reach-v3'?"),
         (with_flags(RECORD, "--n_episode=3"), "unknown option '--n_episode'; did you mean 'n_episodes'?"),
         (with_flags(RECORD, "--n_episodes=0"), "--n_episodes must be positive, got 0"),
-        (with_flags(RECORD, "--n_episodes=many"), "--n_episodes: Couldn't parse 'many' into an int"),
+        (with_flags(RECORD, "--n_episodes=many"), "--n_episodes must be a whole number, got 'many'"),
         (with_flags(RECORD, "--workers=65"), "--workers must lie between 0 (fit to this machine) and 64"),
         (with_flags(RECORD, "--dataset=data"), "'dataset' must be a section of its own: --dataset.root=…"),
         (with_flags(RECORD, "--dataset.rot=data"), "unknown option '--dataset.rot'; did you mean 'root'?"),

@@ -51,7 +51,7 @@ def test_figures_markdown_and_a_model_card(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["nowhere"], "there is no run nowhere"),
-        (["run", "--figures"], "--figures needs a folder"),
+        (["run", "--figures"], "--figures needs a value"),
         (["--markdown"], "needs the folder of at least one run"),
         (["run", "run"], "is given twice"),
         (["run", "--markdwon"], "did you mean 'markdown'"),

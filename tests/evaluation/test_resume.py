@@ -95,6 +95,7 @@ def test_more_episodes_add_only_the_missing_ones(tmp_path: Path) -> None:
     more = yardarm(*words, "--eval.n_episodes=5", f"--output_dir={folder}")
     assert more.returncode == 0
     assert "10 episodes, 4 of them already finished" in more.stdout
+    assert "10/10 episodes, 10/10 solved" in more.stdout, "progress counts from what is there"
     assert (folder / "episodes.jsonl").read_bytes().startswith(first)
     assert journal_lines(folder) == 10
 

@@ -189,6 +189,7 @@ def test_a_folder_of_checkpoints_means_all_of_them_but_links(tmp_path: Path) -> 
     assert all(policy.options["device"] == "cpu" for policy in listed.policies)
     one = folder / "000001" / "pretrained_model"
     assert not config_from_data({"policy": {"path": str(one)}, "env": env}).several
+    assert not config_from_data({"policy": {"path": str(folder / "last")}, "env": env}).several
     both = config_from_data({"policy": {"path": f"{one},{folder / '000002' / 'pretrained_model'}"}, "env": env})
     assert both.policies == tuple(
         PolicySpec("pretrained", {"path": policy.options["path"]}) for policy in listed.policies

@@ -395,7 +395,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no type": (lambda f: edit_json(f / "config.json", lambda d: d.pop("type")), "names no 'type' of policy"),
     "a wrong value": (
         lambda f: edit_json(f / "config.json", lambda d: d.update(chunk_size="many")),
-        "does not fit policies of type 'act': DecodingError: `chunk_size`: Couldn't parse 'many' into an int",
+        "does not fit policies of type 'act': 'chunk_size' must be a whole number, got 'many'",
     ),
     "an impossible value": (
         lambda f: edit_json(f / "config.json", lambda d: d.update(n_heads=5)),
@@ -461,6 +461,8 @@ def test_a_damaged_checkpoint_gets_one_clear_line(damage: str, checkpoint: Path)
         ({"allow_missing_stats": 2}, "--policy.allow_missing_stats must be true or false, not 2"),
         ({"resize_images": "flase"}, "--policy.resize_images must be true or false, not flase"),
         ({"n_heads": 0}, "has a value that cannot work: ZeroDivisionError"),
+        ({"chunk_size": "abc"}, "--policy.chunk_size must be a whole number, got 'abc'"),
+        ({"n_action_steps": True}, "--policy.n_action_steps must be a whole number, got true"),
         ({"chunk_size": 12}, "does not fit its config.json with --policy.chunk_size=12: 'model."),
     ],
 )
@@ -470,11 +472,16 @@ def test_a_wrong_option_gets_one_clear_line(options: dict[str, Any], message: st
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("inner", ["pretrained_model", "last/pretrained_model", "checkpoints/last/pretrained_model"])
+@pytest.mark.parametrize("inner", ["last/pretrained_model", "checkpoints/last/pretrained_model"])
 def test_a_training_runs_folder_is_told_from_the_checkpoint_in_it(inner: str, original: Path, tmp_path: Path) -> None:
     shutil.copytree(original, tmp_path / "run" / inner)
     with pytest.raises(UsageError, match=f"did you mean --policy.path={tmp_path / 'run' / inner}"):
         load_policy(tmp_path / "run")
+
+
+def test_a_trainings_checkpoint_is_the_policy_in_it(original: Path, tmp_path: Path) -> None:
+    shutil.copytree(original, tmp_path / "last" / "pretrained_model")
+    assert load_policy(tmp_path / "last").id == load_policy(original).id
 
 
 def test_a_path_that_is_neither_a_folder_nor_a_hub_id_is_said_to_be_none(tmp_path: Path) -> None:

@@ -79,6 +79,20 @@ def test_an_environment_alone_or_in_a_vector(make_env: str, tmp_path: Path) -> N
     assert courses(run) == courses(again)
 
 
+def test_one_that_stops_telling_success_is_an_error_and_no_failure(tmp_path: Path) -> None:
+    fickle = (
+        SINGLE
+        + """
+step = Walk.step
+Walk.step = lambda self, action: (*step(self, action)[:4], {"is_success": False} if action[0] == 0 else {})
+"""
+    )
+    config = HubConfig(path=str(folder_with(tmp_path / "walk", fickle)))
+    run = yardarm.evaluate("random", config, n_episodes=1, max_retries=0, trust_remote_code=True)
+    assert (run.counts.episodes, run.counts.errors) == (0, 1)
+    assert "info has no 'is_success'" in str(run.episodes[0].error)
+
+
 def test_suites_of_tasks_and_their_selection(tmp_path: Path) -> None:
     path = str(folder_with(tmp_path / "walk", SUITES))
     tasks = find_tasks(HubConfig(path=path))

@@ -230,7 +230,7 @@ def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
         ({"max_eval_samples": 5}, "--max_eval_samples is for held-out episodes"),
         ({"eval_freq": 5}, "--eval_freq=5 needs to know where to evaluate"),
         ({"dataset": {"image_transforms": {"enable": True}}}, "the policy sees no images"),
-        ({"dataset": {"episodes": 0}}, r"--dataset.episodes: the value must be list\[int\]"),
+        ({"dataset": {"episodes": 0}}, r"--dataset.episodes must be a list like '\[1, 2\]', got 0"),
         ({"policy": {**TINY_ACT, "dropout": 2.0}}, "these options do not make a policy of type 'act'"),
         ({"policy": {**TINY_ACT, "repo_id": "xx"}}, "--policy.repo_id=xx is no name on the Hub"),
         ({"policy": {**TINY_ACT, "revision": "main"}}, "--policy.revision is of a policy on the Hub"),

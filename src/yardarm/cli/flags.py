@@ -9,11 +9,22 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from yardarm.config import FlagText
+from yardarm.config import BareFlag, FlagText, require_value
 from yardarm.errors import UsageError, nearest
 from yardarm.secrecy import is_secret
 
-__all__ = ["Flags", "describe", "listed", "nested", "number", "read_flags", "refuse_unknown", "shown_command", "switch"]
+__all__ = [
+    "Flags",
+    "describe",
+    "listed",
+    "nested",
+    "number",
+    "read_flags",
+    "refuse_unknown",
+    "shown_command",
+    "switch",
+    "text",
+]
 
 Flags = dict[str, str]
 NEGATIVE = re.compile(r"-\.?\d")
@@ -39,7 +50,7 @@ def read_flags(words: Sequence[str], switches: Collection[str] = ()) -> tuple[li
         name, equals, value = word[2:].partition("=")
         if not equals:
             takes_next = name not in switches and rest and (NEGATIVE.match(rest[0]) or not rest[0].startswith("-"))
-            value = rest.pop(0) if takes_next else "true"
+            value = rest.pop(0) if takes_next else BareFlag()
         if name in flags:
             raise UsageError(f"--{name} is given twice: '{flags[name]}' and '{value}'")
         flags[name] = value
@@ -59,6 +70,12 @@ def switch(flags: Flags, name: str, default: bool = False) -> bool:
     if text not in ("true", "false"):
         raise UsageError(f"--{name} must be true or false, got '{flags[name]}'")
     return text == "true"
+
+
+def text(flags: Flags, name: str) -> str | None:
+    """The text given for a flag, if it is given; it must have one."""
+    require_value(name, flags.get(name))
+    return flags.get(name)
 
 
 def number(flags: Flags, name: str, default: float, whole: bool = False) -> float:
@@ -91,7 +108,7 @@ def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
     for name, text in flags.items():
         section, dot, key = name.partition(".")
         if not dot:
-            data[section] = FlagText(text)
+            data[section] = _typed(text)
             continue
         inner = data.setdefault(section, {})
         if isinstance(inner, list):
@@ -101,8 +118,12 @@ def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:
                 f"--{name}: '{section}' already has the value '{inner}'; give all options as --{section}.…, like "
                 f"--{section}.type={inner}"
             )
-        inner[key] = FlagText(text)
+        inner[key] = _typed(text)
     return data
+
+
+def _typed(text: str) -> FlagText:
+    return text if isinstance(text, FlagText) else FlagText(text)
 
 
 def describe(kind: type, prefix: str = "") -> list[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["FlagText", "plain_value"]
+__all__ = ["BareFlag", "FlagText", "plain_value"]
 
 
 class FlagText(str):
@@ -21,6 +21,16 @@ class FlagText(str):
         except yaml.YAMLError:
             return str(self)
         return value if isinstance(value, bool | int | float | list | dict | None) else str(self)
+
+
+class BareFlag(FlagText):
+    """A flag without a value: true, if the option is true or false, and a slip otherwise."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> BareFlag:
+        """Its text is always the same."""
+        return super().__new__(cls, "true")
 
 
 def plain_value(value: Any) -> Any:

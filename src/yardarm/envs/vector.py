@@ -21,7 +21,7 @@ from yardarm.envs.names import environment_names
 from yardarm.envs.rendering import use_backend
 from yardarm.envs.simulator import Simulator
 from yardarm.registry import import_object
-from yardarm.tasks import FIRST_SEED, EpisodeSpec, Feature, TaskSpec
+from yardarm.tasks import FIRST_SEED, ActionSpec, EpisodeSpec, Feature, TaskSpec
 
 __all__ = ["LazyVectorEnv", "TaskEnv", "vector_envs"]
 
@@ -41,9 +41,7 @@ class TaskEnv(gymnasium.Env[Any, np.ndarray]):
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": task.fps}
         self.render_mode = "rgb_array" if task.env.cameras else None
         self.observation_space = spaces.Dict(environment_spaces(task))
-        self.action_space = spaces.Box(
-            *(np.broadcast_to(np.float32(bound), task.env.action.size) for bound in _bounds(task)), dtype=np.float32
-        )
+        self.action_space = _action_space(task.env.action)
         self._simulator: Simulator | None = None
         self._next_episode = number
         self._count = count
@@ -191,5 +189,8 @@ def _space(feature: Feature) -> spaces.Box:
     return spaces.Box(low, high, feature.shape, dtype)
 
 
-def _bounds(task: TaskSpec) -> tuple[Any, Any]:
-    return task.env.action.low, task.env.action.high
+def _action_space(action: ActionSpec) -> spaces.Space[Any]:
+    low, high = (np.broadcast_to(np.asarray(bound, np.float32), action.size) for bound in (action.low, action.high))
+    if action.discrete:
+        return spaces.MultiDiscrete((high - low + 1).astype(np.int64), start=low.astype(np.int64))
+    return spaces.Box(low, high, dtype=np.float32)

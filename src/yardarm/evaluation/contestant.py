@@ -137,6 +137,11 @@ class Contestant:
         """How an episode went, and where it began."""
         return outcome_of(self.folder, record)
 
+    def finished(self) -> list[EpisodeRecord]:
+        """The plan's episodes that need not run again."""
+        known = [self.record_of(episode) for episode in self.plan.episodes()]
+        return [record for record in known if record is not None and record.status != "error"]
+
     def played(self) -> int:
         """How many episodes of the plan are on disk, whether they count or not."""
         return sum(self.plan.key(episode) in self.journal.records for episode in self.plan.episodes())

@@ -82,7 +82,9 @@ class _Played:
 
     @classmethod
     def of(cls, action: ActionSpec, sample: Sequence[tuple[str, PlayedEpisode]]) -> _Played | None:
-        """None if there is too little evidence."""
+        """None if there is too little evidence, or if actions are choices, which may well be the first or the last."""
+        if action.discrete:
+            return None
         by_task: dict[str, list[np.ndarray]] = {}
         for task, episode in sample:
             by_task.setdefault(task, []).append(episode.actions.astype(np.float64))

@@ -25,6 +25,9 @@ class EvaluationListener:
     def resumed_after_crash(self, path: Path, finished: int) -> None:
         """The previous session was killed, or crashed: its end was not recorded."""
 
+    def resumed(self, finished: Sequence[EpisodeRecord]) -> None:
+        """Earlier sessions have finished these; it is about to start with the others."""
+
     def started(self, path: Path, plans: Sequence[Plan], missing: int, workers: int) -> None:
         """The first episode is about to start; there is a plan for each policy."""
 

@@ -132,6 +132,9 @@ class Session:
         return contestant.summarise(replace(self.early_stopping.state(), played=played))
 
     def _begin(self, missing: int, workers: int) -> None:
+        finished = [record for contestant in self.contestants for record in contestant.finished()]
+        if finished:
+            self.listener.resumed(finished)
         self.listener.started(self.folder.path, [contestant.plan for contestant in self.contestants], missing, workers)
         if self.tracker is not None:
             self.tracker.begin(self.contestants[0].journal.records.values())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from yardarm.config import NamedCode, admit, plain_value
+from yardarm.config import NamedCode, admit, plain_value, require_value
 from yardarm.errors import UsageError, nearest
 from yardarm.policies.loading import ARCHITECTURES, POLICIES, PolicySpec
 from yardarm.secrecy import without_secrets
@@ -16,9 +16,15 @@ __all__ = ["against_from_data", "code_in_policy", "policies_from_data", "policy_
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 LEROBOT = "lerobot"
+CONFIG = "config.json"
+# A folder is one checkpoint if it has one of these: the policy alone, or beside the state of its training.
+SIGNS = (CONFIG, f"pretrained_model/{CONFIG}")
 # Where checkpoints lie in a folder of checkpoints, as training makes them, or of trainings.
 INSIDE = (".", "pretrained_model", "checkpoints/last/pretrained_model")
-CONFIG = "config.json"
+
+
+# Options of a checkpoint that are text, whatever they look like.
+TEXTS = ("path", "revision", "device", "dtype", "python")
 
 
 def policies_from_data(data: Any, trusted: bool = False) -> PolicySpec | list[PolicySpec]:
@@ -49,7 +55,7 @@ def _paths(text: str) -> list[str] | None:
 
 def _checkpoints_in(folder: Path) -> list[str]:
     """The checkpoints in a folder that is none itself, by name; ``last``, a link to one of them, is not another."""
-    if not folder.is_dir() or (folder / CONFIG).exists():
+    if not folder.is_dir() or any((folder / sign).exists() for sign in SIGNS):
         return []
     folders = sorted(child for child in folder.iterdir() if child.is_dir())
     own = {child.resolve() for child in folders if not child.is_symlink()}
@@ -61,13 +67,15 @@ def _checkpoints_in(folder: Path) -> list[str]:
 def policy_from_data(data: Mapping[str, Any], trusted: bool = False) -> PolicySpec:
     """A policy from what stands below ``policy``."""
     admit("policy", code_in_policy(data), data, trusted)
+    for name in (*TEXTS, "type", "url", "api_key"):
+        require_value(f"policy.{name}", data.get(name))
     options = {str(name): plain_value(value) for name, value in data.items() if name != "type"}
     options |= {name: str(data[name]) for name in ("url", "api_key") if name in data}  # 00123 is no number there
     kind = str(data.get("type") or ("remote" if "url" in data else ""))
     if data.get("path") is not None and "url" in data:
         raise UsageError("--policy.path is for a checkpoint, --policy.url for a policy behind a socket: give one")
     if data.get("path") is not None:
-        texts = {name: str(data[name]) for name in ("path", "revision", "device", "dtype", "python") if name in data}
+        texts = {name: str(data[name]) for name in TEXTS if name in data}
         return _checkpoint(kind, {**options, **texts})
     if kind in ARCHITECTURES.names():
         raise UsageError(f"--policy.type={kind} needs trained weights: give --policy.path=FOLDER_OR_HUB_ID instead")

@@ -52,9 +52,14 @@ class RandomPolicy:
         chunks = []
         for request in requests:
             action = request.episode.task.env.action
-            low = np.nan_to_num(action.low, neginf=-UNBOUNDED)
-            high = np.nan_to_num(action.high, posinf=UNBOUNDED)
-            chunks.append(ActionChunk(request.state.uniform(low, high, (CHUNK, action.size))))
+            shape = (CHUNK, action.size)
+            if action.discrete:
+                drawn = request.state.integers(action.low, action.high, shape, endpoint=True).astype(np.float64)
+            else:
+                low = np.nan_to_num(action.low, neginf=-UNBOUNDED)
+                high = np.nan_to_num(action.high, posinf=UNBOUNDED)
+                drawn = request.state.uniform(low, high, shape)
+            chunks.append(ActionChunk(drawn))
         return chunks
 
 

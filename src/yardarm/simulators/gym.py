@@ -15,6 +15,7 @@ import numpy as np
 
 from yardarm.envs import Observation, Step
 from yardarm.errors import EnvironmentFault, UsageError, nearest
+from yardarm.simulators.gym_actions import playable_action
 from yardarm.simulators.gym_envs import GymEnv, describe, is_yes, no_success_entry, wrapped
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
@@ -48,9 +49,9 @@ class GymSimulator:
     def step(self, action: np.ndarray) -> Step:
         """Play one action, and keep its observation."""
         env = self._built()
-        shaped = action.reshape(env.action_space.shape).astype(env.action_space.dtype)
+        playable = playable_action(env.action_space, action)
         with self._generators:
-            self._seen, reward, terminated, truncated, info = env.step(shaped)
+            self._seen, reward, terminated, truncated, info = env.step(playable)
         self._steps += 1
         over = terminated or truncated or self._steps >= self._task.max_steps
         solved = self._is_solved(reward, info, over)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,14 +12,15 @@ import numpy as np
 
 from yardarm.envs import policy_names
 from yardarm.errors import UsageError
+from yardarm.simulators.gym_actions import describe_action, neutral_action
 from yardarm.tasks import Feature
 
 __all__ = ["GymEnv", "VectorOfOne", "describe", "is_yes", "no_success_entry", "wrapped"]
 
 DEFAULT_FPS = 30
 NUMBERS = "biuf"
-# How many steps to wait, in a trial before the run, for an environment to report success or failure.
-STEPS_TRIED = 50
+# How long to wait, in a trial before the run, for an environment to report success or failure.
+LONGEST_TRIAL_S = 20.0
 
 
 class GymEnv:
@@ -42,7 +44,7 @@ class GymEnv:
         observation, _ = self.env.reset(seed=seed)
         return self._flat(observation)
 
-    def step(self, action: np.ndarray) -> tuple[dict[str, np.ndarray], float, bool, bool, Mapping[str, Any]]:
+    def step(self, action: Any) -> tuple[dict[str, np.ndarray], float, bool, bool, Mapping[str, Any]]:
         """Play one action."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return self._flat(observation), float(reward), bool(terminated), bool(truncated), info
@@ -87,7 +89,7 @@ class VectorOfOne(GymEnv):
         observation, _ = self.env.reset(seed=[seed])
         return self._first(observation)
 
-    def step(self, action: np.ndarray) -> tuple[dict[str, np.ndarray], float, bool, bool, Mapping[str, Any]]:
+    def step(self, action: Any) -> tuple[dict[str, np.ndarray], float, bool, bool, Mapping[str, Any]]:
         """Play one action."""
         observation, reward, terminated, truncated, info = self.env.step(action[None])
         return self._first(observation), float(reward[0]), bool(terminated[0]), bool(truncated[0]), _info_of_one(info)
@@ -129,18 +131,18 @@ def wrapped(env: Any) -> GymEnv:
 def describe(env: GymEnv, episode_length: int | None, success_key: str | None) -> dict[str, Any]:
     """Everything that a task's specification needs, as plain values.
 
-    If success is read from `success_key`, a few steps are played, and an environment that does not report it is
+    If success is read from `success_key`, an episode is played, and an environment that does not report it is
     rejected.
     """
     max_steps = episode_length or _step_limit(env)
     if not max_steps:
         raise UsageError("the environment has no step limit; give one with --env.episode_length=…")
     inputs = {name: (feature.shape, feature.dtype) for name, feature in _features(env.observation_space).items()}
-    action = _action(env.action_space)
+    action = describe_action(env.action_space)
     first, again = env.reset(seed=0), env.reset(seed=0)
     picture = _picture(env)
     if success_key is not None:
-        _expect_success(env, success_key, min(max_steps, STEPS_TRIED))
+        _expect_success(env, success_key, max_steps)
     return {
         "inputs": inputs,
         "action": action,
@@ -172,16 +174,21 @@ def is_yes(success_key: str, value: Any) -> bool:
 
 
 def _expect_success(env: GymEnv, success_key: str, steps: int) -> None:
-    """Play a few neutral steps; some environments report success only at the end of an episode."""
-    bounds = (np.nan_to_num(bound, posinf=0, neginf=0) for bound in (env.action_space.low, env.action_space.high))
-    action = (sum(bounds) / 2).astype(env.action_space.dtype)
-    for _ in range(steps):
+    """Play neutral actions until the environment reports success or failure, which some do only at the very end.
+
+    A slow environment gets the benefit of the doubt after a while: its episodes will tell.
+    """
+    action = neutral_action(env.action_space)
+    give_up = time.monotonic() + LONGEST_TRIAL_S
+    for step in range(steps):
         *_, terminated, truncated, info = env.step(action)
         if success_key in info:
             is_yes(success_key, info[success_key])
             return
-        if terminated or truncated:
+        if terminated or truncated or step == steps - 1:
             raise UsageError(no_success_entry(success_key, info))
+        if time.monotonic() > give_up:
+            return
 
 
 def _features(space: gymnasium.Space) -> dict[str, Feature]:
@@ -190,18 +197,6 @@ def _features(space: gymnasium.Space) -> dict[str, Feature]:
     fixed = {name: part for name, part in flat.items() if part.shape is not None and part.dtype is not None}
     numbers = {name: part for name, part in fixed.items() if np.dtype(part.dtype).kind in NUMBERS}
     return {name: Feature(tuple(part.shape), np.dtype(part.dtype).name) for name, part in numbers.items()}
-
-
-def _action(space: gymnasium.Space) -> dict[str, Any]:
-    """Size and bounds of a continuous action; equal bounds are given once."""
-    if not isinstance(space, gymnasium.spaces.Box):
-        raise UsageError(f"the action space is {space}, which is not supported; it must be a Box of numbers")
-    low, high = (np.asarray(bound, np.float64).ravel().tolist() for bound in (space.low, space.high))
-    return {
-        "size": len(low),
-        "low": low[0] if len(set(low)) == 1 else tuple(low),
-        "high": high[0] if len(set(high)) == 1 else tuple(high),
-    }
 
 
 def _is_image(space: gymnasium.Space) -> bool:

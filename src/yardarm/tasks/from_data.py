@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yardarm.config import admit, decode
+from yardarm.config import admit, decode, require_value
 from yardarm.errors import UsageError
 from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig
 
@@ -27,6 +27,7 @@ def env_from_data(data: Any, command: str = EVAL, trusted: bool = False) -> Benc
     """A benchmark's configuration; code that only a file names must be `trusted`."""
     if not isinstance(data, Mapping):
         raise UsageError(f"env: each benchmark in the list must be a section with a type, got '{data}'")
+    require_value("env.type", data.get("type"))
     if not data.get("type"):
         raise UsageError(f"--env.type is missing; give one of {', '.join(BENCHMARKS.names())}")
     benchmark = BENCHMARKS.load(str(data["type"]))

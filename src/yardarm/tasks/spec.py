@@ -38,6 +38,8 @@ class ActionSpec:
     high: float | tuple[float, ...]
     names: tuple[str, ...] = ()
     """Names of its numbers, if known."""
+    discrete: bool = False
+    """Whether its numbers are choices: whole numbers from `low` to `high`, of which the nearest is played."""
 
 
 @dataclass(frozen=True, slots=True)

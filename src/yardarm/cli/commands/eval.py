@@ -14,7 +14,7 @@ from rich.console import Console
 from yardarm.cli.displays.evaluation import open_display
 from yardarm.cli.displays.live_view import LiveView
 from yardarm.cli.displays.several_policies import show_several
-from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch
+from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch, text
 from yardarm.cluster import RayOptions
 from yardarm.comparison import LerobotAssumptions, compare, read_runs
 from yardarm.config import read_config_file
@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 EXAMPLES = """\
   yardarm eval --policy.type=expert --env.type=metaworld --env.task=medium --eval.n_episodes=10
-  yardarm eval --policy.path=outputs/train/my_act/checkpoints/last/pretrained_model --env.type=metaworld --env.task=easy
+  yardarm eval --policy.path=outputs/train/my_act/checkpoints/last --env.type=metaworld --env.task=easy
   yardarm eval --policy.path=outputs/train/my_act/checkpoints --env.type=metaworld --env.task=easy   (all checkpoints)
   yardarm eval --policy.type=my_package.my_module:MyPolicy --env.type=libero --env.task=libero_spatial,libero_goal
   yardarm eval --policy.type=remote --policy.url=ws://127.0.0.1:8000 --env.type=libero --env.task=libero_spatial
@@ -130,7 +130,8 @@ def _show_all(result: RunResult, config: EvalConfig, console: Console) -> None:
 def read_config(flags: dict[str, str]) -> EvalConfig:
     """The configuration file of ``--config_path``, overridden by flags."""
     flags = dict(flags)
-    path = flags.pop("config_path", None)
+    path = text(flags, "config_path")
+    flags.pop("config_path", None)
     return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}))
 
 

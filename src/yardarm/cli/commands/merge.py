@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from yardarm.cli.displays.several_policies import show_compared
-from yardarm.cli.flags import listed, read_flags, refuse_unknown, switch
+from yardarm.cli.flags import listed, read_flags, refuse_unknown, switch, text
 from yardarm.errors import UsageError
 from yardarm.evaluation import MergedRun, merge_runs
 from yardarm.report import print_results
@@ -54,7 +54,7 @@ def run(words: Sequence[str]) -> int:
         raise UsageError(
             "yardarm merge needs the folder of an evaluation's shards, or runs; see `yardarm merge --help`"
         )
-    output = flags.get("output_dir")
+    output = text(flags, "output_dir")
     console = Console(highlight=False, markup=False, emoji=False)
     folder = Path(output or paths[0])
     merged = merge_runs(

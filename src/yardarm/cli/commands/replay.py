@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from yardarm.cli.displays.evaluation import divergence_warning
-from yardarm.cli.flags import read_flags, refuse_unknown, switch
+from yardarm.cli.flags import read_flags, refuse_unknown, switch, text
 from yardarm.engine import VIDEO_FPS, VIDEO_HEIGHT, EngineOptions
 from yardarm.envs import ProcessPool
 from yardarm.errors import EnvironmentFault, UsageError
@@ -64,12 +64,13 @@ def run(words: Sequence[str]) -> int:
 
 
 def _prepare(stored: StoredRun, flags: dict[str, str]) -> Replay:
-    record = stored.find(flags.get("task"), _integer(flags, "episode", 0))
-    path = Path(flags["output"]) if "output" in flags else None
+    record = stored.find(text(flags, "task"), _integer(flags, "episode", 0))
+    output = text(flags, "output")
+    path = Path(output) if output is not None else None
     if path is not None and path.suffix != ".mp4":
         raise UsageError(f"--output must end in .mp4, got '{path}'")
     fps = _integer(flags, "fps", VIDEO_FPS, least=1)
-    return stored.replay(record, flags.get("camera", ""), _size(flags.get("size")), fps, path)
+    return stored.replay(record, text(flags, "camera") or "", _size(text(flags, "size")), fps, path)
 
 
 def _render(replay: Replay) -> ReplayResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from yardarm.cli.flags import Flags, listed, read_flags, refuse_unknown, switch
+from yardarm.cli.flags import Flags, listed, read_flags, refuse_unknown, switch, text
 from yardarm.comparison import Comparison, compare, read_runs, runs_in
 from yardarm.errors import UsageError
 from yardarm.pages import write_comparison_page, write_report, write_several_report
@@ -49,17 +49,16 @@ def run(words: Sequence[str]) -> int:
     refuse_unknown(flags, [name[2:] for name, _, _ in FLAGS], "report")
     if not paths:
         raise UsageError("yardarm report needs the folder of at least one run; see `yardarm report --help`")
-    if flags.get("figures") == "true":
-        raise UsageError("--figures needs a folder: --figures=DIR")
+    figures = text(flags, "figures")
     given = [Path(path) for path in paths]
     folders = runs_in(given)
-    asked = {"figures": "figures" in flags, "markdown": switch(flags, "markdown"), "model-card": "model-card" in flags}
+    asked = {"figures": bool(figures), "markdown": switch(flags, "markdown"), "model-card": "model-card" in flags}
     outputs = [name for name, wanted in asked.items() if wanted]
     if "output" in flags and outputs:
         raise UsageError(f"--output names the report's file, and --{outputs[0]} writes no report; omit one of them")
     if asked["figures"] or asked["markdown"]:
         runs, comparison = _read(folders), _comparison(folders, flags)
-        for path in write_figures(runs, comparison, Path(flags["figures"])) if asked["figures"] else ():
+        for path in write_figures(runs, comparison, Path(figures)) if figures else ():
             print(f"Figure: {path}")
         if asked["markdown"]:
             print(markdown(runs, comparison))
@@ -93,7 +92,8 @@ def _model_card(paths: Sequence[Path], named: str) -> Path:
 
 
 def _page(paths: Sequence[Path], flags: Flags) -> Path:
-    output = Path(flags["output"]) if "output" in flags else None
+    named = text(flags, "output")
+    output = Path(named) if named else None
     if len(paths) == 1 and SeveralFolder(paths[0]).index.exists():
         return write_several_report(SeveralFolder(paths[0]), output)
     if len(paths) == 1:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from yardarm.cli.displays.live_view import LiveView
 from yardarm.cli.displays.training import open_training_display, stop_after_step
-from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch
+from yardarm.cli.flags import Flags, describe, listed, nested, read_flags, switch, text
 from yardarm.config import read_config_file
 from yardarm.errors import UsageError
 from yardarm.policies import ARCHITECTURES, OptimizerOptions, PeftOptions, SchedulerOptions
@@ -76,19 +76,18 @@ def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
     flags = dict(flags)
     trusted = switch(flags, "trust_remote_code")
     flags.pop("trust_remote_code", None)
-    path = flags.pop("config_path", None)
+    path, output_dir = text(flags, "config_path"), text(flags, "output_dir")
+    flags.pop("config_path", None)
     if not switch(flags, "resume"):
         return config_from_data(nested(flags, read_config_file(Path(path)) if path else {}), trusted), None
-    named = path or flags.get("output_dir")
+    named = path or output_dir
     if named is None:
         raise UsageError("--resume=true needs a training: add --config_path=…/train_config.json, or --output_dir=…")
     checkpoint = find_checkpoint_to_resume(Path(named))
     stored: dict[str, Any] = read_config_file(checkpoint.config)
     own = checkpoint.path.parent.parent
-    if "output_dir" in flags and Path(flags["output_dir"]).expanduser().resolve() != own:
-        raise UsageError(
-            f"--output_dir={flags['output_dir']}: a training resumes in its own folder, {own}; omit --output_dir"
-        )
+    if output_dir is not None and Path(output_dir).expanduser().resolve() != own:
+        raise UsageError(f"--output_dir={output_dir}: a training resumes in its own folder, {own}; omit --output_dir")
     check_resumed(flags, stored)
     return config_from_data(nested(flags, stored), trusted), checkpoint
 

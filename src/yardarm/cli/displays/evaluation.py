@@ -38,7 +38,7 @@ class Display(EvaluationListener):
         self._judged = ""
         self._successes: Counter[str] = Counter()
         self._ended: Counter[str] = Counter()
-        self._errors = self._done = self._total = self._planned = 0
+        self._errors = self._done = self._planned = 0
 
     def resumed_after_crash(self, path: Path, finished: int) -> None:
         """Warn that the previous session was killed or crashed."""
@@ -48,10 +48,15 @@ class Display(EvaluationListener):
             file=sys.stderr,
         )
 
+    def resumed(self, finished: Sequence[EpisodeRecord]) -> None:
+        """Count what earlier sessions have finished."""
+        self._done, self._errors = len(finished), 0
+        self._ended = Counter(record.key.policy for record in finished)
+        self._successes = Counter(record.key.policy for record in finished if record.success)
+
     def started(self, path: Path, plans: Sequence[Plan], missing: int, workers: int) -> None:
         """Print what is going to run."""
         self.path = path
-        self._total = missing
         first, episodes = plans[0], [episode for plan in plans for episode in plan.episodes()]
         tasks = len({episode.task.key() for episode in episodes})
         planned = self._planned = len(episodes)
@@ -67,7 +72,7 @@ class Display(EvaluationListener):
         self.console.print(
             f"{part}{players} on {tasks} task(s): {most}{planned} episodes{known}; {path}", soft_wrap=True
         )
-        self._begin(missing)
+        self._begin()
         if self.on_start is not None:
             self.on_start(path)
 
@@ -122,12 +127,8 @@ class Display(EvaluationListener):
             return
         _, flags = read_flags(words)
         flags["output_dir"] = str(self.path)
-        command = shown_command("eval", flags)
-        kept = self._planned - self._total + self._done
-        print(
-            f"\nyardarm: stopped; {kept} of {self._planned} episodes are finished and kept; resume with\n  {command}",
-            file=sys.stderr,
-        )
+        kept = f"{self._done} of {self._planned} episodes are finished and kept"
+        print(f"\nyardarm: stopped; {kept}; resume with\n  {shown_command('eval', flags)}", file=sys.stderr)
 
     def _score(self) -> str:
         if self._judged:
@@ -140,7 +141,7 @@ class Display(EvaluationListener):
         score = ", ".join(scores) or "0/0 solved"
         return score + (f", {self._errors} errors" if self._errors else "")
 
-    def _begin(self, total: int) -> None:
+    def _begin(self) -> None:
         raise NotImplementedError
 
     def _advance(self) -> None:
@@ -156,6 +157,7 @@ class LiveDisplay(Display):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._preparing: TaskID | None = None
+        self._episodes: TaskID | None = None
         self.progress = progress_bar(console, "score")
 
     def preparing(self, what: str) -> None:
@@ -172,12 +174,15 @@ class LiveDisplay(Display):
         """Advance the video bar."""
         self.progress.advance(self._frames)
 
-    def _begin(self, total: int) -> None:
+    def _begin(self) -> None:
         self._end_preparing()
-        self._episodes = self.progress.add_task("episodes", total=total, score="")
+        if self._episodes is not None:  # more are played after the first ones, as in a recording of successes
+            self.progress.remove_task(self._episodes)
+        self._episodes = self.progress.add_task("episodes", total=self._planned, completed=self._done, score="")
 
     def _advance(self) -> None:
-        self.progress.update(self._episodes, advance=1, score=self._score())
+        assert self._episodes is not None
+        self.progress.update(self._episodes, completed=self._done, score=self._score())
 
     def _film_begin(self, videos: int, frames: int) -> None:
         self._frames = self.progress.add_task("video frames", total=frames, score=f"{videos} video(s)")
@@ -190,14 +195,14 @@ class PlainDisplay(Display):
         super().__init__(console)
         self._last_line = time.monotonic()
 
-    def _begin(self, total: int) -> None:
+    def _begin(self) -> None:
         pass
 
     def _advance(self) -> None:
         now = time.monotonic()
-        if self._done == self._total or now - self._last_line > PLAIN_LINE_EVERY_S:
+        if self._done == self._planned or now - self._last_line > PLAIN_LINE_EVERY_S:
             self._last_line = now
-            self.console.print(f"{self._done}/{self._total} episodes, {self._score()}")
+            self.console.print(f"{self._done}/{self._planned} episodes, {self._score()}")
 
     def _film_begin(self, videos: int, frames: int) -> None:
         self.console.print(f"rendering {videos} video(s), {frames} frames")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, pick_e
 from yardarm.datasets.editing.transaction import building
 from yardarm.datasets.features import DatasetFeature
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
-from yardarm.errors import UsageError, nearest
+from yardarm.errors import UsageError
 
 __all__ = ["merge_datasets"]
 
@@ -58,14 +59,17 @@ def _read(roots: Sequence[Path], output: Path) -> list[DatasetMetadata]:
 def _check_fit(first: DatasetMetadata, other: DatasetMetadata) -> None:
     """Raise if two datasets cannot be merged, and say exactly why."""
     if first.fps != other.fps:
-        raise UsageError(f"{first.root} has {first.fps} frames per second, but {other.root} has {other.fps}")
+        raise UsageError(
+            f"{first.root} has {first.fps} frames per second, but {other.root} has {other.fps}; only datasets of one "
+            "rate can be merged, so record them at the same rate"
+        )
     for one, another in ((first, other), (other, first)):
         for name in one.info.features:
             if name not in another.info.features:
-                others = another.info.features
+                removal = shlex.join(["yardarm", "dataset", "remove-feature", str(one.root), f"--names={name}"])
                 raise UsageError(
-                    f"{one.root} has the feature '{name}', but {another.root} does not{nearest(name, others)} "
-                    "make them equal with `yardarm dataset remove-feature` or add-feature"
+                    f"{one.root} has the feature '{name}', but {another.root} does not; `{removal} --output=DIR` makes "
+                    "a copy without it"
                 )
     for name, feature in first.info.features.items():
         _check_feature(name, feature, other.info.features[name], first.root, other.root)

@@ -14,8 +14,10 @@ __all__ = ["find_checkpoint"]
 
 # Beside configuration and weights, files of processing steps may have any ending.
 FILES = ("*.json", "*.safetensors", f"{PREPROCESSOR}_step_*", f"{POSTPROCESSOR}_step_*")
-# Where a checkpoint lies inside the folders that training makes.
-INNER = ("pretrained_model", "last/pretrained_model", "checkpoints/last/pretrained_model")
+# A training's checkpoint holds the policy in this folder, beside the state of the training.
+POLICY = "pretrained_model"
+# Where the newest checkpoint lies inside the folders that training makes.
+NEWEST = (f"last/{POLICY}", f"checkpoints/last/{POLICY}")
 
 
 def find_checkpoint(path_or_id: str | Path, revision: str | None = None) -> CheckpointFolder:
@@ -40,11 +42,14 @@ def find_checkpoint(path_or_id: str | Path, revision: str | None = None) -> Chec
 
 
 def _inner(path: Path) -> Path:
-    """Help a user who named a training's folder instead of the checkpoint in it."""
-    if not (path / CONFIG).is_file():
-        for inner in INNER:
-            if (path / inner / CONFIG).is_file():
-                meant = shlex.quote(str(path / inner))
-                every = f"; {path / 'checkpoints'} means all of them" if inner.startswith("checkpoints/") else ""
-                raise UsageError(f"{path} holds no {CONFIG}; did you mean --policy.path={meant}?{every}")
+    """The folder of the policy itself; helps a user who named a training's folder instead of a checkpoint in it."""
+    if (path / CONFIG).is_file():
+        return path
+    if (path / POLICY / CONFIG).is_file():
+        return path / POLICY
+    for inner in NEWEST:
+        if (path / inner / CONFIG).is_file():
+            meant = shlex.quote(str(path / inner))
+            every = f"; {path / 'checkpoints'} means all of them" if inner.startswith("checkpoints/") else ""
+            raise UsageError(f"{path} holds no {CONFIG}; did you mean --policy.path={meant}?{every}")
     return path

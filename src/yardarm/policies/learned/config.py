@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import enum
 import logging
+import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import draccus
 
+from yardarm.config import misfit_text, refuse_boolean
 from yardarm.errors import UsageError, nearest, one_line
 from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 
@@ -147,11 +149,13 @@ class PolicyConfig:
     def from_json(cls, data: Mapping[str, Any], overrides: Mapping[str, Any], source: str) -> Self:
         """Read a checkpoint's configuration. Overrides must be known fields; unknown fields of the file are ignored."""
         known = {known.name for known in dataclasses.fields(cls)}
-        for name in overrides:
+        hints = typing.get_type_hints(cls)
+        for name, value in overrides.items():
             if name not in known:
                 hint = nearest(name, known)
                 others = f" they have {', '.join(sorted(known))}" if hint == ";" else ""
                 raise UsageError(f"--policy.{name}: policies of type '{cls.type}' have no such option{hint}{others}")
+            refuse_boolean(f"--policy.{name}", hints[name], value)  # a flag without a value is true
         for name in set(data) - known - {"type"}:
             logger.debug("%s: unknown field '%s' is ignored", source, name)
         fields = {name: value for name, value in {**data, **overrides}.items() if name in known}
@@ -161,7 +165,10 @@ class PolicyConfig:
         try:
             config = draccus.decode(cls, fields)
         except draccus.utils.DecodingError as error:
-            raise UsageError(f"{source} does not fit policies of type '{cls.type}': {one_line(error)}") from error
+            name, text = misfit_text(error, hints, fields)
+            if name in overrides:
+                raise UsageError(f"--policy.{name} {text}") from error
+            raise UsageError(f"{source} does not fit policies of type '{cls.type}': '{name}' {text}") from error
         try:
             config.check()
         except UsageError as error:
