@@ -163,6 +163,7 @@ def test_signals_are_shown_and_hidden_by_their_names_and_the_address_keeps_it(br
         page.goto(f"{address}{EPISODE}")
         plot = page.locator(".timeline", has_text="observation.state")
         colours = "(all) => all.map((line) => getComputedStyle(line).stroke)"
+        expect(plot.locator(".line")).to_have_count(3)
         before = plot.locator(".line").evaluate_all(colours)
         plot.get_by_role("button", name="lift", pressed=True).press("Enter")
         expect(plot.locator(".line")).to_have_count(2)
