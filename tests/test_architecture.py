@@ -41,7 +41,8 @@ READERS = ("results", "comparison", "report", "pages")
 PLAYERS = {"policies", "envs", "simulators", "engine", "cluster"}
 # Doors of their own: what lies behind them is for few, and takes time to import.
 PUBLIC_MODULES = {
-    *("yardarm.datasets.browsing", "yardarm.datasets.editing", "yardarm.datasets.rerun_export"),
+    *("yardarm.datasets.browsing", "yardarm.datasets.editing", "yardarm.datasets.quality", "yardarm.datasets.review"),
+    "yardarm.datasets.rerun_export",
     "yardarm.pages.dataset_data",
     "yardarm.policies.learning",
     *("yardarm.envs.messages", "yardarm.envs.vector"),

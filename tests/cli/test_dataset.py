@@ -126,7 +126,10 @@ def test_videos_are_encoded_anew_and_old_versions_converted() -> None:
         (["delete", "own", "--episodes=2,1-2", "--output=o"], "--episodes must not be repeated, got 2 more than once"),
         (["delete", "own", "--episodes=-1", "--output=o"], "--episodes: '-1' is not an episode number"),
         (["delete", "own", "--episodes=3-1", "--output=o"], "--episodes: '3-1' ends before it starts"),
-        (["delete", "own", "--episodes=0-3", "--output=o"], "names all 4 episodes of own; nothing would be left"),
+        (
+            ["delete", "own", "--episodes=0-3", "--output=o"],
+            "all 4 episodes of own would be deleted; nothing would be left",
+        ),
         (["delete", "own", "--episode=0", "--output=o"], "unknown option '--episode'; did you mean 'episodes'?"),
         (["delete", "own", "--episodes=0", "--output=own"], "own already exists and is not empty"),
         (

@@ -31,8 +31,8 @@ from yardarm.datasets.editing import (
     rename_task,
     split_dataset,
 )
-from yardarm.datasets.editing.choosing import episodes_of_splits
 from yardarm.datasets.editing.reading import EpisodeReader
+from yardarm.datasets.editing.splitting import episodes_of_splits
 from yardarm.datasets.statistics import number_stats
 from yardarm.errors import DatasetFault, UsageError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 import torch
 
+from tests.datasets.demonstrations import jumping, record, still_at_the_end
 from tests.datasets.made import FAST
 from tests.training.made import IMAGES, TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
+from tests.training.test_resume import assert_same, weights
 from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter
 from yardarm.errors import PolicyFault, UsageError
 from yardarm.policies import act
@@ -267,3 +270,29 @@ def test_an_architecture_without_an_objective_cannot_be_trained(
     config = small_training(demonstrations(tmp_path / "data"), tmp_path / "run")
     with pytest.raises(UsageError, match="policies of type 'act' cannot be trained on demonstrations"):
         train(config)
+
+
+class Noticing(TrainingListener):
+    """Keeps what is said about the dataset."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def noticed(self, lines: Sequence[str]) -> None:
+        self.lines += lines
+
+
+def test_a_training_says_what_is_wrong_with_its_dataset_and_trains_the_same(tmp_path: Path) -> None:
+    data = record(tmp_path / "data", 8, {2: still_at_the_end, 5: jumping}, state="observation.environment_state")
+    listener = Noticing()
+    said = train(small_training(data, tmp_path / "said", steps=2), listener)
+    assert listener.lines[0] == "the dataset: 2 warnings in 8 episodes"
+    assert listener.lines[1].startswith("  warning: episode 2: nothing moves for the last ")
+    assert listener.lines[2].startswith(
+        "  warning: episode 5: observation.environment_state shoulder_pan.pos jumps from "
+    )
+    assert "yardarm dataset check" in listener.lines[3]
+    quiet = Noticing()
+    silent = train(small_training(data, tmp_path / "silent", steps=2, dataset={"check": False}), quiet)
+    assert not quiet.lines
+    assert_same(weights(said.path), weights(silent.path))

@@ -68,3 +68,15 @@ def events(address: str, path: str, **values: object) -> Iterator[dict[str, Any]
         for line in stream:
             if line.startswith(b"data: "):
                 yield json.loads(line[6:])
+
+
+def send(address: str, path: str, **content: Any) -> Answer:
+    """Send a change as a page does, and give the status and the content of the answer."""
+    request = urllib.request.Request(
+        f"{address}{path}", json.dumps(content).encode(), {"Content-Type": "application/json"}, method="POST"
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read())

@@ -158,15 +158,36 @@ def test_videos_pictures_plots_and_words_move_together(browser: Browser, address
         expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
-def test_a_line_is_set_off_by_its_name(browser: Browser, address: str) -> None:
+def test_signals_are_shown_and_hidden_by_their_names_and_the_address_keeps_it(browser: Browser, address: str) -> None:
     with open_page(browser) as page:
         page.goto(f"{address}{EPISODE}")
         plot = page.locator(".timeline", has_text="observation.state")
-        plot.get_by_role("button", name="lift").click()
-        page.mouse.move(0, 0)
+        colours = "(all) => all.map((line) => getComputedStyle(line).stroke)"
+        expect(plot.locator(".line")).to_have_count(3)
+        before = plot.locator(".line").evaluate_all(colours)
+        plot.get_by_role("button", name="lift", pressed=True).press("Enter")
+        expect(plot.locator(".line")).to_have_count(2)
+        expect(plot.get_by_role("button", name="lift", pressed=False)).to_be_focused()
+        assert plot.locator(".line").evaluate_all(colours) == [before[0], before[2]], "colours stay"
+        page.get_by_role("button", name="action: none").click()
+        expect(page.locator(".timeline", has_text="action").locator(".line")).to_have_count(0)
+        page.reload()
+        expect(plot.locator(".line")).to_have_count(2)
+        page.get_by_role("link", name="Next →").click()
+        expect(page.locator("h1")).to_have_text("Episode 2")
+        expect(plot.locator(".line")).to_have_count(2)
+        page.get_by_role("button", name="Show all signals").click()
+        expect(plot.locator(".line")).to_have_count(3)
+        assert "hidden" not in page.url
+
+
+def test_pointing_at_a_name_sets_off_its_line(browser: Browser, address: str) -> None:
+    with open_page(browser) as page:
+        page.goto(f"{address}{EPISODE}")
+        plot = page.locator(".timeline", has_text="observation.state")
+        plot.get_by_role("button", name="lift").hover()
         faded = plot.locator(".line").evaluate_all("(all) => all.map((line) => getComputedStyle(line).opacity < 1)")
         assert faded == [True, False, True]
-        plot.get_by_role("button", name="lift", pressed=True).click()
         page.mouse.move(0, 0)
         expect(plot.locator(".picked")).to_have_count(0)
 

@@ -62,9 +62,9 @@ def refuse_unknown(flags: Flags, known: Collection[str], command: str) -> None:
             raise UsageError(f"unknown option '--{name}'{nearest(name, known)} see `yardarm {command} --help`")
 
 
-def switch(flags: Flags, name: str) -> bool:
+def switch(flags: Flags, name: str, default: bool = False) -> bool:
     """Whether a true-or-false flag is on."""
-    text = flags.get(name, "false").lower()
+    text = flags.get(name, str(default)).lower()
     if text not in ("true", "false"):
         raise UsageError(f"--{name} must be true or false, got '{flags[name]}'")
     return text == "true"

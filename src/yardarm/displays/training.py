@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -46,6 +46,11 @@ class TrainingDisplay(TrainingListener):
         self.console.print(f"{summary}; {begun}; {path}", soft_wrap=True)
         if self.on_start is not None:
             self.on_start(path)
+
+    def noticed(self, lines: Sequence[str]) -> None:
+        """Print what was noticed about the dataset."""
+        for line in lines:
+            self.say(line)
 
     def say(self, line: str) -> None:
         """Print a line; a closed pipe, as in `yardarm train | head`, does not end the training."""

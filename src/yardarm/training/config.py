@@ -44,6 +44,7 @@ class TrainDatasetOptions:
         False, "stream episodes, for datasets that do not fit on this machine; resuming is then not exact"
     )
     eval_split: float = option(0.0, "the fraction of each task's episodes to hold out, for --eval_steps")
+    check: bool = option(True, "look for idle, jumping, duplicate and broken episodes first, and say so; takes seconds")
 
     def __post_init__(self) -> None:
         fit_fields(self, "--dataset.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,9 @@ class TrainingListener:
 
     def preparing(self, what: str) -> None:
         """Something takes a moment before the first step."""
+
+    def noticed(self, lines: Sequence[str]) -> None:
+        """Something about the dataset is worth knowing."""
 
     def started(self, path: Path, step: int, steps: int, summary: str) -> None:
         """The first step is about to start."""

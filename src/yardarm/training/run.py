@@ -24,6 +24,7 @@ from yardarm.training.learner import Learner, make_learner
 from yardarm.training.listener import TrainingListener
 from yardarm.training.log import TrainingLog
 from yardarm.training.loop import Loop
+from yardarm.training.preflight import look_at_data
 from yardarm.training.samples import Preparation
 from yardarm.training.setup import (
     check_evaluation,
@@ -78,6 +79,8 @@ def train(
         raise UsageError("--eval.background=false is for one process: the others would wait too long for the first")
     folder = open_folder(config, checkpoint, accelerator.is_main_process)
     is_new = checkpoint is None and accelerator.is_main_process
+    if is_new and config.dataset.check and not config.dataset.streaming:
+        listener.noticed(look_at_data(learner.data.meta, learner.split.training))
     with nothing_left_behind(folder) if is_new else nullcontext(), threads(choose_threads(config, checkpoint)):
         seed_generators(config.options.seed + accelerator.process_index)
         listener.preparing("loading the data")

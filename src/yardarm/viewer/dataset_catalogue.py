@@ -76,6 +76,13 @@ class DatasetCatalogue:
                 return path
         raise UsageError(f"there is no dataset '{name}'")
 
+    def name_of(self, path: Path) -> str | None:
+        """The name of the dataset at this path; None if it is outside the folders."""
+        for label, root in self.folders.items():
+            if path.is_relative_to(root):
+                return "/".join(filter(None, [label, *path.relative_to(root).parts]))
+        return None
+
     def _check(self, paths: Iterable[Path]) -> None:
         for path in paths:
             if not any(path.resolve().is_relative_to(root) for root in self.folders.values()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
@@ -13,7 +14,9 @@ from yardarm.datasets.browsing import for_browser
 from yardarm.errors import UsageError
 from yardarm.pages.dataset_data import dataset_data, dataset_episode_data
 from yardarm.viewer.dataset_catalogue import DatasetCatalogue
-from yardarm.viewer.responses import application, page, reporting_errors, required, whole_number
+from yardarm.viewer.dataset_checks import DatasetChecks
+from yardarm.viewer.dataset_edits import DatasetEdits
+from yardarm.viewer.responses import application, change, page, reporting_errors, required, whole_number
 
 __all__ = ["DatasetApp"]
 
@@ -21,11 +24,13 @@ PAGES = {"/": "datasets", "/dataset": "dataset_page", "/dataset/episode": "datas
 
 
 class DatasetApp:
-    """The application. It never changes a dataset."""
+    """The application. It changes only what a page of an `editable` viewer asks it to change."""
 
     def __init__(self, catalogue: DatasetCatalogue, *, hosts: Collection[str], editable: bool) -> None:
         self.catalogue = catalogue
         self.editable = editable
+        self.checks = DatasetChecks()
+        self.edits = DatasetEdits(catalogue)
         routes = [
             *(Route(path, page(kind)) for path, kind in PAGES.items()),
             Route("/api/datasets", reporting_errors(self._datasets)),
@@ -33,6 +38,11 @@ class DatasetApp:
             Route("/api/dataset/episode", reporting_errors(self._episode)),
             Route("/api/dataset/video", reporting_errors(self._video)),
             Route("/api/dataset/picture", reporting_errors(self._picture)),
+            Route("/api/dataset/checks", reporting_errors(self._checks)),
+            Route("/api/dataset/applied", reporting_errors(self._applied)),
+            change("/api/dataset/note", self.edits.note, editable),
+            change("/api/dataset/clear", self.edits.clear, editable),
+            change("/api/dataset/apply", self.edits.apply, editable),
         ]
         self.asgi = application(routes, hosts)
 
@@ -44,10 +54,23 @@ class DatasetApp:
         name = required(request, "dataset")
         meta = self.catalogue.metadata(name)
         self.catalogue.check_files(meta, meta.episodes)
-        return JSONResponse(dataset_data(meta, name))
+        return JSONResponse(dataset_data(meta, name) | self._reviewed(meta))
 
     def _episode(self, request: Request) -> Response:
-        return JSONResponse(dataset_episode_data(*self._requested_episode(request)))
+        meta, episode = self._requested_episode(request)
+        return JSONResponse(dataset_episode_data(meta, episode) | self._reviewed(meta))
+
+    def _reviewed(self, meta: DatasetMetadata) -> dict[str, Any]:
+        return {"editable": self.editable, "review": self.edits.review(meta)}
+
+    def _checks(self, request: Request) -> Response:
+        name = required(request, "dataset")
+        meta = self.catalogue.metadata(name)
+        self.catalogue.check_files(meta, meta.episodes)
+        return JSONResponse(self.checks.of(name, meta))
+
+    def _applied(self, request: Request) -> Response:
+        return JSONResponse(self.edits.progress(required(request, "dataset")))
 
     def _video(self, request: Request) -> Response:
         """The file with an episode's video, and perhaps others: the browser requests the parts that it plays."""

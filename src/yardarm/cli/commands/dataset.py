@@ -13,7 +13,10 @@ __all__ = ["COMMANDS", "run"]
 COMMANDS = {
     "info": "show features, totals, tasks, sizes, and missing or leftover files",
     "view": "show datasets in the browser",
+    "check": "look for idle, jumping, duplicate and other bad episodes",
     "delete": "delete episodes",
+    "trim": "cut frames off the start or end of episodes",
+    "relabel": "give episodes another instruction",
     "split": "split a dataset into several, such as train and val",
     "merge": "concatenate datasets",
     "add-feature": "add a value to every frame",

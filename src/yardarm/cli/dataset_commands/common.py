@@ -24,6 +24,7 @@ __all__ = [
     "episode_numbers",
     "help_text",
     "progress",
+    "progress_bars",
     "read_command",
     "required",
     "say_result",
@@ -32,7 +33,7 @@ __all__ = [
 Flag = tuple[str, str, str]
 OUTPUT: Flag = ("--output", "", "the folder for the result; it must not exist yet")
 IN_PLACE: Flag = ("--in_place", "false", "replace the dataset with the result once it is complete")
-SWITCHES = ("in_place", "json", "help")
+SWITCHES = ("in_place", "json", "cameras", "help")
 
 
 def help_text(about: str, usage: str, flags: Sequence[Flag]) -> str:
@@ -77,7 +78,21 @@ def destination(flags: Flags) -> Path | None:
 
 @contextlib.contextmanager
 def progress() -> Iterator[OnProgress]:
-    """Progress bars on a terminal, nothing elsewhere; and a message if the user interrupts."""
+    """Progress bars for an edit; and a message if the user interrupts it."""
+    try:
+        with progress_bars() as show:
+            yield show
+    except KeyboardInterrupt:
+        print(
+            "yardarm: stopped; the dataset is intact (with --in_place: either unchanged or fully edited)",
+            file=sys.stderr,
+        )
+        raise
+
+
+@contextlib.contextmanager
+def progress_bars() -> Iterator[OnProgress]:
+    """Progress bars on a terminal, nothing elsewhere."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bars = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
@@ -88,15 +103,8 @@ def progress() -> Iterator[OnProgress]:
             tasks[what] = bars.add_task(what, total=total)
         bars.update(tasks[what], completed=done)
 
-    try:
-        with bars:
-            yield show
-    except KeyboardInterrupt:
-        print(
-            "yardarm: stopped; the dataset is intact (with --in_place: either unchanged or fully edited)",
-            file=sys.stderr,
-        )
-        raise
+    with bars:
+        yield show
 
 
 def say_result(meta: DatasetMetadata) -> None:

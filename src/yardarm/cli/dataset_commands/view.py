@@ -20,7 +20,8 @@ FLAGS = [
 ]
 HELP = f"""\
 Show LeRobot datasets in the browser: their contents, statistics, and each episode's videos next to its states and
-actions. The datasets are not changed, and no data leaves this machine.
+actions, and what checks have found. You can flag episodes, and plan edits that are applied to a new dataset when you
+say so. No data leaves this machine.
 
 usage: yardarm dataset view DIR [DIR …] [--flag=value …]
 

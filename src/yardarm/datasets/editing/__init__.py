@@ -9,10 +9,17 @@ from yardarm.datasets.editing.changing import (
     rename_task,
     rename_tasks,
 )
-from yardarm.datasets.editing.choosing import delete_episodes, split_dataset
 from yardarm.datasets.editing.describing import DatasetSummary, describe_dataset
+from yardarm.datasets.editing.episode_edits import (
+    delete_episodes,
+    edit_episodes,
+    kept_frames,
+    relabel_episodes,
+    trim_episodes,
+)
 from yardarm.datasets.editing.merging import merge_datasets
 from yardarm.datasets.editing.recipe import OnProgress
+from yardarm.datasets.editing.splitting import split_dataset
 from yardarm.datasets.editing.transaction import replace_keeping_original
 
 __all__ = [
@@ -22,12 +29,16 @@ __all__ = [
     "convert_dataset",
     "delete_episodes",
     "describe_dataset",
+    "edit_episodes",
+    "kept_frames",
     "merge_datasets",
     "recompute_stats",
     "reencode_videos",
+    "relabel_episodes",
     "remove_features",
     "rename_task",
     "rename_tasks",
     "replace_keeping_original",
     "split_dataset",
+    "trim_episodes",
 ]

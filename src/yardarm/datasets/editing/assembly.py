@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from yardarm.datasets.arrow import arrow_schema, to_arrow, to_numpy
-from yardarm.datasets.editing.copying import copy_rollouts, copy_video_files
+from yardarm.datasets.editing.copying import copy_review, copy_rollouts, copy_video_files
 from yardarm.datasets.editing.counting import EpisodeCounter, exact, exact_columns
 from yardarm.datasets.editing.recipe import OnProgress, PickedEpisode, Recipe
 from yardarm.datasets.editing.videos import PARTS, write_video_files
@@ -36,7 +36,7 @@ def assemble(recipe: Recipe, root: Path, on_progress: OnProgress | None = None, 
         for number, (pick, known) in enumerate(zip(recipe.picks, counter.known(), strict=True)):
             table = _frames(recipe, pick, number, start, tasks)
             videos = {key: own[number] for key, own in places.items()}
-            stop = start + pick.episode.length
+            stop = start + len(pick.frames)
             episode = Episode(number, tasks.named(pick, table), start, stop, data.add(table), videos)
             rows.add(episode, counter.stats(pick, table, known))
             start = stop
@@ -47,6 +47,7 @@ def assemble(recipe: Recipe, root: Path, on_progress: OnProgress | None = None, 
     info = info.grown(len(recipe.picks), start, len(tasks.numbers))
     write_tasks(root, list(tasks.numbers))
     copy_rollouts(recipe.picks, root)
+    copy_review(recipe.picks, root)
     if recipe.count_every:
         better = {**exact_columns(root, info, rows.episodes, on_progress), **counted}
     else:
@@ -76,7 +77,7 @@ def _write_videos(recipe: Recipe, key: str, root: Path, link: bool, on_progress:
         for episodes in copy_video_files(recipe.whole, key, root, recipe.info, link):
             advance(episodes)
         return [pick.episode.videos[key] for pick in recipe.picks]
-    segments = [pick.reader.segment(pick.episode, key) for pick in recipe.picks]
+    segments = [pick.segment(key) for pick in recipe.picks]
     # Encoding distances as colours would destroy them.
     encoding = None if recipe.info.features[key].is_depth else recipe.encoding
     return write_video_files(root, recipe.info, key, segments, encoding, advance)
@@ -84,14 +85,16 @@ def _write_videos(recipe: Recipe, key: str, root: Path, link: bool, on_progress:
 
 def _frames(recipe: Recipe, pick: PickedEpisode, number: int, start: int, tasks: _TaskNumbers) -> pa.Table:
     """An episode's rows, renumbered for the new dataset."""
-    reader, episode, length = pick.reader, pick.episode, pick.episode.length
-    source = reader.frames(episode)
+    reader, episode, frames = pick.reader, pick.episode, pick.frames
+    source, own = pick.table(), np.arange(len(frames))
     new = {
-        "episode_index": np.full(length, number),
-        "index": start + np.arange(length),
+        "episode_index": np.full(len(frames), number),
+        "index": start + own,
         "task_index": tasks.renumbered(pick, to_numpy(INDEX_FEATURES["task_index"], source["task_index"])),
-        **{name: values[episode.start : episode.stop] for name, values in recipe.added.items()},
+        **{name: values[episode.start :][frames.start : frames.stop] for name, values in recipe.added.items()},
     }
+    if pick.is_trimmed:
+        new |= {"frame_index": own, "timestamp": (own / recipe.info.fps).astype(np.float32)}
     schema = arrow_schema(recipe.info.features)
     features = recipe.info.features
     columns = [
@@ -108,13 +111,25 @@ class _TaskNumbers:
         self._renamed = recipe.renamed
         self.numbers: dict[str, int] = {}
         for reader in dict.fromkeys(pick.reader for pick in recipe.picks):
-            used = {task for pick in recipe.picks if pick.reader is reader for task in pick.episode.tasks}
+            own = [
+                pick
+                for pick in recipe.picks
+                if pick.reader is reader
+                and pick.task is None
+                and not pick.is_trimmed  # whose frames say which are left
+            ]
+            used = {task for pick in own for task in pick.episode.tasks}
             for task in reader.meta.tasks:
                 if task in used:
                     self._number(task)
+        for pick in recipe.picks:
+            if pick.task is not None:
+                self.numbers.setdefault(pick.task, len(self.numbers))
 
     def renumbered(self, pick: PickedEpisode, old: np.ndarray) -> np.ndarray:
         """An episode's instructions by their new numbers."""
+        if pick.task is not None:
+            return np.full(len(old), self.numbers[pick.task])
         known = pick.reader.meta.tasks
         numbers, places = np.unique(old, return_inverse=True)
         if numbers[0] < 0 or numbers[-1] >= len(known):
@@ -126,8 +141,10 @@ class _TaskNumbers:
 
     def named(self, pick: PickedEpisode, table: pa.Table) -> tuple[str, ...]:
         """An episode's instructions: those in its row, and those of its frames."""
+        if pick.task is not None:
+            return (pick.task,)
         tasks = list(self.numbers)
-        listed = (self._renamed.get(task, task) for task in pick.episode.tasks)
+        listed = () if pick.is_trimmed else (self._renamed.get(task, task) for task in pick.episode.tasks)
         own = (tasks[number] for number in dict.fromkeys(table["task_index"].to_pylist()))
         return tuple(dict.fromkeys((*(task for task in listed if task in self.numbers), *own)))
 

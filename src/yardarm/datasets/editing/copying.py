@@ -11,15 +11,17 @@ from yardarm.datasets.editing.recipe import PickedEpisode
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.layout import rollouts_file, video_file
 from yardarm.datasets.metadata import DatasetMetadata
+from yardarm.datasets.review import REVIEW_FILE, EpisodeEdits, Review, read_review, write_review
 from yardarm.errors import DatasetFault
 from yardarm.files import write_atomically
 
-__all__ = ["copy_other_files", "copy_rollouts", "copy_video_files", "other_files"]
+__all__ = ["copy_other_files", "copy_review", "copy_rollouts", "copy_video_files", "other_files"]
 
 OWN_FOLDERS = ("data", "videos", "meta/episodes")
 OWN_FILES = (
     *("meta/info.json", "meta/stats.json", "meta/tasks.parquet"),
     *("meta/tasks.jsonl", "meta/episodes.jsonl", "meta/episodes_stats.jsonl", "meta/rollouts.jsonl"),
+    REVIEW_FILE,
 )
 
 
@@ -59,6 +61,22 @@ def copy_rollouts(picks: Sequence[PickedEpisode], root: Path) -> None:
             return
         lines.append(known[source][pick.episode.index])
     write_atomically(rollouts_file(root), lambda file: file.writelines(lines))
+
+
+def copy_review(picks: Sequence[PickedEpisode], root: Path) -> None:
+    """Copy the flags of episodes, and the edits that are planned for those that this edit leaves as they are."""
+    metas = {id(pick.reader.meta): pick.reader.meta for pick in picks}
+    reviews = {key: read_review(meta) for key, meta in metas.items()}
+    flags: dict[int, str] = {}
+    edits = EpisodeEdits()
+    for number, pick in enumerate(picks):
+        old, review = pick.episode.index, reviews[id(pick.reader.meta)]
+        if old in review.flags:
+            flags[number] = review.flags[old]
+        if pick.kept is None and pick.task is None:
+            edits = edits.joined(review.edits.of(old, number))
+    if flags or not edits.is_empty:
+        write_review(root, Review(flags, edits), [len(pick.frames) for pick in picks])
 
 
 def copy_other_files(source: Path, root: Path, in_place: bool) -> None:

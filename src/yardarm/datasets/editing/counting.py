@@ -79,7 +79,7 @@ class EpisodeCounter:
     def _job(self, pick: PickedEpisode) -> partial[KnownStats]:
         stats = self._kept(pick)
         uncounted = {
-            key: pick.reader.segment(pick.episode, key)
+            key: pick.segment(key)
             for key in self._recipe.info.video_keys
             if key not in stats and not self._features[key].is_depth
         }
@@ -89,7 +89,7 @@ class EpisodeCounter:
         """Statistics that are still valid; numbers without quantiles are left out, since they are quickly computed."""
         changed = {*INDEX_FEATURES, *self._recipe.added}
         stats = {name: own for name, own in pick.reader.stats(pick.episode).items() if name in self._features}
-        if self._recipe.count_every:
+        if self._recipe.count_every or pick.is_trimmed:
             return {name: own for name, own in stats.items() if self._features[name].is_depth}
         needed = {name: (*KINDS, *QUANTILES) if self._features[name].is_numeric else KINDS for name in stats}
         return {
@@ -99,7 +99,7 @@ class EpisodeCounter:
         }
 
     def _every(self, pick: PickedEpisode) -> int:
-        return self._recipe.count_every or max(1, pick.episode.length // SAMPLE)
+        return self._recipe.count_every or max(1, len(pick.frames) // SAMPLE)
 
     def _count_images(self, pick: PickedEpisode, name: str, table: pa.Table) -> PixelCounts:
         encoded = table[name].combine_chunks().field("bytes")

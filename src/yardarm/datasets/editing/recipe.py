@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from yardarm.datasets.editing.reading import EpisodeReader
 from yardarm.datasets.episodes import Episode
@@ -14,7 +15,7 @@ from yardarm.datasets.features import Schema
 from yardarm.datasets.info import DATA_PATH, VERSION, VIDEO_PATH, DatasetInfo
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.v2 import is_v2
-from yardarm.datasets.video import VideoEncoding
+from yardarm.datasets.video import Segment, VideoEncoding
 from yardarm.errors import DatasetFault
 
 __all__ = ["OnProgress", "PickedEpisode", "Recipe", "new_info", "pick_episodes"]
@@ -32,6 +33,29 @@ class PickedEpisode:
 
     reader: EpisodeReader
     episode: Episode
+    kept: range | None = None
+    """The frames that are kept, if not all."""
+    task: str | None = None
+    """A new instruction for all its frames."""
+
+    @property
+    def frames(self) -> range:
+        """The frames that the new dataset gets."""
+        return range(self.episode.length) if self.kept is None else self.kept
+
+    @property
+    def is_trimmed(self) -> bool:
+        """Whether frames are missing."""
+        return len(self.frames) < self.episode.length
+
+    def table(self) -> pa.Table:
+        """The rows of its frames, as stored."""
+        return self.reader.frames(self.episode).slice(self.frames.start, len(self.frames))
+
+    def segment(self, key: str) -> Segment:
+        """The part of a video file that shows its frames."""
+        whole = self.reader.segment(self.episode, key)
+        return replace(whole, start_s=whole.start_s + self.frames.start / whole.fps, frames=len(self.frames))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +76,11 @@ class Recipe:
 
     @property
     def whole(self) -> DatasetMetadata | None:
-        """The source dataset, if all its episodes are kept in order."""
+        """The source dataset, if all its episodes are kept whole and in order."""
         meta = self.picks[0].reader.meta
         same = len(self.picks) == len(meta.episodes) and all(
-            pick.reader.meta is meta and pick.episode.index == number for number, pick in enumerate(self.picks)
+            pick.reader.meta is meta and pick.episode.index == number and not pick.is_trimmed
+            for number, pick in enumerate(self.picks)
         )
         return meta if same else None
 

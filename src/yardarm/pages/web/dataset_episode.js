@@ -2,10 +2,13 @@
 
 import { Clock } from "yardarm/clock";
 import { breakable, duration, factList, h, number, outcome } from "yardarm/dom";
+import { EpisodeTools, isForPage } from "yardarm/episode_tools";
+import { followChecks, severity } from "yardarm/findings";
 import { address, load, parameters, problem } from "yardarm/live";
 import { header } from "yardarm/page";
 import { Player, Stills } from "yardarm/player";
-import { linesOf, Timelines } from "yardarm/timelines";
+import { Review } from "yardarm/review";
+import { Signals } from "yardarm/signals";
 
 const dataset = parameters().get("dataset") ?? "";
 const index = Number(parameters().get("index"));
@@ -28,25 +31,17 @@ class Side {
     this.fps = data.fps;
     this.seconds = data.steps / data.fps;
     this.texts = data.texts.map((text) => ({ ...text, value: h("span") }));
-    this.timelines = new Timelines(clock);
-    this.timelines.element.classList.add("timelines");
+    this.review = new Review(dataset, data);
+    this.tools = new EpisodeTools(data, this.review, clock);
+    this.signals = new Signals(data.numbers, Math.max(1, this.last), clock);
+    this.findings = [];
     this.cameras = data.cameras.map((camera) => new Camera(camera, data, clock));
     this.players = this.cameras.flatMap((camera) => camera.player ?? []);
   }
 
   draw() {
-    const { data } = this;
-    const plots = data.numbers.map((feature) => {
-      const scalar = feature.dimensions === 1;
-      const left = feature.dimensions - feature.values.length;
-      return {
-        name: feature.name,
-        lines: linesOf(feature.values, scalar ? [""] : feature.names, { every: feature.every, first: 0 }),
-        note: left ? `the first ${feature.values.length} of ${feature.dimensions}` : null,
-        free: !scalar,
-      };
-    });
-    this.timelines.draw(plots, Math.max(1, this.last));
+    this.signals.draw();
+    this.review.onChange(() => this.mark());
     const layout = this.cameras.length === 1 ? ".one-camera" : "";
     return h(
       `div.recorded${layout}`,
@@ -57,8 +52,33 @@ class Side {
         this.cameras.map((camera) => camera.element),
         this.facts(),
       ),
-      this.timelines.element,
+      this.signals.element,
     );
+  }
+
+  /** Show the findings about this episode above the plots, and in them. */
+  found(findings) {
+    this.findings = findings.filter((own) => own.episode === index);
+    const go = (frame) => h("button", { type: "button", onclick: () => this.clock.seek(frame) }, `frame ${frame}`);
+    const line = (own) =>
+      h("li", {}, severity(own.severity), ` ${own.message} `, own.frames ? go(own.frames[0]) : null);
+    this.list.replaceChildren(...this.findings.map(line));
+    this.list.hidden = !this.findings.length;
+    this.mark();
+  }
+
+  list = h("ul.findings.bare", { "aria-label": "Findings", hidden: true });
+
+  /** Findings, and what a trim would cut off. */
+  mark() {
+    const [start, stop] = this.tools.kept;
+    const cuts = [
+      { from: 0, to: start, kind: "cut" },
+      { from: stop - 1, to: this.last, kind: "cut" },
+    ].filter(({ from, to }) => to > from);
+    const own = this.findings.filter((finding) => finding.frames);
+    const found = own.map(({ frames: [from, to] }) => ({ from, to: to - 1, kind: "found" }));
+    this.signals.mark([...found, ...cuts]);
   }
 
   facts() {
@@ -75,7 +95,8 @@ class Side {
   }
 
   move(step) {
-    this.timelines.move(step);
+    this.signals.timelines.move(step);
+    this.tools.move(step);
     for (const { runs, value } of this.texts) {
       value.textContent = runs.findLast(([from]) => from <= step + 0.001)?.[1] ?? "";
     }
@@ -147,11 +168,33 @@ class Camera {
   }
 }
 
-function neighbours({ previous, next }) {
-  const to = (place, text) =>
-    place === null ? null : h("a", { href: address("/dataset/episode", { dataset, index: place }) }, text);
-  return h("nav.choices", { "aria-label": "Other episodes" }, to(previous, "← Previous"), to(next, "Next →"));
+/** Links to the other episodes, with the same signals; the keys n and p follow them. */
+function neighbours({ previous, next }, signals) {
+  const link = (place, text) => (place === null ? null : h("a", { "data-episode": place }, text));
+  const links = [link(previous, "← Previous"), link(next, "Next →")];
+  const update = () => {
+    for (const own of links.filter(Boolean)) {
+      const words = new URLSearchParams({ dataset, index: own.dataset.episode });
+      signals.write(words);
+      own.href = `/dataset/episode?${words}`;
+    }
+  };
+  update();
+  signals.onChange = update;
+  addEventListener("keydown", (event) => {
+    if (isForPage(event)) ({ p: links[0], n: links[1] })[event.key]?.click();
+  });
+  return h("nav.choices", { "aria-label": "Other episodes" }, links);
 }
+
+const keys = (editable) =>
+  h(
+    "p.small.keys-help",
+    {},
+    "Keys: space plays, ← → move a frame (shift: ten), n and p go to the next and previous episode",
+    editable ? ", f flags, i and o set the first and last frame to keep" : "",
+    ".",
+  );
 
 async function start() {
   document.title = `${dataset}, episode ${index} · Yardarm`;
@@ -167,13 +210,18 @@ async function start() {
     sides.push(side);
     main.append(
       h("p.under-title", {}, data.tasks.join(" → ") || "no instruction"),
-      neighbours(data.neighbours),
+      neighbours(data.neighbours, side.signals),
       data.problem ? h("p.warning", { role: "alert" }, data.problem) : "",
+      side.list,
       clock.element,
+      side.tools.element,
       side.draw(),
+      keys(data.editable),
     );
     clock.begin();
+    clock.seek(Number(parameters().get("frame")) || 0);
     side.watch();
+    await followChecks(dataset, ({ findings }) => side.found(findings));
   } catch (error) {
     main.append(problem(error));
   }

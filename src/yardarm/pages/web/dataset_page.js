@@ -1,12 +1,15 @@
 // A dataset: its contents, its episodes, and the distribution of its numbers.
 
-import { histogram, rangeBar } from "yardarm/charts";
-import { breakable, bytes, count, duration, factList, h, measured, number, outcome, section } from "yardarm/dom";
+import { rangeBar } from "yardarm/charts";
+import { Episodes } from "yardarm/dataset_episodes";
+import { breakable, bytes, count, duration, factList, h, measured, number, section } from "yardarm/dom";
+import { Findings, followChecks } from "yardarm/findings";
 import { address, load, parameters, problem } from "yardarm/live";
 import { header } from "yardarm/page";
+import { PlannedEdits } from "yardarm/planned_edits";
+import { Review } from "yardarm/review";
 import { Table } from "yardarm/tables";
 
-const MOST_CHOICES = 100;
 const name = parameters().get("dataset") ?? "";
 const main = document.getElementById("main");
 
@@ -58,132 +61,6 @@ function tasks(data) {
   const table = new Table(columns, { caption: "Tasks", page: 10 });
   table.setRows(rows);
   return section("tasks", "Tasks", null, table.element);
-}
-
-/** A histogram of the lengths of episodes. */
-function lengths(data) {
-  const { length, outcome: outcomes } = data.lists;
-  const sorted = [...length].sort((a, b) => a - b);
-  const [shortest, longest, middle] = [sorted[0], sorted.at(-1), sorted[Math.floor(sorted.length / 2)]];
-  const all = length.map((frames, episode) => ({ frames, outcome: outcomes?.[episode] ?? "" }));
-  const of = (letter) => all.filter((own) => own.outcome === letter).map((own) => own.frames);
-  const series = outcomes
-    ? [
-        { kind: "failure", values: of("f") },
-        { kind: "success", values: of("s") },
-      ]
-    : [{ kind: "plain", values: length }];
-  const first = shortest > longest / 2 ? shortest : 1;
-  const label = `Lengths of episodes: from ${shortest} to ${longest} frames, median ${middle}`;
-  const lengthText = (frames) => `${count(frames)} frames, ${duration(frames / data.fps)}`;
-  const legend = outcomes
-    ? [
-        ["success", "success"],
-        ["failure", "failure"],
-      ].map(([kind, text]) => h("span", {}, h(`span.swatch.bar-${kind}`, { "aria-hidden": "true" }), ` ${text}`))
-    : [];
-  return h(
-    "figure.card.lengths",
-    {},
-    h("figcaption", {}, h("strong", {}, "Episode lengths"), h("span.note", {}, `median ${lengthText(middle)}`)),
-    legend.length ? h("p.legend", {}, legend) : null,
-    histogram(series, { steps: longest, first, label, width: 640, height: 90, bins: 48 }),
-    h(
-      "div.scale",
-      { "aria-hidden": "true" },
-      h("span", {}, first > 1 ? lengthText(first) : "0"),
-      h("span", {}, lengthText(longest)),
-    ),
-  );
-}
-
-function episodes(data) {
-  const { lists } = data;
-  const texts = lists.tasks.map((own) => own.map((place) => data.tasks[place]).join(" → "));
-  const link = (episode) => {
-    const href = address("/dataset/episode", { dataset: name, index: episode });
-    return h("a", { href, "aria-label": `Episode ${episode}: ${texts[episode]}` }, String(episode));
-  };
-  const columns = [
-    { title: "Episode", value: (episode) => episode, cell: link },
-    { title: "Task", value: (episode) => texts[episode] },
-    ...(lists.outcome
-      ? [{ title: "Outcome", value: (episode) => lists.outcome[episode], cell: (row) => outcome(lists.outcome[row]) }]
-      : []),
-    {
-      title: "Frames",
-      numeric: true,
-      value: (episode) => lists.length[episode],
-      cell: (episode) => count(lists.length[episode]),
-    },
-    {
-      title: "Time",
-      numeric: true,
-      narrow: false,
-      value: (episode) => lists.length[episode],
-      cell: (episode) => h("span.nowrap", {}, duration(lists.length[episode] / data.fps)),
-    },
-    ...(lists.reward
-      ? [
-          {
-            title: "Return",
-            numeric: true,
-            narrow: false,
-            value: (episode) => lists.reward[episode],
-            cell: (episode) => number(lists.reward[episode]),
-          },
-        ]
-      : []),
-  ];
-  const table = new Table(columns, { caption: "Episodes", sorted: { place: 0, down: false }, page: 50 });
-  const filters = { task: "", outcome: "", words: "" };
-  const tally = h("span.note", { role: "status" });
-  const all = lists.length.map((_, episode) => episode);
-  const lower = texts.map((text) => text.toLowerCase());
-  const show = () => {
-    const words = filters.words.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = all.filter(
-      (episode) =>
-        (filters.task === "" || lists.tasks[episode].includes(Number(filters.task))) &&
-        (filters.outcome === "" || lists.outcome[episode] === filters.outcome) &&
-        words.every((word) => lower[episode].includes(word) || String(episode) === word),
-    );
-    tally.textContent = rows.length === all.length ? "" : `${count(rows.length)} of ${count(all.length)} episodes`;
-    table.setRows(rows);
-  };
-  const choice = (key, label, options) => {
-    const change = (event) => ((filters[key] = event.target.value), show());
-    const listed = options.map(([value, text]) => h("option", { value }, text));
-    return h("label", {}, `${label} `, h("select", { onchange: change }, listed));
-  };
-  const search = h("input", {
-    type: "search",
-    placeholder: "words of the task, or an episode number",
-    "aria-label": "Filter episodes",
-    oninput: () => ((filters.words = search.value), show()),
-  });
-  const known = [["", "all"], ...data.tasks.map((text, place) => [place, text])];
-  const outcomes = [
-    ["", "all"],
-    ["s", "successes"],
-    ["f", "failures"],
-  ];
-  show();
-  return section(
-    "episodes",
-    "Episodes",
-    null,
-    lengths(data),
-    h(
-      "div.bar.choices",
-      {},
-      search,
-      data.tasks.length > 1 && data.tasks.length <= MOST_CHOICES ? choice("task", "Task", known) : null,
-      lists.outcome ? choice("outcome", "Outcome", outcomes) : null,
-      tally,
-    ),
-    table.element,
-  );
 }
 
 function features(data) {
@@ -251,7 +128,7 @@ function featureStatistics(own) {
   const rows = own.names.map((text, place) => {
     const values = KINDS.map(([kind]) => [kind, own[kind]?.[place]]);
     const known = Object.fromEntries(values);
-    const scale = Math.max(Math.abs(known.min ?? 0), Math.abs(known.max ?? 0));
+    const scale = Math.max(...values.map(([, value]) => Math.abs(value ?? 0)));
     return { name: text || "value", scale, ...known };
   });
   const shown = KINDS.filter(([kind]) => own[kind]);
@@ -262,20 +139,23 @@ function featureStatistics(own) {
       title,
       numeric: true,
       narrow,
-      cell: (row) => h("span.nowrap", {}, measured(row[kind], row.scale)),
+      cell: (row) => h("span.nowrap", {}, short(row[kind], row.scale)),
     })),
   ];
   const table = new Table(columns, { caption: `Statistics of ${own.feature}`, page: 32 });
   table.setRows(rows);
   const left = own.dimensions - own.names.length;
   return h(
-    "div.statistics",
+    own.q01 ? "div.statistics.quantiles" : "div.statistics",
     {},
     h("h3", {}, breakable(own.feature.replaceAll(".", ".\u200b"))),
     table.element,
     left ? h("p.small", {}, `${count(left)} more dimensions are not shown.`) : null,
   );
 }
+
+/** A number that fits into a narrow column. */
+const short = (value, scale) => (value && scale >= 1e5 ? value.toExponential(1) : measured(value, scale));
 
 function range(row) {
   if (row.min === null || row.max === null || row.min === undefined) return "–";
@@ -291,12 +171,23 @@ async function start() {
   main.replaceChildren(top, title, h("p.note", { role: "status" }, "Loading the dataset …"));
   try {
     const data = await load("/api/dataset", { dataset: name });
-    const parts = [headline(data)];
-    if (data.episodes) parts.push(tasks(data), episodes(data));
-    else parts.push(h("p", {}, "This dataset has no episodes yet."));
+    const review = new Review(name, data);
+    const parts = [headline(data), review.state];
+    const findings = new Findings(review);
+    const episodes = new Episodes(name, data, review);
+    if (data.episodes) {
+      const edits = new PlannedEdits(review, data.lists.length);
+      parts.push(findings.element, edits.element, episodes.element, tasks(data));
+    } else parts.push(h("p", {}, "This dataset has no episodes yet."));
     if (data.pictures.length) parts.push(cameras(data));
     parts.push(features(data), statistics(data));
     main.replaceChildren(top, title, h("p.note.under-title", {}, breakable(data.path)), ...parts);
+    if (location.hash) document.querySelector(location.hash)?.scrollIntoView();
+    if (!data.episodes) return;
+    await followChecks(name, (checks) => {
+      findings.show(checks);
+      episodes.found(checks.findings);
+    });
   } catch (error) {
     main.replaceChildren(top, title, problem(error));
   }

@@ -1,7 +1,7 @@
 // Plots over the steps of an episode, with a cursor that follows its clock.
 
 import { curves } from "yardarm/charts";
-import { h, number } from "yardarm/dom";
+import { h, number, s } from "yardarm/dom";
 
 const SIZE = { width: 600, height: 110 };
 
@@ -33,6 +33,44 @@ function picking(paths, place) {
   };
 }
 
+/** The name of a line that can be hidden; pointing at it highlights the line. */
+function toggleKey(line, words, path, { shows, toggle }) {
+  const on = shows(line);
+  const point = (pointed) => {
+    path?.classList.toggle("pointed", pointed);
+    path?.ownerSVGElement.classList.toggle("picked", pointed);
+  };
+  return h(
+    `button.key.toggle.${line.kind}`,
+    {
+      type: "button",
+      "aria-pressed": String(on),
+      "data-focus": line.key,
+      title: on ? "Hide this signal" : "Show this signal",
+      onpointerenter: () => point(true),
+      onpointerleave: () => point(false),
+      onclick: () => toggle(line),
+    },
+    words,
+  );
+}
+
+/** Buttons that show or hide all lines of a plot. */
+function groupKeys(name, lines, { all }) {
+  const key = (text, shown) =>
+    h(
+      "button.all",
+      {
+        type: "button",
+        "data-focus": `${name} ${text}`,
+        "aria-label": `${name}: ${text}`,
+        onclick: () => all(lines, shown),
+      },
+      text,
+    );
+  return h("span.group", {}, key("all", true), key("none", false));
+}
+
 /** Plots below each other, with a common axis of `reach` steps. */
 export class Timelines {
   constructor(clock) {
@@ -51,9 +89,10 @@ export class Timelines {
     this.element.replaceChildren(...drawn, ...below);
   }
 
-  figure({ name, lines, note, ...options }) {
+  figure({ name, lines, note, toggles = null, ...options }) {
     const { reach, clock } = this;
-    const plot = curves(lines, {
+    const shown = toggles ? lines.filter(toggles.shows) : lines;
+    const plot = curves(shown, {
       steps: reach,
       label: `${name} over ${reach} steps`,
       cursor: true,
@@ -63,15 +102,30 @@ export class Timelines {
     const picture = plot.querySelector("svg");
     picture.addEventListener("pointerdown", (event) => clock.drag(event, picture, reach));
     const paths = [...picture.querySelectorAll(".line")];
-    const legend = lines.map((line, place) => {
+    const legend = lines.map((line) => {
       const value = h("span.reading");
-      this.readings.push({ line, value });
+      const place = shown.indexOf(line);
+      if (place >= 0) this.readings.push({ line, value });
       const words = [line.title ?? "", " ", value];
+      if (toggles && (line.title || lines.length > 1)) return toggleKey(line, words, paths[place], toggles);
       if (lines.length === 1) return h(`span.key.${line.kind}`, {}, words);
       return h(`button.key.${line.kind}`, { type: "button", "aria-pressed": "false", ...picking(paths, place) }, words);
     });
     const title = h("span", {}, name, note ? ` (${note})` : null);
-    return h("figure.timeline", {}, h("figcaption", {}, title, legend), plot);
+    const group = toggles && lines.length > 1 ? groupKeys(name, lines, toggles) : null;
+    return h("figure.timeline", {}, h("figcaption", {}, title, group, legend), plot);
+  }
+
+  /** Mark parts of all plots: {from, to, kind}, in steps. */
+  mark(marks) {
+    const x = (step) => (SIZE.width * Math.max(0, Math.min(step, this.reach))) / this.reach;
+    for (const picture of this.element.querySelectorAll("svg.curves")) {
+      picture.querySelectorAll(".stretch").forEach((old) => old.remove());
+      const boxes = marks.map(({ from, to, kind }) =>
+        s(`rect.stretch.${kind}`, { x: x(from), y: 0, width: Math.max(3, x(to) - x(from)), height: SIZE.height }),
+      );
+      picture.prepend(...boxes);
+    }
   }
 
   /** Move the cursor to a step, at most `last`, and show the values there. */

@@ -1,4 +1,4 @@
-"""Edits that select episodes: deleting some, splitting a dataset into several."""
+"""Splits a dataset into several."""
 
 from __future__ import annotations
 
@@ -9,30 +9,18 @@ from pathlib import Path
 
 from yardarm.datasets.editing.assembly import assemble
 from yardarm.datasets.editing.copying import copy_other_files
-from yardarm.datasets.editing.edit import open_dataset, write_edited
+from yardarm.datasets.editing.edit import open_dataset
 from yardarm.datasets.editing.recipe import OnProgress, Recipe, new_info, pick_episodes
 from yardarm.datasets.editing.transaction import building
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.selection import select_episodes
 from yardarm.errors import UsageError
 
-__all__ = ["delete_episodes", "episodes_of_splits", "split_dataset"]
+__all__ = ["episodes_of_splits", "split_dataset"]
 
 Splits = Mapping[str, float | Sequence[int]]
 # Rounding error of adding and multiplying shares like 0.1.
 TINY = 1e-9
-
-
-def delete_episodes(
-    root: Path, episodes: Sequence[int], output: Path | None, on_progress: OnProgress | None = None
-) -> DatasetMetadata:
-    """Write a dataset without these episodes and renumber the others; `output=None` edits in place."""
-    meta = open_dataset(root, output)
-    deleted = set(select_episodes(episodes, meta.total_episodes, "--episodes"))
-    kept = [number for number in range(meta.total_episodes) if number not in deleted]
-    if not kept:
-        raise UsageError(f"--episodes names all {meta.total_episodes} episodes of {root}; nothing would be left")
-    return write_edited(meta, Recipe(new_info(meta.info), pick_episodes(meta, kept)), output, on_progress)
 
 
 def split_dataset(
