@@ -58,7 +58,10 @@ class ChangeFeed:
 
     def _with_pictures(self, lines: Sequence[Line]) -> list[Line]:
         """With the number of pictures, which are drawn when a run has long finished, too."""
-        counts = [sum(1 for _ in (self._workspace.runs.folder(line["name"]).path / "pictures").rglob("*.jpg")) for line in lines]
+        counts = [
+            sum(1 for _ in (self._workspace.runs.folder(line["name"]).path / "pictures").rglob("*.jpg"))
+            for line in lines
+        ]
         return [{**line, "pictures": pictures} for line, pictures in zip(lines, counts, strict=True)]
 
     async def _follow(self, look: Callable[[], Lines], one_run: bool = False) -> AsyncIterator[Mapping[str, Any]]:
