@@ -82,7 +82,7 @@ class RecomputeStats:
     """Computes the statistics again, from all frames and pictures."""
 
     suffix: ClassVar[str] = "_recomputed_stats"
-    overwrite: bool = option(False, "allow to edit in place")
+    overwrite: bool = option(False, "allow editing in place")
 
     def write(self, source: Path, output: Path, show: OnProgress) -> object:
         """Write the dataset with exact statistics."""
@@ -102,7 +102,7 @@ class ReencodeVideos:
     extra_options: dict[str, Any] = field(
         default_factory=dict, metadata={"help": "more options for the codec, as a JSON object"}
     )
-    overwrite: bool = option(False, "allow to edit in place")
+    overwrite: bool = option(False, "allow editing in place")
 
     def write(self, source: Path, output: Path, show: OnProgress) -> object:
         """Write the dataset with new videos."""
