@@ -100,7 +100,8 @@ def evaluate(
     )
     hint = RESUME if can_be_resumed(policy) else KEPT
     with interruption(hint), evaluation_listener(progress, listener) as heard:
-        return EvaluatedRun.of(_evaluate_and_record(config, heard) if chosen.recording else _evaluate(config, heard))
+        play = _evaluate_and_record if chosen.recording else run_evaluation
+        return EvaluatedRun.of(play(config, heard))
 
 
 @api_function(EvalOptions)
@@ -149,10 +150,6 @@ def evaluate_several(
     hint = RESUME if all(map(can_be_resumed, policies)) else KEPT
     with interruption(hint), evaluation_listener(progress, listener) as heard:
         return EvaluatedRuns.of(run_several(config, heard))
-
-
-def _evaluate(config: EvalConfig, listener: EvaluationListener | None) -> RunResult:
-    return run_evaluation(config, listener)
 
 
 def _evaluate_and_record(config: EvalConfig, listener: EvaluationListener | None) -> RunResult:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TypeVar
 
 from yardarm.config import fitted
 from yardarm.displays import is_watched
@@ -12,8 +11,6 @@ from yardarm.errors import UsageError
 from yardarm.evaluation import EvaluationListener
 
 __all__ = ["evaluation_listener", "interruption", "shows_progress"]
-
-Listener = TypeVar("Listener")
 
 
 def shows_progress(progress: bool | None, listener: object | None = None) -> bool:

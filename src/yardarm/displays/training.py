@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -120,6 +121,9 @@ def open_training_display(console: Console) -> Iterator[TrainingDisplay]:
 @contextlib.contextmanager
 def stop_after_step(display: TrainingDisplay) -> Iterator[None]:
     """Let a signal stop the training after its current step; a second signal stops it immediately."""
+    if threading.current_thread() is not threading.main_thread():  # signals reach the main thread alone
+        yield
+        return
 
     def ask(signum: int, frame: FrameType | None) -> None:
         own = before[signal.Signals(signum)]

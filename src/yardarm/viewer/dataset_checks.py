@@ -9,7 +9,7 @@ from typing import Any
 from yardarm.datasets import DatasetMetadata
 from yardarm.datasets.quality import CheckReport, check_dataset
 from yardarm.viewer.background_job import BackgroundJob
-from yardarm.viewer.file_cache import Stamp, stamp_of
+from yardarm.workspace import Stamp, stamp_of
 
 __all__ = ["DatasetChecks"]
 
