@@ -186,7 +186,7 @@ function policy(line) {
 function tasks({ tasks: names = [], benchmarks, dataset }) {
   if (dataset) return [dataset, dataset];
   const all = names.join(", ");
-  return [names.length > 2 ? `${names.length} tasks of ${benchmarks.join(", ")}` : all, all];
+  return [names.length > 2 ? `${benchmarks.join(", ")} (${names.length})` : all, all];
 }
 
 const clipped = (text, title = text) => h("span.clip", { title }, text);
