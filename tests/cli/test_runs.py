@@ -87,7 +87,7 @@ def test_labels_are_written_and_read(outputs: Path) -> None:
     assert said("tag", "first", "--remove=paper,old") == "eval/2026-11-12/first: no tags\n"
     said("rename", "first", "--name=Second try")
     said("note", "Second try", "--text=Look at seed 3.")
-    assert said("note", "eval/2026-11-12/first") == "Look at seed 3.\n"
+    assert said("note", "first") == "Look at seed 3.\n"
     assert "“Second try”" in said()
     labels = read_labels(outputs / "eval/2026-11-12/first")
     assert (labels.name, labels.note) == ("Second try", "Look at seed 3.")

@@ -37,7 +37,14 @@ def root(tmp_path: Path) -> Path:
     write_several(tmp_path / "study/chunks", {"chunk_8": "sssf", "chunk_16": "ssff"})
     act = tmp_path / "train/act"
     write_training(act, [*usual_points(1000), *with_evaluation(act, 500, {"reach-v3": "sf"})], steps=1000, step=1000)
-    write_labels(tmp_path / LONG, Labels("ACT, <b>50k</b>", ("paper", "baseline"), "Looks good.\nCheck <i>again</i>."))
+    write_labels(
+        tmp_path / LONG,
+        Labels(
+            "ACT, <b>50k</b>",
+            ("paper", "baseline"),
+            "Looks good, but what a long first line this note has.\nCheck <i>again</i>.",
+        ),
+    )
     return tmp_path
 
 
@@ -93,7 +100,7 @@ def test_filters_and_groups_are_in_the_address(browser: Browser, address: str) -
         assert page.url.endswith("?status=finished&tag=paper&group=benchmark")
         page.go_back()
         expect(page.get_by_role("combobox", name="Tag")).to_have_value("")
-        page.get_by_role("searchbox").fill("50K good")
+        page.get_by_role("searchbox").fill("50K note")
         expect(page.get_by_text("1 of 9 runs")).to_be_visible()
         page.get_by_role("button", name="Clear filters").click()
         expect(page.get_by_text("9 runs", exact=True)).to_be_visible()

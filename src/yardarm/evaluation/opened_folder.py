@@ -43,7 +43,7 @@ class OpenedFolder:
 
     def name_after(self, job_name: str | None) -> None:
         """Show a new run under the name of its job, until somebody gives it another."""
-        if job_name and LABELS not in self.before:
+        if job_name and job_name != self.path.name and LABELS not in self.before:
             with contextlib.suppress(UsageError):  # it is good enough for a folder, but not for a list
                 write_labels(self.path, Labels(name=job_name))
 

@@ -91,7 +91,7 @@ def _found(workspace: Workspace, lines: dict[str, Line], word: str) -> str:
             return own
     if word.rstrip("/") in lines:
         return word.rstrip("/")
-    fits = [name for name, line in lines.items() if word in (line["title"], line["labels"]["name"])]
+    fits = [name for name, line in lines.items() if word in (line["labels"]["name"], os.path.basename(name))]
     if len(fits) > 1:
         raise UsageError(f"'{word}' could be {' or '.join(fits[:5])}; give the whole path")
     if fits:

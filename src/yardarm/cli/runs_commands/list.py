@@ -98,14 +98,15 @@ def _show(workspace: Workspace, lines: Sequence[Line], known: int, console: Cons
 
 
 def _in_order(lines: Sequence[Line]) -> Iterator[tuple[Line, int, str | None]]:
-    """Newest first, and below each what lies in it; with the depth, and the name of what it lies in."""
+    """Newest first, and below each what lies in it, by name; with the depth, and the name of what it lies in."""
     shown = {line["name"] for line in lines}
     inside: dict[str | None, list[Line]] = {}
     for line in sorted(lines, key=lambda line: str(line.get("started") or ""), reverse=True):
         inside.setdefault(line["within"] if line["within"] in shown else None, []).append(line)
 
     def below(around: str | None, depth: int) -> Iterator[tuple[Line, int, str | None]]:
-        for line in inside.get(around, ()):
+        own = inside.get(around, [])
+        for line in own if around is None else sorted(own, key=lambda line: str(line["name"])):
             yield line, depth, around
             yield from below(line["name"], depth + 1)
 

@@ -37,7 +37,12 @@ export const OUTCOMES = {
 
 export const percent = (rate) => (rate === null || rate === undefined ? "–" : `${(100 * rate).toFixed(1)}%`);
 export const percents = (low, high) => `${percent(low)} – ${percent(high)}`;
-export const count = (whole) => whole.toLocaleString("en");
+// Made once: making a format takes much longer than using it.
+const WHOLE = new Intl.NumberFormat("en");
+const MOMENT = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
+const THIS_YEAR = new Intl.DateTimeFormat("en-GB", MOMENT);
+const ANY_YEAR = new Intl.DateTimeFormat("en-GB", { ...MOMENT, year: "numeric" });
+export const count = (whole) => WHOLE.format(whole);
 
 export function points(difference) {
   if (difference === null || difference === undefined) return "–";
@@ -77,14 +82,8 @@ export function date(text, whole = false) {
   if (!text) return "–";
   const moment = new Date(text);
   if (Number.isNaN(moment.valueOf())) return text;
-  const year = !whole && moment.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
-  return moment.toLocaleString("en-GB", {
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit",
-    ...year,
-  });
+  const isThisYear = moment.getFullYear() === new Date().getFullYear();
+  return (isThisYear && !whole ? THIS_YEAR : ANY_YEAR).format(moment);
 }
 
 /** A long name that may break after a slash or an underscore, and elsewhere only if necessary. */

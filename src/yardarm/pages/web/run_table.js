@@ -192,7 +192,7 @@ function policyInFull({ policies, policy_label: label, policy: id }) {
 function tasks({ tasks: names = [], benchmarks, dataset }) {
   if (dataset) return [dataset, dataset];
   const all = names.join(", ");
-  return [names.length > 2 ? `${names.length} tasks of ${benchmarks.join(", ")}` : all, all];
+  return [names.length > 2 ? `${benchmarks.join(", ")} (${names.length})` : all, all];
 }
 
 const clipped = (text, title = text) => h("span.clip", { title }, text);
