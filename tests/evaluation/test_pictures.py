@@ -61,6 +61,12 @@ def test_a_second_command_draws_only_what_is_missing(tmp_path: Path) -> None:
     assert kept.stat().st_mtime_ns == before
 
 
+@pytest.mark.usefixtures("with_patience")
+def test_the_time_of_an_evaluation_does_not_include_its_pictures(tmp_path: Path) -> None:
+    result = toy_run(tmp_path / "run", pictures=60)
+    assert result.wall_s == read_result(RunFolder(tmp_path / "run")).manifest.wall_s
+
+
 def test_a_short_evaluation_is_not_prolonged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "AFTERWARDS", 0.001)
     toy_run(tmp_path / "run", pictures=60)

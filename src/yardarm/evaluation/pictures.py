@@ -68,6 +68,8 @@ class Pictures:
         self._played.set()
         if self._thread.is_alive():
             self._thread.join(LEAVE_WITHIN_S)
+        if not self._thread.is_alive():
+            self._sign.close()
 
     def finish(self) -> None:
         """Everything is played: wait for the rest. Ctrl-C skips it, as the results are complete without pictures."""

@@ -97,7 +97,7 @@ def _embedded(stored: StoredResult, rows: Sequence[int]) -> dict[int, str]:
 
 
 def _summary(run: Mapping[str, Any]) -> str:
-    score, policy = run["overall"], run["policy"]["name"]
+    score, policy = run["overall"], run["policy_label"]["name"]
     return (
         f"{policy}: {percent(score['rate'])} success, {score['successes']} of {score['episodes']} episodes, "
         f"{100 * run['confidence']:.4g}% interval {percent(score['low'])} – {percent(score['high'])}."

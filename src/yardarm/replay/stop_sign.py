@@ -23,6 +23,10 @@ class StopSign:
         return self
 
     def __exit__(self, *reason: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take it down, once nobody looks at it any more."""
         with self._lock:
             self.is_raised = True
             os.close(self.descriptor)

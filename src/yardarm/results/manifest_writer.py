@@ -29,11 +29,12 @@ class ManifestWriter:
         self._in_session = False
         self._earlier_s = manifest.wall_s
         self._opened = self._written = time.monotonic()
+        self._ended: float | None = None
 
     @property
     def wall_s(self) -> float:
-        """Seconds that the run has taken, over all its sessions."""
-        return self._earlier_s + time.monotonic() - self._opened
+        """Seconds that the run has taken, over all its sessions; what follows its end, such as pictures, is no part."""
+        return self._earlier_s + (self._ended or time.monotonic()) - self._opened
 
     def begin_session(self, session: SessionRecord, from_scratch: bool = False) -> None:
         """Note what this session is made with; `from_scratch`: earlier ones left nothing that counts."""
@@ -62,6 +63,7 @@ class ManifestWriter:
 
     def finish(self, warnings: Sequence[str] = ()) -> None:
         """All is done."""
+        self._ended = time.monotonic()
         self.current = replace(self.current, warnings=(*cautions(self.current.sessions), *warnings))
         self._write("finished")
 

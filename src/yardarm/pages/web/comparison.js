@@ -96,7 +96,7 @@ function labels(data) {
 
 /** The policy's name, or the number of training seeds of a method. */
 function policyOf(data, { runs }) {
-  return runs.length > 1 ? `${runs.length} training seeds` : policy(data.policies[data.names.indexOf(runs[0])]);
+  return runs.length > 1 ? `${runs.length} training seeds` : policy(data.policy_labels[data.names.indexOf(runs[0])]);
 }
 
 const reach = (rows) =>

@@ -56,7 +56,7 @@ export function runTitle(run, name = run.name === "." ? run.path.split("/").pop(
   const benchmarks = [...new Set(run.tasks.map((task) => task.id.split("/")[0]))].join(", ");
   const tasks = run.tasks.length === 1 ? run.tasks[0].name : `${count(run.tasks.length)} tasks`;
   return [
-    h("h1", {}, policy(run.policy), " ", statusBadge(run.status)),
+    h("h1", {}, policy(run.policy_label), " ", statusBadge(run.status)),
     h("p.under-title.note", {}, breakable(name), ` · ${benchmarks}, ${tasks}`),
   ];
 }

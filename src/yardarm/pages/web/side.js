@@ -55,7 +55,7 @@ export class Side {
     const { data } = this;
     const facts = [
       ["outcome", outcome(LETTERS[data.status])],
-      ["policy", policy(data.policy)],
+      ["policy", policy(data.policy_label)],
       ["seed", data.seed],
       ["steps", `${data.steps} of at most ${data.max_steps}`],
       ["return", number(data.reward)],
