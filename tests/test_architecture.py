@@ -43,7 +43,7 @@ PLAYERS = {"policies", "envs", "simulators", "engine", "cluster"}
 PUBLIC_MODULES = {
     *("yardarm.datasets.browsing", "yardarm.datasets.editing", "yardarm.datasets.quality", "yardarm.datasets.review"),
     "yardarm.datasets.rerun_export",
-    "yardarm.pages.dataset_data",
+    *("yardarm.pages.dataset_data", "yardarm.pages.dataset_review_data"),
     "yardarm.policies.learning",
     *("yardarm.envs.messages", "yardarm.envs.vector"),
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.datasets.demonstrations import broken, record, still_at_the_end
 from tests.datasets.frames_of import assert_same_episodes, episodes_of, snapshot
 from tests.datasets.made import PLAIN, make_dataset
 from tests.datasets.v21 import make_v21
@@ -102,6 +103,32 @@ def test_the_other_edits_do_what_they_say() -> None:
     assert read_metadata(Path("renamed")).tasks == ("lift", "task 1")
 
 
+def test_episodes_are_trimmed_and_relabelled(own: Path) -> None:
+    answer = yardarm_here("dataset", "trim", own, "--episodes=0,2", "--start=1", "--end=-1", "--output=less")
+    assert answer.stdout == "less: 4 episode(s), 15 frames, 2 task(s)\n", answer.stderr
+    assert (
+        yardarm_here("dataset", "relabel", "less", "--episodes=0-2", "--task=lift", "--in_place=true").returncode == 0
+    )
+    meta = read_metadata(Path("less"))
+    assert [episode.length for episode in meta.episodes] == [3, 3, 5, 4]
+    assert [episode.tasks for episode in meta.episodes] == [*[("lift",)] * 3, ("task 1",)]
+
+
+def test_a_check_says_what_is_wrong_and_its_exit_code_says_whether() -> None:
+    record(Path("good"), 8)
+    record(Path("bad"), 12, {**dict.fromkeys(range(10), still_at_the_end), 11: broken})
+    good = yardarm_here("dataset", "check", "good")
+    assert (good.returncode, good.stdout) == (0, "good: nothing suspicious in 8 episodes\n")
+    bad = yardarm_here("dataset", "check", "bad")
+    assert bad.returncode == 1
+    assert "  problem: episode 11: observation.state shoulder_lift.pos is not a number" in bad.stdout
+    assert "  and 2 more; --json lists them all" in bad.stdout
+    assert "`yardarm dataset view bad` shows them" in bad.stdout
+    report = json.loads(yardarm_here("dataset", "check", "bad", "--cameras=false", "--json").stdout)
+    assert [check["name"] for check in report["checks"]] == ["not_numbers", "idle"]
+    assert len(report["checks"][1]["findings"]) == 10
+
+
 def test_videos_are_encoded_anew_and_old_versions_converted() -> None:
     make_v21(Path("old"), (3, 2))
     assert yardarm_here("dataset", "convert", "old", "--output=new").returncode == 0
@@ -130,6 +157,15 @@ def test_videos_are_encoded_anew_and_old_versions_converted() -> None:
             ["delete", "own", "--episodes=0-3", "--output=o"],
             "all 4 episodes of own would be deleted; nothing would be left",
         ),
+        (["trim", "own", "--output=o"], "what should be kept? Give --start=FRAME, --end=FRAME or both"),
+        (["trim", "own", "--start=ten", "--output=o"], "--start must be a frame's number, like 10 or -30, got 'ten'"),
+        (["trim", "own", "--end=4", "--output=o"], "--end=4: episode 1 has only 3 frames"),
+        (["trim", "own", "--episodes=1", "--start=3", "--output=o"], "nothing would be left of episode 1"),
+        (["relabel", "own", "--episodes=1", "--output=o"], "--task is missing; give it like --task='pick up the cube'"),
+        (["relabel", "own", "--episodes=1", "--task= ", "--output=o"], "the new instruction of episode 1 is empty"),
+        (["check", "elsewhere"], "there is no dataset elsewhere"),
+        (["check", "own", "--cameras=no"], "--cameras must be true or false, got 'no'"),
+        (["check", "own", "--camera=false"], "unknown option '--camera'; did you mean 'cameras'?"),
         (["delete", "own", "--episode=0", "--output=o"], "unknown option '--episode'; did you mean 'episodes'?"),
         (["delete", "own", "--episodes=0", "--output=own"], "own already exists and is not empty"),
         (

@@ -171,6 +171,8 @@ def test_signals_are_shown_and_hidden_by_their_names_and_the_address_keeps_it(br
         assert plot.locator(".line").evaluate_all(colours) == [before[0], before[2]], "colours stay"
         page.get_by_role("button", name="action: none").click()
         expect(page.locator(".timeline", has_text="action").locator(".line")).to_have_count(0)
+        page.get_by_role("button", name="next.reward", pressed=True).click()
+        expect(page.get_by_role("button", name="next.reward", pressed=False)).to_have_text("hidden ")
         page.reload()
         expect(plot.locator(".line")).to_have_count(2)
         page.get_by_role("link", name="Next →").click()

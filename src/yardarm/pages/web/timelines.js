@@ -34,24 +34,27 @@ function picking(paths, place) {
 }
 
 /** The name of a line that can be hidden; pointing at it highlights the line. */
-function toggleKey(line, words, path, { shows, toggle }) {
+function toggleKey({ name, line, value, path }, { shows, toggle }) {
   const on = shows(line);
   const point = (pointed) => {
     path?.classList.toggle("pointed", pointed);
     path?.ownerSVGElement.classList.toggle("picked", pointed);
   };
+  // A feature with one number has no name but the plot's.
+  const title = line.title || (on ? "" : "hidden");
   return h(
     `button.key.toggle.${line.kind}`,
     {
       type: "button",
       "aria-pressed": String(on),
       "data-focus": line.key,
+      "aria-label": line.title ? null : name,
       title: on ? "Hide this signal" : "Show this signal",
       onpointerenter: () => point(true),
       onpointerleave: () => point(false),
       onclick: () => toggle(line),
     },
-    words,
+    [title, " ", value],
   );
 }
 
@@ -107,10 +110,11 @@ export class Timelines {
       const place = shown.indexOf(line);
       if (place >= 0) this.readings.push({ line, value });
       const words = [line.title ?? "", " ", value];
-      if (toggles && (line.title || lines.length > 1)) return toggleKey(line, words, paths[place], toggles);
+      if (toggles) return toggleKey({ name, line, value, path: paths[place] }, toggles);
       if (lines.length === 1) return h(`span.key.${line.kind}`, {}, words);
       return h(`button.key.${line.kind}`, { type: "button", "aria-pressed": "false", ...picking(paths, place) }, words);
     });
+    plot.hidden = !shown.length;
     const title = h("span", {}, name, note ? ` (${note})` : null);
     const group = toggles && lines.length > 1 ? groupKeys(name, lines, toggles) : null;
     return h("figure.timeline", {}, h("figcaption", {}, title, group, legend), plot);
