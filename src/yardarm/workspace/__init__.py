@@ -2,7 +2,7 @@
 
 from yardarm.workspace.cleaning import OLD_DAYS, Leftover, find_leftovers
 from yardarm.workspace.deletion import Deletion
-from yardarm.workspace.file_cache import FileCache, stamp_of
+from yardarm.workspace.file_cache import FileCache, Stamp, stamp_of
 from yardarm.workspace.filters import Filters
 from yardarm.workspace.folder_catalogue import Line
 from yardarm.workspace.labelling import LabelChange
@@ -25,6 +25,7 @@ __all__ = [
     "Line",
     "Lines",
     "RunCatalogue",
+    "Stamp",
     "TrainingCatalogue",
     "Trash",
     "TrashedFolder",
