@@ -87,7 +87,7 @@ def test_from_the_list_to_a_run_to_an_episode_to_its_video(browser: Browser, add
     with open_page(browser) as page:
         page.goto(address)
         page.get_by_role("link", name="mover", exact=True).click()
-        expect(page.locator(".rate")).to_be_visible()
+        expect(page.locator(".rate")).to_be_visible(timeout=30_000)  # a new viewer imports what it computes with
         expect(page.locator("#heat a.cell")).to_have_count(8)
         page.locator("#heat a.cell").nth(1).click()
         expect(page.locator("h1")).to_have_text("left, episode 1")
@@ -237,7 +237,7 @@ def test_the_list_remembers_what_was_chosen(browser: Browser, address: str) -> N
         page.get_by_label("Select mover", exact=True).check()
         page.get_by_role("searchbox").fill("mover")
         page.get_by_role("link", name="mover", exact=True).click()
-        expect(page.locator(".rate")).to_be_visible()
+        expect(page.locator(".rate")).to_be_visible(timeout=30_000)  # a new viewer imports what it computes with
         page.go_back()
         expect(page.get_by_role("searchbox")).to_have_value("mover")
         expect(page.get_by_label("Select mover", exact=True)).to_be_checked()
