@@ -105,7 +105,14 @@ def test_instructions_are_reworded_with_lerobots_precedence(home: Path) -> None:
         *words, "--new_repo_id=me/two", "--operation.new_task=lift", '--operation.task_replacements={"task 1": "push"}'
     )
     edit(*words, '--operation.task_replacements={"task 0": "turn"}')
+    edit(*words, "--new_repo_id=me/three", "--operation.new_task=lift", '--operation.episode_tasks={"2": "push"}')
     assert read_metadata(home / "one").tasks == ("lift",)
+    assert [episode.tasks for episode in read_metadata(home / "three").episodes] == [
+        ("lift",),
+        ("lift",),
+        ("push",),
+        ("lift",),
+    ]
     assert read_metadata(home / "two").tasks == ("lift", "push")
     assert read_metadata(home / "cube").tasks == ("turn", "task 1")
     assert read_metadata(home / "cube_old").tasks == ("task 0", "task 1")

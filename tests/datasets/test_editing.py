@@ -147,7 +147,7 @@ def test_merged_tasks_are_united_by_their_words(source: Path, episodes: list[Any
         (
             {**WITH_VIDEO, "actions": PLAIN["action"]},
             {},
-            "b has the feature 'actions', but .* does not; did you mean 'action'",
+            "b has the feature 'actions', but .* does not; `yardarm dataset remove-feature b --names=actions",
         ),
         (
             {**WITH_VIDEO, "action": DatasetFeature("float64", (2,))},

@@ -51,7 +51,7 @@ def test_paths_outside_of_the_folder_are_refused(address: str, path: str, run: s
 
 
 def test_files_of_the_page_are_served_and_no_others(address: str) -> None:
-    with urllib.request.urlopen(f"{address}/web/style.css") as answer:
+    with urllib.request.urlopen(f"{address}/web/base.css") as answer:
         assert answer.status == 200
     assert ask(address, "/web/../html.py")[0] == 404
     assert ask(address, "/web/%2e%2e/html.py")[0] == 404

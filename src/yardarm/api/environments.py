@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yardarm.api.functions import api_function, options_of
 from yardarm.config import fitted
 from yardarm.envs import select_tasks
 from yardarm.errors import SetupError, UsageError
-from yardarm.tasks import BENCHMARKS, BenchmarkConfig
+from yardarm.tasks import BENCHMARKS, BenchmarkConfig, named_env
 
 if TYPE_CHECKING:
     from yardarm.envs.vector import Envs
@@ -70,7 +69,7 @@ def _configuration(config: BenchmarkConfig | str, options: dict[str, Any]) -> Be
             )
         return config
     name = fitted("config", str, config)
-    is_folder = name not in BENCHMARKS.names() and ("/" in name or Path(name).exists())
-    kind, given = ("hub", {"path": name, **options}) if is_folder else (name, options)
+    given = {**named_env(name), **options}
+    kind = given.pop("type")
     (made,) = options_of(f"benchmark '{kind}'", given, BENCHMARKS.load(kind))
     return made

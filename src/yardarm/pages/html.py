@@ -19,6 +19,8 @@ __all__ = ["WEB", "served_page", "standalone_page"]
 
 WEB = resources.files("yardarm.pages") / "web"
 PREFIX = "yardarm/"
+# The stylesheets, in the order in which they apply.
+STYLES = ("base", "results", "charts", "player", "datasets", "workspace", "review", "trainings")
 # A report is self-contained: the browser may load nothing but the videos next to it.
 ALONE = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' data:; img-src data:; "
@@ -28,7 +30,7 @@ ALONE = (
 
 def standalone_page(title: str, kind: str, data: Mapping[str, Any], summary: str) -> str:
     """A page that opens from disk without a network; module `kind` draws it, and `summary` shows without scripts."""
-    style = (WEB / "style.css").read_text(encoding="utf-8")
+    style = "\n".join((WEB / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
     imports = {PREFIX + name: _inline(_modules()[name]) for name in _reached(kind)}
     return _page(
         title,
@@ -43,9 +45,10 @@ def standalone_page(title: str, kind: str, data: Mapping[str, Any], summary: str
 
 def served_page(title: str, kind: str) -> str:
     """A page of the viewer, which fetches its data."""
+    links = [f'<link rel="stylesheet" href="/web/{name}.css">' for name in STYLES]
     return _page(
         title,
-        head='<link rel="stylesheet" href="/web/style.css">\n<link rel="icon" href="/web/icon.svg">',
+        head="\n".join([*links, '<link rel="icon" href="/web/icon.svg">']),
         imports={PREFIX + name: f"/web/{name}.js" for name in _modules()},
         main="",
         data="null",

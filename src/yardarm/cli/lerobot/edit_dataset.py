@@ -39,7 +39,6 @@ ABSENT = {
     "operation.concatenate_videos": Absent("files are always filled up to their usual size; omit it", ("true",)),
     "operation.depth_encoder.": Absent("depth maps are copied as they are; omit it"),
     "operation.encoder_threads": ALL_CORES,
-    "operation.episode_tasks": Absent("single episodes cannot be given another instruction yet; see task_replacements"),
     "operation.num_workers": ALL_CORES,
     "operation.relative_action": Absent(RELATIVE.answer, ("false",)),
     "operation.relative_exclude_joints": RELATIVE,

@@ -12,11 +12,13 @@ from yardarm.datasets import VideoEncoding, read_metadata
 from yardarm.datasets.editing import (
     OnProgress,
     delete_episodes,
+    edit_episodes,
     recompute_stats,
     reencode_videos,
     remove_features,
     rename_tasks,
 )
+from yardarm.datasets.review import EpisodeEdits
 from yardarm.errors import UsageError
 
 __all__ = ["OPERATIONS", "Info", "Merge", "Operation", "Split", "given"]
@@ -65,9 +67,12 @@ class ModifyTasks:
     suffix: ClassVar[str] = ""
     new_task: str | None = option(None, "the instruction of all episodes, apart from those of task_replacements")
     task_replacements: dict[str, str] | None = option(None, 'instructions and their new words: {"old": "new"}')
+    episode_tasks: dict[int, str] | None = option(None, 'instructions of single episodes: {"0": "pick"}')
 
     def write(self, source: Path, output: Path, show: OnProgress) -> object:
         """Write the dataset with the new words."""
+        if self.episode_tasks:
+            return self._relabel(source, output, show)
         words = dict(self.task_replacements or {})
         if self.new_task is not None:
             known = [task for task in read_metadata(source).tasks if task != self.new_task]
@@ -75,6 +80,13 @@ class ModifyTasks:
         if not words:
             raise UsageError("nothing to reword: give --operation.new_task or --operation.task_replacements")
         return rename_tasks(source, words, output, show)
+
+    def _relabel(self, source: Path, output: Path, show: OnProgress) -> object:
+        if self.task_replacements:
+            raise UsageError("--operation.episode_tasks and --operation.task_replacements cannot be combined; give one")
+        episodes = range(read_metadata(source).total_episodes)
+        others = dict.fromkeys(episodes, self.new_task) if self.new_task is not None else {}
+        return edit_episodes(source, EpisodeEdits(relabelled={**others, **(self.episode_tasks or {})}), output, show)
 
 
 @dataclass
