@@ -116,6 +116,19 @@ def test_ctrl_c_skips_pictures_and_keeps_the_results(tmp_path: Path) -> None:
     assert not drawn(run)
 
 
+@pytest.mark.usefixtures("with_patience")
+def test_an_evaluation_that_is_stopped_draws_nothing() -> None:
+    asked: list[str] = []
+
+    def missing() -> list[pictures.LastPicture]:
+        asked.append("what is missing?")
+        return []
+
+    with pytest.raises(KeyboardInterrupt), Pictures(60.0, missing, 10.0, EvaluationListener()):
+        raise KeyboardInterrupt
+    assert not asked
+
+
 def test_nothing_is_left_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "AFTERWARDS", 1e9)
     toy_run(tmp_path / "run", pictures=60)

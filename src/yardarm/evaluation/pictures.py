@@ -88,7 +88,7 @@ class Pictures:
                 if self._left(MEANWHILE) > self._usual and (wanted := self._wanted()):
                     self._draw(wanted[:1], pool)
             left = self._left(AFTERWARDS)
-            if left > USUAL_S and (wanted := self._wanted()):
+            if not self._sign.is_raised and left > USUAL_S and (wanted := self._wanted()):
                 self._listener.drawing(len(wanted))
                 pool.size = min(usable_cores(), len(wanted))
                 with self._sign.after(left):
