@@ -151,6 +151,7 @@ def weights_of(training: str) -> bytes:
     return Path(training, "checkpoints/last/pretrained_model/model.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_guides_architecture_is_trained_resumed_and_evaluated_as_a_typed_module(toy_data: Path) -> None:
     Path("tiny_policy.py").write_text(files_of(ARCHITECTURE)["tiny_policy.py"])
     words = [

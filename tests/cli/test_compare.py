@@ -10,8 +10,9 @@ import pytest
 from tests.comparison.runs import written
 from tests.helpers import yardarm
 from yardarm.cli.commands import compare, plan
-from yardarm.cli.commands import eval as eval_command
+from yardarm.cli.sections import gather
 from yardarm.errors import UsageError
+from yardarm.evaluation import config_from_data
 
 GOOD = [True] * 18 + [False] * 2
 BAD = [False] * 18 + [True, False]
@@ -172,8 +173,7 @@ def test_an_evaluation_against_a_run_ends_with_the_comparison() -> None:
     ],
 )
 def test_mistakes_of_eval(words: list[str], message: str) -> None:
+    flags = dict(word[2:].split("=", 1) for word in ["--policy.type=zero", "--env.type=toy", *words])
     with pytest.raises(UsageError) as caught:
-        eval_command.read_config(
-            dict(word[2:].split("=", 1) for word in ["--policy.type=zero", "--env.type=toy", *words])
-        )
+        config_from_data(gather(flags))
     assert message in str(caught.value)

@@ -185,7 +185,7 @@ def test_a_broken_renderer_is_found_before_any_episode_runs(value: str, tmp_path
     assert answer.returncode == 2
     assert answer.stderr.count("\n") == 1
     assert "egl" in answer.stderr
-    assert not (tmp_path / "run" / "episodes.jsonl").read_text()
+    assert not (tmp_path / "run" / "episodes.jsonl").exists()
     # Mended, the same command runs.
     again = yardarm(*EVAL, "--env.episode_length=3", f"--output_dir={tmp_path / 'run'}")
     assert again.returncode == 0, again.stderr

@@ -79,9 +79,9 @@ def test_what_is_missing_there_is_named(second: str, tmp_path: Path) -> None:
 
 
 def test_what_is_no_interpreter_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--env.python=.*/nowhere cannot be run: No such file"):
+    with pytest.raises(UsageError, match=r"^python=.*/nowhere cannot be run: No such file"):
         yardarm.evaluate("random", ToyConfig(python=str(tmp_path / "nowhere")), n_episodes=1)
-    with pytest.raises(UsageError, match=r"--env.python=/bin/true is not a Python interpreter"):
+    with pytest.raises(UsageError, match=r"^python=/bin/true is not a Python interpreter"):
         yardarm.evaluate("random", ToyConfig(python="/bin/true"), n_episodes=1)
-    with pytest.raises(UsageError, match=r"--env.python is for workers"):
+    with pytest.raises(UsageError, match=r"^python is for workers"):
         yardarm.evaluate("random", ToyConfig(python=sys.executable), n_episodes=1, use_async_envs=False)

@@ -30,7 +30,7 @@ def test_another_name_of_the_camera_gets_the_renaming_that_would_help() -> None:
     assert message == (
         "the policy reads 'observation.images.top' (32×32×3), 'observation.state' (4), but 'reach-v3' of metaworld "
         "offers 'observation.image' (32×32×3), 'observation.state' (4), 'observation.environment_state' (39); "
-        """if they are the same, add --rename_map='{"observation.image": "observation.images.top"}'"""
+        """if they are the same, add rename_map='{"observation.image": "observation.images.top"}'"""
     )
 
 
@@ -41,7 +41,7 @@ def test_the_renaming_that_would_help_is_right_where_another_is_in_force() -> No
     policy = load_policy("checkpoint", rename_map=names)
     with pytest.raises(UsageError) as caught:
         evaluate(policy, SMALL)
-    assert """add --rename_map='{"observation.image": "observation.images.top"}'""" in str(caught.value)
+    assert """add rename_map='{"observation.image": "observation.images.top"}'""" in str(caught.value)
 
 
 def test_a_second_camera_that_nothing_can_stand_in_for_is_named() -> None:
@@ -60,8 +60,8 @@ def test_the_way_out_works() -> None:
 def test_another_image_size_is_refused_unless_resizing_is_asked_for() -> None:
     assert refusal(image=48) == (
         "the policy reads 'observation.image' of shape (48×48×3), but 'reach-v3' of metaworld offers (32×32×3); add "
-        "--env.observation_height=48 --env.observation_width=48, which renders that size, or let images be resized "
-        "with --policy.resize_images=true"
+        "observation_height=48 observation_width=48, which renders that size, or let images be resized "
+        "with policy.resize_images=true"
     )
     small_act(image=48).save_pretrained("checkpoint")
     env = MetaworldConfig(task="reach-v3", observation_height=32, observation_width=32, episode_length=5)

@@ -146,6 +146,7 @@ def trained(folder: Path, *names: str) -> list[PolicySpec]:
     return [PolicySpec("pretrained", {"path": str(folder / name / "pretrained_model")}) for name in names]
 
 
+@pytest.mark.slow
 def test_checkpoints_that_do_not_fit_into_memory_are_loaded_when_their_turn_comes(tmp_path: Path) -> None:
     folder = checkpoints(tmp_path / "checkpoints", 3)
     env = MetaworldConfig(task="reach-v3,push-v3", episode_length=15)

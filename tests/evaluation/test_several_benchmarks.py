@@ -55,6 +55,7 @@ def test_a_list_in_a_file_is_one_run(config_file: Path) -> None:
     assert "6 of them already finished" in again.stdout
 
 
+@pytest.mark.slow
 def test_episodes_are_those_of_each_benchmark_alone(tmp_path: Path) -> None:
     envs = [ToyConfig(task="left"), MetaworldConfig(task="reach-v3", episode_length=5)]
     both = evaluate("random", envs, n_episodes=3, output_dir=tmp_path / "both")

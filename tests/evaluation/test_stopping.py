@@ -123,7 +123,7 @@ def test_a_stored_run_that_changed_is_another_opponent(tmp_path: Path) -> None:
 
 
 def test_mistakes_about_the_opponent_say_so(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--against: the policy is for metaworld only"):
+    with pytest.raises(UsageError, match=r"^against: the policy is for metaworld only"):
         duel(tmp_path / "run", against="expert")
     far = evaluate(WORSE, ToyConfig(task="far", max_steps=3), n_episodes=1, output_dir=tmp_path / "far")
     with pytest.raises(UsageError, match="has none of these tasks: it has toy/far"):
@@ -222,7 +222,7 @@ def test_the_maximum_cannot_be_raised_afterwards(tmp_path: Path) -> None:
         duel(tmp_path / "run", n_episodes=5, stop="")
     evaluate(BETTER, TOY, n_episodes=2, output_dir=tmp_path / "plain")
     with pytest.raises(
-        UsageError, match=r"was started with no early stopping, and cannot be resumed with --eval\.stop=precision"
+        UsageError, match=r"was started with no early stopping, and cannot be resumed with stop=precision"
     ):
         evaluate(BETTER, TOY, n_episodes=2, stop="precision", output_dir=tmp_path / "plain")
 

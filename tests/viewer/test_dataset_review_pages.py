@@ -70,6 +70,7 @@ def test_a_finding_leads_to_its_frame(browser: Browser, looked_at: str) -> None:
         expect(page.locator("rect.stretch.found")).to_have_count(2)
         page.keyboard.press("n")
         expect(page.locator("h1")).to_have_text("Episode 6")
+        expect(page.get_by_role("link", name="Previous")).to_be_visible()
         page.keyboard.press("p")
         expect(page.locator("h1")).to_have_text("Episode 5")
 

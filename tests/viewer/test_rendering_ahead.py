@@ -20,8 +20,7 @@ from yardarm.results import Journal, RunFolder
 from yardarm.viewer import rendering_ahead
 from yardarm.viewer.rendering import Rendering
 from yardarm.viewer.rendering_ahead import RenderingAhead
-from yardarm.viewer.run_catalogue import RunCatalogue
-from yardarm.viewer.viewed_folder import ViewedFolder
+from yardarm.workspace import RunCatalogue, ViewedFolder
 
 
 @pytest.fixture(autouse=True)

@@ -70,7 +70,7 @@ class ViewerApp:
             Route("/api/video", reporting_errors(self._video)),
             Route("/api/rendering", reporting_errors(self._rendering)),
             Route("/api/events", self._events),
-            *WorkspaceRoutes(self.workspace, editable, self.rendering, self.ahead).routes,
+            *WorkspaceRoutes(self.workspace, editable, self.rendering, self.ahead, self._changes.made).routes,
         ]
         self.asgi = application(routes, hosts, self._lifespan)
 

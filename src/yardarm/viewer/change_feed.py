@@ -26,6 +26,11 @@ class ChangeFeed:
     def __init__(self, workspace: Workspace, closing: Callable[[], bool]) -> None:
         self._workspace = workspace
         self._closing = closing
+        self._made = 0
+
+    def made(self) -> None:
+        """A page has changed something: all of them see it at once."""
+        self._made += 1
 
     def of_all(self) -> AsyncIterator[Mapping[str, Any]]:
         """Follow everything."""
@@ -66,10 +71,11 @@ class ChangeFeed:
 
     async def _follow(self, look: Callable[[], Lines], one_run: bool = False) -> AsyncIterator[Mapping[str, Any]]:
         before: Lines | None = None
-        next_walk = 0.0
+        next_walk, seen = 0.0, self._made
         while not self._closing():
             started = time.monotonic()
-            if before is None or one_run or started >= next_walk:
+            if before is None or one_run or seen != self._made or started >= next_walk:
+                seen = self._made
                 now = await run_in_threadpool(look)
                 next_walk = started + REST * (time.monotonic() - started)
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +24,36 @@ class WorkspaceRoutes:
     """The routes; those that change something do so only if the viewer is `editable`."""
 
     def __init__(
-        self, workspace: Workspace, editable: bool, rendering: Rendering, ahead: RenderingAhead | None
+        self,
+        workspace: Workspace,
+        editable: bool,
+        rendering: Rendering,
+        ahead: RenderingAhead | None,
+        on_change: Callable[[], None],
     ) -> None:
         self._workspace = workspace
         self._editable = editable
         self._rendering = rendering
         self._ahead = ahead
+        self._on_change = on_change
         self.routes: list[BaseRoute] = [
             Route("/api/trash", reporting_errors(self._trash)),
             Route("/api/deletion", reporting_errors(self._deletion)),
-            change("/api/label", self._label, editable),
-            change("/api/delete", self._delete, editable),
-            change("/api/restore", self._restore, editable),
+            change("/api/label", self._announced(self._label), editable),
+            change("/api/delete", self._announced(self._delete), editable),
+            change("/api/restore", self._announced(self._restore), editable),
             change("/api/empty_trash", self._empty, editable),
         ]
+
+    def _announced(self, work: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+        """The same, and all pages hear of it."""
+
+        def changed(wanted: Mapping[str, Any]) -> Any:
+            answer = work(wanted)
+            self._on_change()
+            return answer
+
+        return changed
 
     def _trash(self, request: Request) -> Response:
         """Everything in the trash."""

@@ -269,12 +269,12 @@ def test_a_server_that_reads_another_state_is_refused(params: Any, form: str, co
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"url": "localhost:8000"}, "--policy.url=localhost:8000 is no address of a server"),
-        ({"url": "ws://me:secret@host:8000"}, "--policy.url must hold no password"),
+        ({"url": "localhost:8000"}, "policy.url=localhost:8000 is no address of a server"),
+        ({"url": "ws://me:secret@host:8000"}, "policy.url must hold no password"),
         ({"protocol": "openpy"}, "did you mean 'openpi'"),
-        ({"replan": -1}, "--policy.replan must be a number of at least 0, got -1"),
-        ({"timeout_s": "soon"}, "--policy.timeout_s must be a number"),
-        ({"replan": 11}, "answers with 10 action(s) only, of which 11 were to be played: give --policy.replan=10"),
+        ({"replan": -1}, "policy.replan must be a number of at least 0, got -1"),
+        ({"timeout_s": "soon"}, "policy.timeout_s must be a number"),
+        ({"replan": 11}, "answers with 10 action(s) only, of which 11 were to be played: give policy.replan=10"),
         ({"observations": None}, "there is no preset for toy with openpi"),
         ({"observations": {"x": "observation.stat"}}, "did you mean 'observation.state'"),
         ({"observations": {"x": {"from": "observation.image", "rotate": 45}}}, "rotate must be 0, 90, 180 or 270"),
@@ -288,9 +288,9 @@ def test_a_server_that_reads_another_state_is_refused(params: Any, form: str, co
         ({"observations": {"x": "instructions"}}, "did you mean 'instruction'"),
         ({"observations": {"x": "observation.state[1:3]"}}, "observation.state has 2 numbers, [1:3] is beyond them"),
         ({"observations": {"x": "observation.state[4:]"}}, "observation.state has 2 numbers, [4:] is beyond them"),
-        ({"actions": {"flip": 3}}, "--policy.actions has no option 'flip'"),
+        ({"actions": {"flip": 3}}, "policy.actions has no option 'flip'"),
         ({"actions": {"take": [7]}}, "the server's actions have 1 numbers"),
-        ({"rename_map": {"a": "b"}}, "--rename_map is for servers that know Yardarm"),
+        ({"rename_map": {"a": "b"}}, "rename_map is for servers that know Yardarm"),
     ],
 )
 def test_mistakes_are_told_before_anything_starts(options: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_a_server_that_is_not_there_or_wants_a_key_is_told_at_once(
     with pytest.raises(UsageError, match="Connection refused; is the server running there"):
         play(remote("ws://127.0.0.1:9"), tmp_path / "run")
     with running(at_home(MoverPolicy()), api_key="sesame") as server:
-        with pytest.raises(UsageError, match=r"wants a key: give --policy\.api_key"):
+        with pytest.raises(UsageError, match=r"wants a key: give policy\.api_key"):
             play(remote(server.url), tmp_path / "run")
         monkeypatch.setenv("YARDARM_API_KEY", "sesame")
         assert play(remote(server.url), tmp_path / "run").counts.episodes == 8

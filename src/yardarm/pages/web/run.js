@@ -51,13 +51,20 @@ export function statusBadge(status) {
   return h(`span.status.${status}`, {}, status);
 }
 
-/** The title of a run's page: the policy as the user named it, and below it the run. */
-export function runTitle(run, name = run.name === "." ? run.path.split("/").pop() : run.name) {
+/** The title of a run's page: what the user called the run, or the policy as the user named it; and below it the run. */
+export function runTitle(run, label = "") {
+  const name = run.name === "." ? run.path.split("/").pop() : run.name;
   const benchmarks = [...new Set(run.tasks.map((task) => task.id.split("/")[0]))].join(", ");
   const tasks = run.tasks.length === 1 ? run.tasks[0].name : `${count(run.tasks.length)} tasks`;
   return [
-    h("h1", {}, policy(run.policy_label), " ", statusBadge(run.status)),
-    h("p.under-title.note", {}, breakable(name), ` · ${benchmarks}, ${tasks}`),
+    h("h1", {}, label ? breakable(label) : policy(run.policy_label), " ", statusBadge(run.status)),
+    h(
+      "p.under-title.note",
+      {},
+      label ? [policy(run.policy_label), " · "] : null,
+      breakable(name),
+      ` · ${benchmarks}, ${tasks}`,
+    ),
   ];
 }
 

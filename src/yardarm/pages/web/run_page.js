@@ -30,10 +30,9 @@ const links = {
 
 async function draw() {
   const { run, comparison, training, line, editable } = await load("/api/run", { run: name });
-  const shown = line.labels.name || (run.name === "." ? line.title : run.name);
-  document.title = `${shown} · Yardarm`;
+  document.title = `${line.labels.name || (run.name === "." ? line.title : run.name)} · Yardarm`;
   labels.show(line, editable);
-  title.replaceChildren(...runTitle(run, shown));
+  title.replaceChildren(...runTitle(run, line.labels.name));
   const { headline, pictures, forest, heat, ...rest } = runSections(run, links, comparison?.verdicts?.[0]);
   const own = comparison?.paths?.[1] === `${run.path}/against` ? links : { ...links, pair: () => null };
   page.draw({

@@ -51,8 +51,7 @@ class RunsPage {
       this.bar.said,
       this.list,
     );
-    const added = (changed) => ({ changed, gone: [] });
-    this.update({ ...Object.fromEntries(KINDS.map((kind) => [kind, added(lines[kind])])), all: true });
+    this.show(lines);
     addEventListener("pagehide", () => sessionStorage.setItem(SELECTED, JSON.stringify([...this.selected])));
   }
 
@@ -108,6 +107,17 @@ class RunsPage {
       element.hidden = own.length < 3 && !value;
     };
     return { element, show };
+  }
+
+  /** Show these lines and no others. */
+  show(lines) {
+    const added = (changed) => ({ changed, gone: [] });
+    this.update({ ...Object.fromEntries(KINDS.map((kind) => [kind, added(lines[kind])])), all: true });
+  }
+
+  /** Show what is there now: what was deleted and put back within a moment is no change for the viewer. */
+  async reload() {
+    this.show(await load("/api/runs"));
   }
 
   /** Apply changes; with `all`, these are all lines. */

@@ -63,6 +63,7 @@ export class SelectionBar {
     const undo = () =>
       this.attempt(async () => {
         await send("/api/restore", { ids });
+        await this.page.reload();
         this.said.replaceChildren(h("p.note", {}, "Put back."));
       });
     this.said.replaceChildren(
