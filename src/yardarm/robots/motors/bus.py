@@ -70,6 +70,7 @@ class MotorBus(ABC):
         self.motors = dict(motors)
         self.calibration = dict(calibration or {})
         self.line = SerialLine(port, BAUD_RATE, self.protocol, on_bytes)
+        self.retry_budget_s = RETRY_BUDGET_S
         self.counts = BusCounts()
         self._names = {motor.id: name for name, motor in self.motors.items()}
 
@@ -225,7 +226,7 @@ class MotorBus(ABC):
     def _ask(self, request: bytes, expected: Mapping[int, int], retries: int, doing: str) -> dict[int, Status]:
         """Ask until everybody has answered, as often and as long as allowed."""
         self._check_connected()
-        ends = time.monotonic() + RETRY_BUDGET_S
+        ends = time.monotonic() + self.retry_budget_s
         for attempt in range(retries + 1):
             self.counts.retries += attempt > 0
             answers = self.line.ask(request, expected)

@@ -55,9 +55,7 @@ class DynamixelBus(MotorBus):
             for register in ("Homing_Offset", "Min_Position_Limit", "Max_Position_Limit", "Drive_Mode")
         )
         return {
-            name: MotorCalibration(
-                motor.id, int(modes[name]), int(offsets[name]), int(lows[name]), int(highs[name])
-            )
+            name: MotorCalibration(motor.id, int(modes[name]), int(offsets[name]), int(lows[name]), int(highs[name]))
             for name, motor in self.motors.items()
         }
 

@@ -1,7 +1,7 @@
 """Feetech's bus: STS and SMS motors (protocol 0), and SCS motors (protocol 1).
 
-    request   FF FF id length instruction params… checksum
-    answer    FF FF id length error       params… checksum
+request   FF FF id length instruction params… checksum
+answer    FF FF id length error       params… checksum
 """
 
 from __future__ import annotations

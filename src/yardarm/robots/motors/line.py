@@ -1,9 +1,9 @@
 """The serial line to the motors: one request at a time, and the answers to it and to no other.
 
-    send ──▶ drop what is left over ──▶ write ──▶ wait (asleep, in the kernel) ──▶ answers ──▶ done
-                                                    │ time is up
-                                                    ▼
-             the next request first waits until the line is silent: whatever comes now is late
+send ──▶ drop what is left over ──▶ write ──▶ wait (asleep, in the kernel) ──▶ answers ──▶ done
+                                                │ time is up
+                                                ▼
+         the next request first waits until the line is silent: whatever comes now is late
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ __all__ = ["LineCounts", "SerialLine"]
 
 # A packet has ten bits for each byte: eight of data, a start bit and a stop bit.
 BITS = 10
-# How long a motor and the adapter on the USB may take to begin an answer. FTDI's adapters collect for 16 ms.
-PATIENCE_S = 0.030
+# How long a motor and the adapter on the USB may take to begin an answer: FTDI's adapters collect for 16 ms, and a busy
+# machine may be late itself. Answers usually begin within 1 ms.
+PATIENCE_S = 0.050
 # After a time-out: how long the line must be silent before anything else is asked, and how long that may take.
 SILENCE_S = 0.020
 LONGEST_SILENCE_S = 0.2
@@ -48,6 +49,7 @@ class SerialLine:
         self, port: str, baud_rate: int, protocol: WireProtocol, on_bytes: Callable[[bool, bytes], None] | None = None
     ) -> None:
         self.port, self.baud_rate = port, baud_rate
+        self.patience_s = PATIENCE_S
         self.counts = LineCounts()
         self._protocol = protocol
         self._on_bytes = on_bytes or (lambda sent, content: None)
@@ -85,7 +87,7 @@ class SerialLine:
         if self._serial is not None:
             self._serial.baudrate = baud_rate
 
-    def ask(self, request: bytes, expected: Mapping[int, int], patience_s: float = PATIENCE_S) -> dict[int, Status]:
+    def ask(self, request: bytes, expected: Mapping[int, int]) -> dict[int, Status]:
         """Send a request, and return the answers of those that are expected to answer: id → size of the answer.
 
         Who does not answer in time is missing from the result.
@@ -95,7 +97,7 @@ class SerialLine:
         self.counts.requests += 1
         answers = sum(self._protocol.answer_size(params) for params in expected.values())
         on_the_way_s = (len(request) + answers) * BITS / self.baud_rate
-        found = self._receive(dict(expected), time.monotonic() + patience_s + on_the_way_s)
+        found = self._receive(dict(expected), time.monotonic() + self.patience_s + on_the_way_s)
         if len(found) < len(expected):
             self.counts.timeouts += 1
             self._suspect = True

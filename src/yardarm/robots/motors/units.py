@@ -32,6 +32,13 @@ class Scale:
             return 100 - 100 * share if self.reversed else share * 100
         return -(share * 200 - 100) if self.reversed else share * 200 - 100
 
+    def reachable(self, value: float) -> float:
+        """The value itself, or the end that it lies beyond; other units than degrees say by definition where they end."""
+        if self.unit != DEGREES:
+            return value
+        low, high = (self.value(end) for end in (self.calibration.range_min, self.calibration.range_max))
+        return min(max(value, low), high)
+
     def raw(self, value: float) -> int:
         """The position that a value means, inside of the calibrated range."""
         low, high = self.calibration.range_min, self.calibration.range_max
