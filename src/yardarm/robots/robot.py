@@ -103,7 +103,8 @@ def closer_goals(goals: Mapping[str, float], present: Mapping[str, float], cap: 
     caps = cap if isinstance(cap, dict) else dict.fromkeys(goals, float(cap))
     if caps.keys() != goals.keys():
         raise UsageError(
-            f"max_relative_target is for {', '.join(caps)}, and the action is for {', '.join(goals)}: name the same joints"
+            f"max_relative_target is for {', '.join(caps)}, but the action is for {', '.join(goals)}; both must name "
+            "the same joints"
         )
     return {
         name: present[name] + min(max(goal - present[name], -caps[name]), caps[name]) for name, goal in goals.items()

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from yardarm.errors import AlreadyConnected, BusFault, NotConnected, UsageError, nearest
 from yardarm.robots.motors.calibration import MotorCalibration
@@ -218,7 +218,7 @@ class MotorBus(ABC):
                 problems.append(f"{name} (id {motor.id}) is a {model(number)}, not a {motor.model}")
         if problems:
             raise BusFault(
-                f"{'; '.join(problems)}; on {self.line.port} check power and cables, and the ids with `yardarm robot info`"
+                f"{'; '.join(problems)}; on {self.line.port} check power, cables, and ids (`yardarm robot info`)"
             )
 
     # Packets.
@@ -298,7 +298,7 @@ class MotorBus(ABC):
             raw = untwos_complement(raw, own.size)
         return self.scale(name).value(raw) if normalize and register in POSITIONS else raw
 
-    def _byte_order(self, name: str) -> str:
+    def _byte_order(self, name: str) -> Literal["little", "big"]:
         return "little"
 
     def scale(self, name: str) -> Scale:

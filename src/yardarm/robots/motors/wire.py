@@ -50,6 +50,6 @@ class WireProtocol(Protocol):
     def take(self, received: bytes, expected: Mapping[int, int]) -> tuple[Status | None, int]:
         """The first answer in the bytes, and how many bytes are done with.
 
-        `expected` has the size of the answer for each id that was asked. Whatever is none of these is passed over: noise,
-        damaged packets, and answers to other questions. Without an answer, what may be the beginning of one stays.
+        `expected` has the size of the answer for each id that was asked. Whatever is none of these is passed over:
+        noise, damaged packets, and answers to other questions. What may be the beginning of an answer stays.
         """
