@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from yardarm.config import option
-from yardarm.errors import NotConnected, UsageError
+from yardarm.errors import UsageError
+from yardarm.robots.calibrating import calibrate_anew
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
+from yardarm.robots.operator import Operator, TerminalOperator
 
 __all__ = ["BODY", "BusDevice", "BusDeviceConfig"]
 
@@ -34,6 +36,10 @@ class BusDevice(Device):
     motors: ClassVar[Mapping[str, Motor]]
     full_turn: ClassVar[tuple[str, ...]] = ()
     """Joints that turn all the way round: they need no sweep."""
+    reversed: ClassVar[tuple[str, ...]] = ()
+    """Joints whose motors turn the other way round."""
+    calibration_mode: ClassVar[int]
+    """The operating mode in which motors show where they are, and nothing else."""
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
@@ -76,10 +82,21 @@ class BusDevice(Device):
     def _connect_more(self) -> None:
         """Connect what else belongs to it, such as cameras."""
 
-    def calibrate(self) -> None:
-        """Not there yet: calibrations of LeRobot are used as they are."""
-        reason = "there is no calibration" if not self.calibration else "the motors have another calibration"
-        raise NotConnected(f"{self}: {reason} than {self.calibration_fpath}")
+    def calibrate(self, operator: Operator | None = None) -> None:
+        """Have a person show the middle and the ends of all joints, or write the file's calibration into the motors."""
+        self.require_connected()
+        operator = operator or TerminalOperator()
+        if self.calibration:
+            answer = operator.ask(
+                f"The motors of {self} do not have the calibration of {self.calibration_fpath}. Press ENTER to write "
+                "it into them, or type c and ENTER to calibrate anew:"
+            )
+            if answer.strip().lower() != "c":
+                self.bus.write_calibration(self.calibration)
+                return
+        self.calibration = calibrate_anew(self, operator)
+        self.save_calibration()
+        operator.say(f"Saved the calibration of {self} to {self.calibration_fpath}")
 
     def positions(self) -> dict[str, float]:
         """Where all joints are."""

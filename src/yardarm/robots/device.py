@@ -75,10 +75,17 @@ class Device(ABC):
         """Set what it needs to work."""
 
     def save_calibration(self) -> None:
-        """Write the calibration file."""
+        """Write the calibration file, and keep the one before, so that it can be put back."""
         self.calibration_dir.mkdir(parents=True, exist_ok=True)
         content = calibration_to_json(self.calibration).encode()
+        if self.calibration_fpath.is_file() and (before := self.calibration_fpath.read_bytes()) != content:
+            write_atomically(self.previous_calibration_fpath, lambda file: file.write(before))
         write_atomically(self.calibration_fpath, lambda file: file.write(content))
+
+    @property
+    def previous_calibration_fpath(self) -> Path:
+        """The calibration before the last one."""
+        return self.calibration_fpath.with_suffix(".json.previous")
 
     def require_connected(self) -> None:
         """Raise unless it is connected."""

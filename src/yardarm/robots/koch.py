@@ -38,6 +38,7 @@ class KochFollower(BusRobot):
         "gripper": Motor(6, "xl330-m288", PERCENT),
     }
     full_turn = ("shoulder_pan", "wrist_roll")
+    calibration_mode = EXTENDED_POSITION_MODE
 
     def configure(self) -> None:
         """Positions beyond one turn, a gripper that yields, and a stiffer elbow."""

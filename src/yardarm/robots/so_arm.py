@@ -39,6 +39,7 @@ class SoFollower(BusRobot):
     bus_class = FeetechBus
     motors = SO_MOTORS
     full_turn = ("wrist_roll",)
+    calibration_mode = POSITION_MODE
 
     def configure(self) -> None:
         """Position mode, soft gains, and a gripper that does not crush."""

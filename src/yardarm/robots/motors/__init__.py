@@ -9,6 +9,7 @@ from yardarm.robots.motors.calibration import (
 )
 from yardarm.robots.motors.dynamixel_bus import DynamixelBus
 from yardarm.robots.motors.feetech_bus import FeetechBus
+from yardarm.robots.motors.sweep import JointSweep
 from yardarm.robots.motors.units import DEGREES, PERCENT, SIGNED_PERCENT
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "BusCounts",
     "DynamixelBus",
     "FeetechBus",
+    "JointSweep",
     "Motor",
     "MotorBus",
     "MotorCalibration",

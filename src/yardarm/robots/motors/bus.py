@@ -57,6 +57,8 @@ class MotorBus(ABC):
     protocol: ClassVar[WireProtocol]
     baud_codes: ClassVar[Mapping[int, int]]
     """The baud rates, and the codes that stand for them in the register Baud_Rate."""
+    wraps: ClassVar[bool]
+    """Whether readings start again after a turn."""
     applies_drive_mode: ClassVar[bool]
     """Whether the bus must reverse positions, because motors do not."""
 
@@ -197,6 +199,29 @@ class MotorBus(ABC):
             self.write("Min_Position_Limit", name, own.range_min, normalize=False)
             self.write("Max_Position_Limit", name, own.range_max, normalize=False)
         self.calibration = dict(calibration)
+
+    def reset_calibration(self) -> None:
+        """Let motors show their bare positions, over all of a turn."""
+        for name, motor in self.motors.items():
+            self.write("Homing_Offset", name, 0, normalize=False)
+            self.write("Min_Position_Limit", name, 0, normalize=False)
+            self.write("Max_Position_Limit", name, MODELS[motor.model].resolution - 1, normalize=False)
+
+    def home(self) -> dict[str, int]:
+        """Make where all joints are now their middle; returns the offsets."""
+        bare = self.sync_read("Present_Position", normalize=False)
+        offsets = {name: self.offset_to_middle(name, int(position)) for name, position in bare.items()}
+        for name, offset in offsets.items():
+            self.write("Homing_Offset", name, offset, normalize=False)
+        return offsets
+
+    @abstractmethod
+    def offset_to_middle(self, name: str, position: int) -> int:
+        """The offset that makes a bare position the middle."""
+
+    @abstractmethod
+    def moved_offset(self, offset: int, shift: int) -> int:
+        """The offset that lowers all readings by `shift`."""
 
     # What vendors do in their own ways.
 

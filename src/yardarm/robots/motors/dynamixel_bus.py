@@ -8,6 +8,8 @@ from typing import ClassVar
 from yardarm.robots.motors.bus import MotorBus
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.dynamixel import DynamixelProtocol
+from yardarm.robots.motors.registers import MODELS
+from yardarm.robots.motors.sweep import half_turn
 from yardarm.robots.motors.wire import Status, WireProtocol
 
 __all__ = ["DynamixelBus"]
@@ -27,6 +29,7 @@ class DynamixelBus(MotorBus):
         4_000_000: 6,
     }
     applies_drive_mode = False
+    wraps = False
     pong_size = 3
 
     def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
@@ -58,6 +61,14 @@ class DynamixelBus(MotorBus):
             name: MotorCalibration(motor.id, int(modes[name]), int(offsets[name]), int(lows[name]), int(highs[name]))
             for name, motor in self.motors.items()
         }
+
+    def offset_to_middle(self, name: str, position: int) -> int:
+        """A motor shows its bare position, perhaps reversed, plus the offset."""
+        return half_turn(MODELS[self.motors[name].model].resolution) - position
+
+    def moved_offset(self, offset: int, shift: int) -> int:
+        """A smaller offset lowers readings."""
+        return offset - shift
 
     def _model_number(self, id: int, pong: Status) -> int:
         return int.from_bytes(pong.params[:2], "little")

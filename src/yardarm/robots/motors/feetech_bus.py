@@ -9,7 +9,8 @@ from yardarm.errors import BusFault
 from yardarm.robots.motors.bus import HANDSHAKE_RETRIES, MotorBus
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.feetech import FeetechProtocol
-from yardarm.robots.motors.registers import FEETECH_STS
+from yardarm.robots.motors.registers import FEETECH_STS, MODELS
+from yardarm.robots.motors.sweep import half_turn, home_offset
 from yardarm.robots.motors.wire import Status, WireProtocol
 
 __all__ = ["FeetechBus"]
@@ -18,6 +19,8 @@ MODEL = FEETECH_STS["Model_Number"]
 # With this bit of Phase, a position counts turns and leaves 0 … 4095.
 COUNTS_TURNS = 0x10
 FASTEST = 254
+# The sign is in bit 11.
+LARGEST_OFFSET = 2047
 
 
 class FeetechBus(MotorBus):
@@ -35,6 +38,7 @@ class FeetechBus(MotorBus):
         19_200: 7,
     }
     applies_drive_mode = True
+    wraps = True
 
     def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
         """Have motors hold their position, and lock what they keep."""
@@ -77,6 +81,15 @@ class FeetechBus(MotorBus):
             )
             stored[name] = MotorCalibration(motor.id, 0, offset, low, high)
         return stored
+
+    def offset_to_middle(self, name: str, position: int) -> int:
+        """A motor shows its bare position minus the offset."""
+        resolution = MODELS[self.motors[name].model].resolution
+        return home_offset(position - half_turn(resolution), resolution, LARGEST_OFFSET)
+
+    def moved_offset(self, offset: int, shift: int) -> int:
+        """A larger offset lowers readings; one that does not fit has an equivalent that does."""
+        return home_offset(offset + shift, 4096, LARGEST_OFFSET)
 
     def _model_number(self, id: int, pong: Status) -> int:
         request = self.protocol.read(id, MODEL.address, MODEL.size)

@@ -1,7 +1,7 @@
 """Where a joint's ends are, found by moving it by hand from one to the other.
 
-A motor counts modulo a turn: 4095 is followed by 0. A joint whose travel crosses that seam would seem to reach from 0 to
-4095. So the sweep follows the joint across the seam, and then moves the seam to where the joint never is.
+A motor counts modulo a turn: 4095 is followed by 0. A joint whose travel crosses that seam would seem to reach from 0
+to 4095. So the sweep follows the joint across the seam, and then moves the seam to where the joint never is.
 """
 
 from __future__ import annotations

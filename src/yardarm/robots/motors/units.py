@@ -33,7 +33,7 @@ class Scale:
         return -(share * 200 - 100) if self.reversed else share * 200 - 100
 
     def reachable(self, value: float) -> float:
-        """The value itself, or the end that it lies beyond. In other units than degrees, beyond an end means the end."""
+        """The value, or the end that it lies beyond. In other units than degrees, beyond an end means the end."""
         if self.unit != DEGREES:
             return value
         low, high = (self.value(end) for end in (self.calibration.range_min, self.calibration.range_max))

@@ -35,6 +35,7 @@ class KochLeader(BusLeader):
         "gripper": Motor(6, "xl330-m077", PERCENT),
     }
     full_turn = ("shoulder_pan", "wrist_roll")
+    calibration_mode = EXTENDED_POSITION_MODE
     reversed = ("elbow_flex",)
 
     def configure(self) -> None:

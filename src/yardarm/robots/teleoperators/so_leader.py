@@ -31,6 +31,7 @@ class SoLeader(BusLeader):
     bus_class = FeetechBus
     motors = SO_MOTORS
     full_turn = ("wrist_roll",)
+    calibration_mode = POSITION_MODE
 
     @property
     def feedback_features(self) -> Features:
