@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from yardarm.robots.motors.wire import BROADCAST, Status
 
-__all__ = ["DynamixelProtocol", "crc16"]
+__all__ = ["HEADER", "PLAIN", "STATUS", "STUFFED", "DynamixelProtocol", "crc16", "packet"]
 
 HEADER = b"\xff\xff\xfd\x00"
 STUFFED, PLAIN = b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"
@@ -59,24 +59,24 @@ class DynamixelProtocol:
 
     def ping(self, id: int) -> bytes:
         """Ask whether a motor is there."""
-        return _packet(id, PING)
+        return packet(id, PING)
 
     def read(self, id: int, address: int, size: int) -> bytes:
         """Ask for a register."""
-        return _packet(id, READ, _words(address, size))
+        return packet(id, READ, _words(address, size))
 
     def write(self, id: int, address: int, data: bytes) -> bytes:
         """Set a register."""
-        return _packet(id, WRITE, _words(address) + data)
+        return packet(id, WRITE, _words(address) + data)
 
     def sync_read(self, ids: Sequence[int], address: int, size: int) -> bytes:
         """Ask several motors for the same register."""
-        return _packet(BROADCAST, SYNC_READ, _words(address, size) + bytes(ids))
+        return packet(BROADCAST, SYNC_READ, _words(address, size) + bytes(ids))
 
     def sync_write(self, values: Mapping[int, bytes], address: int, size: int) -> bytes:
         """Set the same register of several motors."""
         each = b"".join(bytes((id,)) + data for id, data in values.items())
-        return _packet(BROADCAST, SYNC_WRITE, _words(address, size) + each)
+        return packet(BROADCAST, SYNC_WRITE, _words(address, size) + each)
 
     def alerts(self, error: int) -> tuple[str, ...]:
         """What a motor complains about; its register Hardware_Error_Status says more."""
@@ -117,21 +117,22 @@ def _longest(params: int) -> int:
     return params + 4 + (params + 2) // 3
 
 
-def _status(id: int, packet: bytes, params: int) -> Status | None:
+def _status(id: int, whole: bytes, params: int) -> Status | None:
     """A whole packet as an answer; None if it is damaged, or none. A refusal has no parameters."""
-    if int.from_bytes(packet[-2:], "little") != crc16(packet[:-2]):
+    if int.from_bytes(whole[-2:], "little") != crc16(whole[:-2]):
         return None
-    content = packet[7:-2].replace(STUFFED, PLAIN)
+    content = whole[7:-2].replace(STUFFED, PLAIN)
     if len(content) < 2 or content[0] != STATUS:
         return None
     error, own = content[1], content[2:]
     return Status(id, error, own) if len(own) == params or (error and not own) else None
 
 
-def _packet(id: int, instruction: int, params: bytes = b"") -> bytes:
+def packet(id: int, instruction: int, params: bytes = b"") -> bytes:
+    """A request; with the instruction `STATUS`, an answer."""
     content = (bytes((instruction,)) + params).replace(PLAIN, STUFFED)
-    packet = HEADER + bytes((id,)) + _words(len(content) + 2) + content
-    return packet + _words(crc16(packet))
+    whole = HEADER + bytes((id,)) + _words(len(content) + 2) + content
+    return whole + _words(crc16(whole))
 
 
 def _words(*values: int) -> bytes:

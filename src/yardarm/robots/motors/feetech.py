@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from yardarm.robots.motors.wire import BROADCAST, Status
 
-__all__ = ["FeetechProtocol", "checksum"]
+__all__ = ["HEADER", "FeetechProtocol", "checksum", "packet"]
 
 HEADER = b"\xff\xff"
 PING, READ, WRITE, SYNC_READ, SYNC_WRITE = 0x01, 0x02, 0x03, 0x82, 0x83
@@ -29,24 +29,24 @@ class FeetechProtocol:
 
     def ping(self, id: int) -> bytes:
         """Ask whether a motor is there."""
-        return _packet(id, PING)
+        return packet(id, PING)
 
     def read(self, id: int, address: int, size: int) -> bytes:
         """Ask for a register."""
-        return _packet(id, READ, bytes((address, size)))
+        return packet(id, READ, bytes((address, size)))
 
     def write(self, id: int, address: int, data: bytes) -> bytes:
         """Set a register."""
-        return _packet(id, WRITE, bytes((address,)) + data)
+        return packet(id, WRITE, bytes((address,)) + data)
 
     def sync_read(self, ids: Sequence[int], address: int, size: int) -> bytes:
         """Ask several motors for the same register."""
-        return _packet(BROADCAST, SYNC_READ, bytes((address, size, *ids)))
+        return packet(BROADCAST, SYNC_READ, bytes((address, size, *ids)))
 
     def sync_write(self, values: Mapping[int, bytes], address: int, size: int) -> bytes:
         """Set the same register of several motors."""
         each = b"".join(bytes((id,)) + data for id, data in values.items())
-        return _packet(BROADCAST, SYNC_WRITE, bytes((address, size)) + each)
+        return packet(BROADCAST, SYNC_WRITE, bytes((address, size)) + each)
 
     def alerts(self, error: int) -> tuple[str, ...]:
         """What a motor complains about."""
@@ -72,14 +72,15 @@ class FeetechProtocol:
                 end = start + self.answer_size(params)
                 if end > len(received):
                     return None, start
-                packet = received[start:end]
-                if checksum(packet[2:-1]) == packet[-1]:
-                    return Status(id, packet[4], packet[5:-1]), end
+                whole = received[start:end]
+                if checksum(whole[2:-1]) == whole[-1]:
+                    return Status(id, whole[4], whole[5:-1]), end
             start = received.find(HEADER, start + 1)
         # The first byte of a header may have come alone.
         return None, len(received) - received.endswith(HEADER[:1])
 
 
-def _packet(id: int, instruction: int, params: bytes = b"") -> bytes:
+def packet(id: int, instruction: int, params: bytes = b"") -> bytes:
+    """A request; with an error in the place of the instruction, an answer."""
     content = bytes((id, len(params) + 2, instruction)) + params
     return HEADER + content + bytes((checksum(content),))
