@@ -20,7 +20,7 @@ LAYERS = (
     ("contents", "errors", "late", "machine", "own_modules", "secrecy", "stats"),
     ("files", "hub", "registry"),
     ("config",),
-    ("tasks", "datasets"),
+    ("tasks", "datasets", "robots"),
     ("policies",),
     ("envs",),
     ("simulators", "engine"),

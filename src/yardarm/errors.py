@@ -8,7 +8,11 @@
     ├── EnvironmentFault    a simulator or its worker broke
     ├── PolicyFault         a policy raised, or answered with something that cannot be played
     ├── StorageFault        results were deleted, moved or replaced while they were being written
-    └── ConnectionFault     the connection to a remote policy broke: its episode runs again
+    ├── ConnectionFault     the connection to a remote policy broke: its episode runs again
+    └── RobotFault          a robot cannot do what it was asked
+        ├── BusFault        its motors do not answer, or refuse
+        ├── NotConnected    it must be connected first, or calibrated
+        └── AlreadyConnected
 
 A message says what failed, the value, and what to do about it.
 """
@@ -24,11 +28,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = [
+    "AlreadyConnected",
+    "BusFault",
     "ConnectionFault",
     "ConsentNeeded",
     "DatasetFault",
     "EnvironmentFault",
+    "NotConnected",
     "PolicyFault",
+    "RobotFault",
     "SetupError",
     "StorageFault",
     "UsageError",
@@ -87,6 +95,22 @@ class StorageFault(YardarmError):
 
 class ConnectionFault(YardarmError):
     """An episode lost the connection to its policy; the policy itself may be fine."""
+
+
+class RobotFault(YardarmError):
+    """A robot, or what moves it, cannot do what it was asked."""
+
+
+class BusFault(RobotFault, ConnectionError):
+    """Motors do not answer, or refuse; a `ConnectionError`, too, as LeRobot's users expect."""
+
+
+class NotConnected(RobotFault, ConnectionError):
+    """A robot must be connected first, or calibrated."""
+
+
+class AlreadyConnected(RobotFault, ConnectionError):
+    """A robot is connected already."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

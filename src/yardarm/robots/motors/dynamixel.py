@@ -1,0 +1,139 @@
+"""Dynamixel's bus, protocol 2.0.
+
+    request   FF FF FD 00 id length(2) instruction params… crc(2)
+    answer    FF FF FD 00 id length(2) 55 error    params… crc(2)
+
+Wherever ``FF FF FD`` occurs after the length, another ``FD`` is inserted, so that it is never taken for a header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from yardarm.robots.motors.wire import BROADCAST, Status
+
+__all__ = ["HEADER", "PLAIN", "STATUS", "STUFFED", "DynamixelProtocol", "crc16", "packet"]
+
+HEADER = b"\xff\xff\xfd\x00"
+STUFFED, PLAIN = b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"
+PING, READ, WRITE, STATUS, SYNC_READ, SYNC_WRITE = 0x01, 0x02, 0x03, 0x55, 0x82, 0x83
+# Model and firmware.
+PONG = 3
+# Header, id, length, instruction, error, checksum.
+FRAME = 11
+REFUSALS = {
+    1: "it failed",
+    2: "it does not know the instruction",
+    3: "the request arrived damaged",
+    4: "the value is out of range",
+    5: "the value has the wrong length",
+    6: "the value is beyond the motor's limit",
+    7: "the register cannot be accessed now; it may need torque off",
+}
+ALERT = 0x80
+
+
+def _crc_table() -> tuple[int, ...]:
+    table = []
+    for byte in range(256):
+        value = byte << 8
+        for _ in range(8):
+            value = (value << 1 ^ 0x8005 if value & 0x8000 else value << 1) & 0xFFFF
+        table.append(value)
+    return tuple(table)
+
+
+CRC_TABLE = _crc_table()
+
+
+def crc16(content: bytes) -> int:
+    """CRC-16 with polynomial 8005 and nothing reflected."""
+    value = 0
+    for byte in content:
+        value = (value << 8 & 0xFFFF) ^ CRC_TABLE[value >> 8 ^ byte]
+    return value
+
+
+class DynamixelProtocol:
+    """The packets of Dynamixel's motors."""
+
+    def ping(self, id: int) -> bytes:
+        """Ask whether a motor is there."""
+        return packet(id, PING)
+
+    def read(self, id: int, address: int, size: int) -> bytes:
+        """Ask for a register."""
+        return packet(id, READ, _words(address, size))
+
+    def write(self, id: int, address: int, data: bytes) -> bytes:
+        """Set a register."""
+        return packet(id, WRITE, _words(address) + data)
+
+    def sync_read(self, ids: Sequence[int], address: int, size: int) -> bytes:
+        """Ask several motors for the same register."""
+        return packet(BROADCAST, SYNC_READ, _words(address, size) + bytes(ids))
+
+    def sync_write(self, values: Mapping[int, bytes], address: int, size: int) -> bytes:
+        """Set the same register of several motors."""
+        each = b"".join(bytes((id,)) + data for id, data in values.items())
+        return packet(BROADCAST, SYNC_WRITE, _words(address, size) + each)
+
+    def alerts(self, error: int) -> tuple[str, ...]:
+        """What a motor complains about; its register Hardware_Error_Status says more."""
+        return ("hardware alert",) if error & ALERT else ()
+
+    def refusal(self, error: int) -> str | None:
+        """Why a motor did not do what it was asked."""
+        number = error & ~ALERT
+        return REFUSALS.get(number, f"error {number}") if number else None
+
+    def answer_size(self, params: int) -> int:
+        """The bytes of an answer with so many parameters, without stuffing."""
+        return FRAME + params
+
+    def take(self, received: bytes, expected: Mapping[int, int]) -> tuple[Status | None, int]:
+        """The first expected answer in the bytes, and how many bytes are done with."""
+        start = received.find(HEADER)
+        while start >= 0:
+            head = received[start : start + 7]
+            if len(head) < 7:
+                return None, start
+            id, length = head[4], int.from_bytes(head[5:], "little")
+            if id in expected and length <= _longest(expected[id]):
+                end = start + 7 + length
+                if end > len(received):
+                    return None, start
+                status = _status(id, received[start:end], expected[id])
+                if status is not None:
+                    return status, end
+            start = received.find(HEADER, start + 1)
+        # The first bytes of a header may have come alone.
+        kept = next((size for size in (3, 2, 1) if received.endswith(HEADER[:size])), 0)
+        return None, len(received) - kept
+
+
+def _longest(params: int) -> int:
+    """The length of an answer in which everything is stuffed that can be."""
+    return params + 4 + (params + 2) // 3
+
+
+def _status(id: int, whole: bytes, params: int) -> Status | None:
+    """A whole packet as an answer; None if it is damaged, or none. A refusal has no parameters."""
+    if int.from_bytes(whole[-2:], "little") != crc16(whole[:-2]):
+        return None
+    content = whole[7:-2].replace(STUFFED, PLAIN)
+    if len(content) < 2 or content[0] != STATUS:
+        return None
+    error, own = content[1], content[2:]
+    return Status(id, error, own) if len(own) == params or (error and not own) else None
+
+
+def packet(id: int, instruction: int, params: bytes = b"") -> bytes:
+    """A request; with the instruction `STATUS`, an answer."""
+    content = (bytes((instruction,)) + params).replace(PLAIN, STUFFED)
+    whole = HEADER + bytes((id,)) + _words(len(content) + 2) + content
+    return whole + _words(crc16(whole))
+
+
+def _words(*values: int) -> bytes:
+    return b"".join(value.to_bytes(2, "little") for value in values)

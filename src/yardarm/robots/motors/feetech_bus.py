@@ -1,0 +1,115 @@
+"""Feetech's motors on a bus: STS and SMS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from yardarm.errors import BusFault
+from yardarm.robots.motors.bus import HANDSHAKE_RETRIES, MotorBus
+from yardarm.robots.motors.calibration import MotorCalibration
+from yardarm.robots.motors.feetech import FeetechProtocol
+from yardarm.robots.motors.registers import FEETECH_STS, MODELS
+from yardarm.robots.motors.sweep import half_turn, home_offset
+from yardarm.robots.motors.wire import Status, WireProtocol
+
+__all__ = ["FeetechBus"]
+
+MODEL = FEETECH_STS["Model_Number"]
+# With this bit of Phase, a position counts turns and leaves 0 … 4095.
+COUNTS_TURNS = 0x10
+FASTEST = 254
+# The sign is in bit 11.
+LARGEST_OFFSET = 2047
+
+
+class FeetechBus(MotorBus):
+    """They complain, and obey; an offset and limits are all that they keep of a calibration."""
+
+    protocol: ClassVar[WireProtocol] = FeetechProtocol()
+    baud_codes: ClassVar[Mapping[int, int]] = {
+        1_000_000: 0,
+        500_000: 1,
+        250_000: 2,
+        128_000: 3,
+        115_200: 4,
+        57_600: 5,
+        38_400: 6,
+        19_200: 7,
+    }
+    applies_drive_mode = True
+    wraps = True
+
+    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+        """Have motors hold their position, and lock what they keep."""
+        self._set_torque(1, motors, retries)
+
+    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+        """Let motors be moved by hand, and unlock what they keep."""
+        self._set_torque(0, motors, retries)
+
+    def _set_torque(self, value: int, motors: Iterable[str] | None, retries: int) -> None:
+        for name in self.motors if motors is None else motors:
+            self.write("Torque_Enable", name, value, retries=retries)
+            self.write("Lock", name, value, retries=retries)
+
+    def configure_motors(self, acceleration: int = FASTEST) -> None:
+        """Answer at once, accelerate freely, and keep positions within a turn."""
+        for name in self.motors:
+            self.write("Return_Delay_Time", name, 0)
+            self.write("Maximum_Acceleration", name, acceleration)
+            self.write("Acceleration", name, acceleration)
+            phase = int(self.read("Phase", name))
+            if phase & COUNTS_TURNS:
+                self.write("Phase", name, phase & ~COUNTS_TURNS)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the motors have the offsets and limits of the file; they keep no drive mode."""
+        stored = self.read_calibration()
+        return stored.keys() == self.calibration.keys() and all(
+            _kept(stored[name]) == _kept(own) for name, own in self.calibration.items()
+        )
+
+    def read_calibration(self) -> dict[str, MotorCalibration]:
+        """The offsets and limits that the motors have."""
+        stored = {}
+        for name, motor in self.motors.items():
+            low, high, offset = (
+                int(self.read(register, name))
+                for register in ("Min_Position_Limit", "Max_Position_Limit", "Homing_Offset")
+            )
+            stored[name] = MotorCalibration(motor.id, 0, offset, low, high)
+        return stored
+
+    def offset_to_middle(self, name: str, position: int) -> int:
+        """A motor shows its bare position minus the offset."""
+        resolution = MODELS[self.motors[name].model].resolution
+        return home_offset(position - half_turn(resolution), resolution, LARGEST_OFFSET)
+
+    def moved_offset(self, offset: int, shift: int) -> int:
+        """A larger offset lowers readings; one that does not fit has an equivalent that does."""
+        return home_offset(offset + shift, 4096, LARGEST_OFFSET)
+
+    def _model_number(self, id: int, pong: Status) -> int:
+        request = self.protocol.read(id, MODEL.address, MODEL.size)
+        answers = self._ask(request, {id: MODEL.size}, HANDSHAKE_RETRIES, "reading Model_Number")
+        return int.from_bytes(answers[id].params, "little")
+
+    def _handshake(self) -> None:
+        """All motors must be there, and have the same firmware."""
+        super()._handshake()
+        versions = {
+            name: tuple(
+                int(self.read(register, name, retries=HANDSHAKE_RETRIES))
+                for register in ("Firmware_Major_Version", "Firmware_Minor_Version")
+            )
+            for name in self.motors
+        }
+        if len(set(versions.values())) > 1:
+            listed = ", ".join(f"{name} {major}.{minor}" for name, (major, minor) in versions.items())
+            raise BusFault(f"the motors have different firmware ({listed}); update it with Feetech's FD software")
+
+
+def _kept(calibration: MotorCalibration) -> tuple[int, int, int]:
+    return calibration.homing_offset, calibration.range_min, calibration.range_max

@@ -1,0 +1,55 @@
+"""What the buses of all motors share: requests, answers, and how answers are found in a stream of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["BROADCAST", "Status", "WireProtocol"]
+
+BROADCAST = 0xFE
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A motor's answer: what is wrong with it, and what was asked for."""
+
+    id: int
+    error: int
+    params: bytes
+
+
+class WireProtocol(Protocol):
+    """Turns requests into bytes, and bytes into answers. It keeps nothing: two buses never disturb each other."""
+
+    def ping(self, id: int) -> bytes:
+        """Ask whether a motor is there; to all of them, `BROADCAST`."""
+
+    def read(self, id: int, address: int, size: int) -> bytes:
+        """Ask for a register."""
+
+    def write(self, id: int, address: int, data: bytes) -> bytes:
+        """Set a register."""
+
+    def sync_read(self, ids: Sequence[int], address: int, size: int) -> bytes:
+        """Ask several motors for the same register; they answer one after the other."""
+
+    def sync_write(self, values: Mapping[int, bytes], address: int, size: int) -> bytes:
+        """Set the same register of several motors; nobody answers."""
+
+    def alerts(self, error: int) -> tuple[str, ...]:
+        """What a motor complains about, while it does what it is asked."""
+
+    def refusal(self, error: int) -> str | None:
+        """Why a motor did not do what it was asked; None: it did."""
+
+    def answer_size(self, params: int) -> int:
+        """The bytes of an answer with so many parameters, without stuffing."""
+
+    def take(self, received: bytes, expected: Mapping[int, int]) -> tuple[Status | None, int]:
+        """The first answer in the bytes, and how many bytes are done with.
+
+        `expected` has the size of the answer for each id that was asked. Whatever is none of these is passed over:
+        noise, damaged packets, and answers to other questions. What may be the beginning of an answer stays.
+        """

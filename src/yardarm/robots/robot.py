@@ -1,0 +1,111 @@
+"""What a robot is: it is observed, and it acts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from yardarm.config import option
+from yardarm.errors import UsageError
+from yardarm.robots.bus_device import BusDevice, BusDeviceConfig
+from yardarm.robots.device import Device, DeviceConfig, Features
+from yardarm.robots.places import ROBOTS_FOLDER
+
+__all__ = ["BusRobot", "BusRobotConfig", "Robot", "closer_goals"]
+
+Cap = float | dict[str, float]
+
+
+class Robot(Device):
+    """A robot. Observations and actions are flat: ``{"gripper.pos": 12.5, "front": picture}``."""
+
+    folder = ROBOTS_FOLDER
+
+    @property
+    @abstractmethod
+    def observation_features(self) -> Features:
+        """What an observation has; known before it is connected."""
+
+    @property
+    @abstractmethod
+    def action_features(self) -> Features:
+        """What an action has; known before it is connected."""
+
+    @property
+    def cameras(self) -> Mapping[str, Any]:
+        """Its cameras, by name."""
+        return {}
+
+    @property
+    def robot_type(self) -> str:
+        """Its kind, as datasets name it."""
+        return self.name
+
+    @abstractmethod
+    def get_observation(self) -> dict[str, Any]:
+        """Where it is, and what it sees, now."""
+
+    @abstractmethod
+    def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Begin to act, and return what was really sent."""
+
+
+@dataclass
+class BusRobotConfig(BusDeviceConfig):
+    """Flags of every robot arm on a bus."""
+
+    disable_torque_on_disconnect: bool = option(True, "release the motors at the end; the arm falls")
+    max_relative_target: Cap | None = option(
+        None, "how far a joint may be sent from where it is, in its unit; one number, or one for each joint"
+    )
+    use_degrees: bool = option(True, "joints in degrees; false: −100 to 100 of their range")
+
+
+class BusRobot(BusDevice, Robot):
+    """A robot arm whose motors are on one bus."""
+
+    config_class: ClassVar[type[DeviceConfig]] = BusRobotConfig
+
+    @property
+    def observation_features(self) -> Features:
+        """The joints."""
+        return self.joint_features
+
+    @property
+    def action_features(self) -> Features:
+        """The joints."""
+        return self.joint_features
+
+    def get_observation(self) -> dict[str, Any]:
+        """The joints' positions."""
+        return self.positions()
+
+    def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Send joints to their goals, no farther than allowed, and return the goals that were sent."""
+        self.require_connected()
+        goals = {name: float(value) for name, value in action.items() if name.endswith(".pos")}
+        if self.config.max_relative_target is not None:
+            goals = closer_goals(goals, self.positions(), self.config.max_relative_target)
+        motors = {name.removesuffix(".pos"): goal for name, goal in goals.items()}
+        self.bus.sync_write("Goal_Position", motors)
+        return {f"{name}.pos": self.bus.scale(name).reachable(goal) for name, goal in motors.items()}
+
+    def disconnect(self) -> None:
+        """Release the motors, unless told otherwise, and close the port."""
+        self.require_connected()
+        self.bus.disconnect(self.config.disable_torque_on_disconnect)
+
+
+def closer_goals(goals: Mapping[str, float], present: Mapping[str, float], cap: Cap) -> dict[str, float]:
+    """Goals no farther from the present than `cap`."""
+    caps = cap if isinstance(cap, dict) else dict.fromkeys(goals, float(cap))
+    if caps.keys() != goals.keys():
+        raise UsageError(
+            f"max_relative_target is for {', '.join(caps)}, but the action is for {', '.join(goals)}; both must name "
+            "the same joints"
+        )
+    return {
+        name: present[name] + min(max(goal - present[name], -caps[name]), caps[name]) for name, goal in goals.items()
+    }

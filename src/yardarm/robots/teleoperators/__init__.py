@@ -1,0 +1,1 @@
+"""Teleoperators: what a person moves."""

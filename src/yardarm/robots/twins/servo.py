@@ -1,0 +1,106 @@
+"""A motor's memory: registers that are read and written, and where its shaft is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from yardarm.robots.motors.encoding import unsign_magnitude
+from yardarm.robots.motors.registers import DYNAMIXEL_X, FEETECH_STS, MODELS, Register
+
+__all__ = ["ACCESS", "DynamixelServo", "FeetechServo", "Servo"]
+
+SIZE = 256
+# Dynamixel's word for a register that cannot be written now.
+ACCESS = 7
+
+
+class Servo(ABC):
+    """A motor as its bus sees it. `shaft` is where the bare encoder stands, in steps, counted on over turns."""
+
+    registers: ClassVar[Mapping[str, Register]]
+    byte_order: ClassVar[Literal["little", "big"]] = "little"
+
+    def __init__(self, memory: bytes) -> None:
+        self.memory = bytearray(memory.ljust(SIZE, b"\0"))
+        self.shaft = 0
+        self.error = 0
+        """What it complains about in every answer."""
+
+    @property
+    def id(self) -> int:
+        """Its id on the bus."""
+        return self.get("ID")
+
+    def get(self, name: str) -> int:
+        """A register as a plain number."""
+        own = self.registers[name]
+        return int.from_bytes(self.memory[own.address : own.address + own.size], self.byte_order)
+
+    def set(self, name: str, value: int) -> None:
+        """Set a register, as the motor itself does it."""
+        own = self.registers[name]
+        self.memory[own.address : own.address + own.size] = (value % (1 << 8 * own.size)).to_bytes(
+            own.size, self.byte_order
+        )
+
+    def read(self, address: int, size: int) -> bytes:
+        """What the bus reads: what is measured is measured now."""
+        self.set("Present_Position", self.present_position())
+        return bytes(self.memory[address : address + size]).ljust(size, b"\0")
+
+    @abstractmethod
+    def write(self, address: int, data: bytes) -> int:
+        """What the bus writes; returns the error of the answer, 0 if there is none."""
+
+    @abstractmethod
+    def present_position(self) -> int:
+        """What it says about its position."""
+
+
+class FeetechServo(Servo):
+    """STS and SMS motors. With the lock on, what is written to the EEPROM is lost when the power goes."""
+
+    registers = FEETECH_STS
+    # What lies below is kept without power.
+    eeprom_size: ClassVar[int] = 40
+
+    def __init__(self, memory: bytes) -> None:
+        super().__init__(memory)
+        self.eeprom = bytes(self.memory[: self.eeprom_size])
+
+    def write(self, address: int, data: bytes) -> int:
+        """It takes whatever fits."""
+        self.memory[address : address + len(data)] = data
+        if not self.get("Lock"):
+            self.eeprom = bytes(self.memory[: self.eeprom_size])
+        return self.error
+
+    def power_cycle(self) -> None:
+        """Forget what is not in the EEPROM."""
+        self.memory[:] = self.eeprom.ljust(SIZE, b"\0")
+
+    def present_position(self) -> int:
+        """The encoder less the offset, within a turn."""
+        offset = unsign_magnitude(self.get("Homing_Offset"), FEETECH_STS["Homing_Offset"].sign_bit or 0)
+        return (self.shaft - offset) % MODELS["sts3215"].resolution
+
+
+class DynamixelServo(Servo):
+    """The X series. With torque on, the EEPROM cannot be written."""
+
+    registers = DYNAMIXEL_X
+    eeprom_size: ClassVar[int] = 64
+
+    def write(self, address: int, data: bytes) -> int:
+        """It refuses what it cannot keep now."""
+        if address < self.eeprom_size and self.get("Torque_Enable"):
+            return ACCESS
+        self.memory[address : address + len(data)] = data
+        return self.error
+
+    def present_position(self) -> int:
+        """The encoder, perhaps reversed, plus the offset, over many turns."""
+        offset = int.from_bytes(self.memory[20:24], "little", signed=True)
+        return (-self.shaft if self.get("Drive_Mode") & 1 else self.shaft) + offset

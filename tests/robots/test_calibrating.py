@@ -1,0 +1,72 @@
+"""A calibration asks for the middle and a sweep, and finds what LeRobot finds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.robots.scripted_port import ScriptedPort
+from yardarm.robots import make_robot, make_teleoperator
+from yardarm.robots.motors import read_calibration_file
+from yardarm.robots.operator import Row
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "robots"
+
+
+class ScriptedOperator:
+    """Presses Enter at every question, and at the end of the sweep, after so many readings."""
+
+    def __init__(self, readings: int) -> None:
+        self.said: list[str] = []
+        self.tables: list[Sequence[Row]] = []
+        self._left = readings
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def ask(self, text: str) -> str:
+        self.said.append(text)
+        return ""
+
+    def show(self, rows: Sequence[Row]) -> None:
+        self.tables.append(rows)
+
+    def has_answered(self) -> bool:
+        self._left -= 1
+        return self._left <= 0
+
+
+@pytest.fixture
+def port() -> Iterator[ScriptedPort]:
+    own = ScriptedPort()
+    yield own
+    own.close()
+
+
+def factory_new(name: str, port: ScriptedPort, folder: Path) -> Any:
+    make = make_teleoperator if "leader" in name else make_robot
+    arm: Any = make(name, port=port.path, id="new", calibration_dir=folder)
+    arm.bus.line.patience_s = 0.5
+    arm.bus.connect(handshake=False)
+    return arm
+
+
+@pytest.mark.parametrize(
+    ("name", "golden"), [("so101_follower", "so101_calibration"), ("koch_leader", "koch_leader_calibration")]
+)
+def test_the_bytes_and_the_file_are_lerobots(name: str, golden: str, port: ScriptedPort, tmp_path: Path) -> None:
+    recorded = [json.loads(line) for line in (GOLDEN / golden / "wire.jsonl").read_text().splitlines()][1]
+    arm = factory_new(name, port, tmp_path)
+    sent = [request for request, _ in recorded["wire"]]
+    readings = max(sent.count(request) for request in set(sent))  # the sweep asks the same again and again
+    operator = ScriptedOperator(readings - 1)
+    with port.following(recorded["wire"]):
+        arm.calibrate(operator)
+    assert port.sent == sent
+    assert arm.calibration_fpath.read_bytes() == (GOLDEN / golden / "calibration.json").read_bytes()
+    assert read_calibration_file(arm.calibration_fpath) == arm.calibration
+    arm.bus.line.close()
