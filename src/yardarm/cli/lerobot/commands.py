@@ -19,8 +19,8 @@ MODULES = {
 }
 NO_ROBOTS = "commands for robots are not there yet; `yardarm eval` and `yardarm record` work in simulation"
 ABSENT = {
-    "replay": "it plays a dataset's episode on a robot, and commands for robots are not there yet; `yardarm replay` renders an "
-    "episode of an evaluation, `yardarm dataset view` shows one of a dataset",
+    "replay": "it plays a dataset's episode on a robot, and commands for robots are not there yet; `yardarm replay` "
+    "renders an episode of an evaluation, `yardarm dataset view` shows one of a dataset",
     "annotate": "datasets cannot be annotated yet; `yardarm dataset rename-task` rewords an instruction",
     "train-tokenizer": "action tokenizers cannot be trained here, because no policy here uses one",
     **dict.fromkeys(

@@ -111,7 +111,8 @@ ABSENT: Mapping[str, Answers] = {
             "the same command resumes a recording by itself, and a larger --n_episodes adds episodes; omit it"
         ),
         "robot.": Absent(
-            "commands for robots are not there yet; --env.type=… names a simulated world, and --policy.type=… who acts in it"
+            "commands for robots are not there yet; --env.type=… names a simulated world, and --policy.type=… who acts "
+            "in it"
         ),
         "teleop.": Absent("teleoperation is not there yet; --policy.type=… names who acts, such as expert"),
     },
