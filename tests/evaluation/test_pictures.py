@@ -73,6 +73,14 @@ def test_a_short_evaluation_is_not_prolonged(tmp_path: Path, monkeypatch: pytest
     assert not drawn(tmp_path / "run")
 
 
+def test_somebody_who_watches_sees_pictures_of_a_short_evaluation_too(tmp_path: Path) -> None:
+    class Watches(EvaluationListener):
+        waits_for_pictures = True
+
+    yardarm.evaluate("zero", ToyConfig(), n_episodes=1, pictures=60, output_dir=tmp_path / "run", listener=Watches())
+    assert drawn(tmp_path / "run")
+
+
 def test_a_picture_that_fails_is_told_and_breaks_nothing() -> None:
     told: list[str] = []
 

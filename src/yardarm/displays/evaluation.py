@@ -161,6 +161,8 @@ class Display(EvaluationListener):
 class LiveDisplay(Display):
     """Progress bars."""
 
+    waits_for_pictures = True
+
     def __init__(self, console: Console, progress: Progress) -> None:
         super().__init__(console)
         self._preparing: TaskID | None = None

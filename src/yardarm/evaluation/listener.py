@@ -19,6 +19,9 @@ __all__ = ["EvaluationListener"]
 class EvaluationListener:
     """Override what you want to hear."""
 
+    waits_for_pictures = False
+    """Whether somebody watches who may skip pictures for the report; otherwise a short evaluation is not prolonged."""
+
     def preparing(self, what: str) -> None:
         """Something that takes a moment happens before the first episode."""
 

@@ -13,6 +13,7 @@ An evaluation of an hour has its pictures after a few minutes, one of ten second
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -33,13 +34,16 @@ __all__ = ["Pictures"]
 MEANWHILE, AFTERWARDS = 0.02, 0.5
 LOOK_EVERY_S = 1.0
 # What a picture costs, before the first one has told; for less, it is not worth beginning.
-USUAL_S = 1.0
+USUAL_S = 2.0
 # A simulator that is being imported cannot be interrupted: nobody waits longer for it.
 LEAVE_WITHIN_S = 1.0
 
 
 class Pictures:
-    """Draws what `missing` lists, for at most `seconds`, and for at most half as long as the evaluation itself took."""
+    """Draws what `missing` lists, for at most `seconds`.
+
+    Where nobody watches, it is for at most half as long as the evaluation itself took, too.
+    """
 
     def __init__(
         self,
@@ -87,7 +91,7 @@ class Pictures:
             while not self._played.wait(LOOK_EVERY_S):
                 if self._left(MEANWHILE) > self._usual and (wanted := self._wanted()):
                     self._draw(wanted[:1], pool)
-            left = self._left(AFTERWARDS)
+            left = self._left(math.inf if self._listener.waits_for_pictures else AFTERWARDS)
             if not self._sign.is_raised and left > USUAL_S and (wanted := self._wanted()):
                 self._listener.drawing(len(wanted))
                 pool.size = min(usable_cores(), len(wanted))
