@@ -144,7 +144,8 @@ class RunsPage {
     this.table.setRows(treeRows(this.all, lines, { group: this.group(), value, down, isOpen, allOpen }));
     const whole = this.all.size;
     const [some, all] = [count(lines.length), count(whole)];
-    this.tally.textContent = lines.length === whole ? `${all} runs` : `${some} of ${all} runs`;
+    const noun = whole === 1 ? "run" : "runs";
+    this.tally.textContent = lines.length === whole ? `${all} ${noun}` : `${some} of ${all} ${noun}`;
     this.clear.hidden = !narrows(values) && !values.hidden;
     const content = whole ? this.table.element : this.nothing;
     if (!content.isConnected) this.list.replaceChildren(content);
