@@ -49,6 +49,7 @@ def test_a_benchmark_takes_as_few_lines_as_the_guide_says() -> None:
     assert len(code) <= LONGEST
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("puck")
 def test_the_guides_benchmark_runs_and_is_pure() -> None:
     assert "far\t0\tfar\tPush the puck to the far target" in yardarm("tasks", "puck").stdout

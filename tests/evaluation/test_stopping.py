@@ -245,6 +245,7 @@ def test_without_a_rule_both_policies_play_everything(tmp_path: Path) -> None:
     assert courses(tmp_path / "run" / "against") == courses(alone)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_a_killed_duel_comes_to_the_same_decision(tmp_path: Path) -> None:
     words = ["eval", "--env.type=toy", "--env.max_steps=11", "--env.step_s=0.004", "--policy.type=toy-mover"]

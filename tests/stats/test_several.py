@@ -29,6 +29,7 @@ def test_nothing_to_adjust() -> None:
     assert holm([0.04]) == [0.04]
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(p_values=p_values.filter(bool))
 def test_statsmodels_agrees_on_holm(p_values: list[float]) -> None:
