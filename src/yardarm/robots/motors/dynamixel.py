@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from yardarm.robots.motors.wire import BROADCAST, Status
+from yardarm.robots.motors.wire import BROADCAST, Instruction, Status
 
 __all__ = ["HEADER", "PLAIN", "STATUS", "STUFFED", "DynamixelProtocol", "crc16", "packet"]
 
 HEADER = b"\xff\xff\xfd\x00"
 STUFFED, PLAIN = b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"
-PING, READ, WRITE, STATUS, SYNC_READ, SYNC_WRITE = 0x01, 0x02, 0x03, 0x55, 0x82, 0x83
-# Model and firmware.
-PONG = 3
+# The instruction of every answer.
+STATUS = 0x55
 # Header, id, length, instruction, error, checksum.
 FRAME = 11
 REFUSALS = {
@@ -59,24 +58,24 @@ class DynamixelProtocol:
 
     def ping(self, id: int) -> bytes:
         """Ask whether a motor is there."""
-        return packet(id, PING)
+        return packet(id, Instruction.PING)
 
     def read(self, id: int, address: int, size: int) -> bytes:
         """Ask for a register."""
-        return packet(id, READ, _words(address, size))
+        return packet(id, Instruction.READ, _words(address, size))
 
     def write(self, id: int, address: int, data: bytes) -> bytes:
         """Set a register."""
-        return packet(id, WRITE, _words(address) + data)
+        return packet(id, Instruction.WRITE, _words(address) + data)
 
     def sync_read(self, ids: Sequence[int], address: int, size: int) -> bytes:
         """Ask several motors for the same register."""
-        return packet(BROADCAST, SYNC_READ, _words(address, size) + bytes(ids))
+        return packet(BROADCAST, Instruction.SYNC_READ, _words(address, size) + bytes(ids))
 
     def sync_write(self, values: Mapping[int, bytes], address: int, size: int) -> bytes:
         """Set the same register of several motors."""
         each = b"".join(bytes((id,)) + data for id, data in values.items())
-        return packet(BROADCAST, SYNC_WRITE, _words(address, size) + each)
+        return packet(BROADCAST, Instruction.SYNC_WRITE, _words(address, size) + each)
 
     def alerts(self, error: int) -> tuple[str, ...]:
         """What a motor complains about; its register Hardware_Error_Status says more."""

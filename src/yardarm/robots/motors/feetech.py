@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from yardarm.robots.motors.wire import BROADCAST, Status
+from yardarm.robots.motors.wire import BROADCAST, Instruction, Status
 
 __all__ = ["HEADER", "FeetechProtocol", "checksum", "packet"]
 
 HEADER = b"\xff\xff"
-PING, READ, WRITE, SYNC_READ, SYNC_WRITE = 0x01, 0x02, 0x03, 0x82, 0x83
 # Header, id, length, error, checksum.
 FRAME = 6
 ALERTS = {0x01: "voltage", 0x02: "angle sensor", 0x04: "overheating", 0x08: "over-current", 0x20: "overload"}
@@ -29,24 +28,24 @@ class FeetechProtocol:
 
     def ping(self, id: int) -> bytes:
         """Ask whether a motor is there."""
-        return packet(id, PING)
+        return packet(id, Instruction.PING)
 
     def read(self, id: int, address: int, size: int) -> bytes:
         """Ask for a register."""
-        return packet(id, READ, bytes((address, size)))
+        return packet(id, Instruction.READ, bytes((address, size)))
 
     def write(self, id: int, address: int, data: bytes) -> bytes:
         """Set a register."""
-        return packet(id, WRITE, bytes((address,)) + data)
+        return packet(id, Instruction.WRITE, bytes((address,)) + data)
 
     def sync_read(self, ids: Sequence[int], address: int, size: int) -> bytes:
         """Ask several motors for the same register."""
-        return packet(BROADCAST, SYNC_READ, bytes((address, size, *ids)))
+        return packet(BROADCAST, Instruction.SYNC_READ, bytes((address, size, *ids)))
 
     def sync_write(self, values: Mapping[int, bytes], address: int, size: int) -> bytes:
         """Set the same register of several motors."""
         each = b"".join(bytes((id,)) + data for id, data in values.items())
-        return packet(BROADCAST, SYNC_WRITE, bytes((address, size)) + each)
+        return packet(BROADCAST, Instruction.SYNC_WRITE, bytes((address, size)) + each)
 
     def alerts(self, error: int) -> tuple[str, ...]:
         """What a motor complains about."""

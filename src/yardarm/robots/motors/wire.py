@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["BROADCAST", "Status", "WireProtocol"]
+__all__ = ["BROADCAST", "Instruction", "Status", "WireProtocol"]
 
 BROADCAST = 0xFE
+
+
+class Instruction(enum.IntEnum):
+    """What both vendors call by the same number."""
+
+    PING = 0x01
+    READ = 0x02
+    WRITE = 0x03
+    SYNC_READ = 0x82
+    SYNC_WRITE = 0x83
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,20 +12,10 @@ from yardarm.robots.motors.dynamixel import packet as dynamixel_packet
 from yardarm.robots.motors.feetech import HEADER as FEETECH_HEADER
 from yardarm.robots.motors.feetech import checksum
 from yardarm.robots.motors.feetech import packet as feetech_packet
-from yardarm.robots.motors.wire import BROADCAST
+from yardarm.robots.motors.wire import BROADCAST, Instruction
 from yardarm.robots.twins.servo import Servo
 
 __all__ = ["DynamixelSide", "FeetechSide", "MotorChain"]
-
-
-class Instruction(enum.IntEnum):
-    """What both vendors call by the same number."""
-
-    PING = 0x01
-    READ = 0x02
-    WRITE = 0x03
-    SYNC_READ = 0x82
-    SYNC_WRITE = 0x83
 
 
 @dataclass(frozen=True, slots=True)
