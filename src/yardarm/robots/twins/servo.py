@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from yardarm.robots.motors.encoding import unsign_magnitude
+from yardarm.robots.motors.calibration import MotorCalibration
+from yardarm.robots.motors.encoding import sign_magnitude, unsign_magnitude
 from yardarm.robots.motors.registers import DYNAMIXEL_X, FEETECH_STS, MODELS, Register
 
 __all__ = ["ACCESS", "DynamixelServo", "FeetechServo", "Servo"]
@@ -50,6 +51,13 @@ class Servo(ABC):
         self.set("Present_Position", self.present_position())
         return bytes(self.memory[address : address + size]).ljust(size, b"\0")
 
+    def calibrate(self, calibration: MotorCalibration) -> None:
+        """Have a calibration inside, as if it had been written long ago."""
+        offset, sign_bit = calibration.homing_offset, self.registers["Homing_Offset"].sign_bit
+        self.set("Homing_Offset", offset if sign_bit is None else sign_magnitude(offset, sign_bit))
+        self.set("Min_Position_Limit", calibration.range_min)
+        self.set("Max_Position_Limit", calibration.range_max)
+
     @abstractmethod
     def write(self, address: int, data: bytes) -> int:
         """What the bus writes; returns the error of the answer, 0 if there is none."""
@@ -68,13 +76,22 @@ class FeetechServo(Servo):
 
     def __init__(self, memory: bytes) -> None:
         super().__init__(memory)
+        self.keep()
+
+    def keep(self) -> None:
+        """Keep what is in the memory over the loss of power, lock or no lock."""
         self.eeprom = bytes(self.memory[: self.eeprom_size])
+
+    def calibrate(self, calibration: MotorCalibration) -> None:
+        """Have a calibration inside; it keeps no drive mode."""
+        super().calibrate(calibration)
+        self.keep()
 
     def write(self, address: int, data: bytes) -> int:
         """It takes whatever fits."""
         self.memory[address : address + len(data)] = data
         if not self.get("Lock"):
-            self.eeprom = bytes(self.memory[: self.eeprom_size])
+            self.keep()
         return self.error
 
     def power_cycle(self) -> None:
@@ -92,6 +109,11 @@ class DynamixelServo(Servo):
 
     registers = DYNAMIXEL_X
     eeprom_size: ClassVar[int] = 64
+
+    def calibrate(self, calibration: MotorCalibration) -> None:
+        """Have a calibration inside, and the direction."""
+        super().calibrate(calibration)
+        self.set("Drive_Mode", calibration.drive_mode)
 
     def write(self, address: int, data: bytes) -> int:
         """It refuses what it cannot keep now."""
