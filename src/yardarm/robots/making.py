@@ -34,6 +34,7 @@ ROBOTS = Registry(
         "so101_follower": f"{HERE}.so_arm:SoFollower",
         "koch_follower": f"{HERE}.koch:KochFollower",
         "omx_follower": f"{HERE}.omx:OmxFollower",
+        "bi_so_follower": f"{HERE}.bi_so:BiSoFollower",
     },
 )
 TELEOPERATORS = Registry(
@@ -43,6 +44,8 @@ TELEOPERATORS = Registry(
         "so100_leader": f"{HERE}.teleoperators.so_leader:SoLeader",
         "so101_leader": f"{HERE}.teleoperators.so_leader:SoLeader",
         "koch_leader": f"{HERE}.teleoperators.koch_leader:KochLeader",
+        "omx_leader": f"{HERE}.teleoperators.omx_leader:OmxLeader",
+        "bi_so_leader": f"{HERE}.teleoperators.bi_so_leader:BiSoLeader",
     },
 )
 CAMERAS = Registry("camera", "yardarm.cameras", {})
