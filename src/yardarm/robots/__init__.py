@@ -1,5 +1,6 @@
 """Robots and teleoperators: real ones, by the names, flags and units that LeRobot gives them. Needs no torch."""
 
+from yardarm.robots.device import DeviceConfig
 from yardarm.robots.making import (
     CAMERAS,
     ROBOTS,
@@ -10,6 +11,7 @@ from yardarm.robots.making import (
     robot_from_data,
     teleoperator_from_data,
 )
+from yardarm.robots.operator import Operator, TerminalOperator
 from yardarm.robots.robot import Robot
 from yardarm.robots.teleoperator import Teleoperator
 
@@ -17,8 +19,11 @@ __all__ = [
     "CAMERAS",
     "ROBOTS",
     "TELEOPERATORS",
+    "DeviceConfig",
+    "Operator",
     "Robot",
     "Teleoperator",
+    "TerminalOperator",
     "find_driver",
     "make_robot",
     "make_teleoperator",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -81,6 +82,17 @@ class BusDevice(Device):
         except BaseException:
             self.bus.disconnect()
             raise
+
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Connected inside of the block, with nothing configured: to switch torque on here could make the arm jump."""
+        self.require_disconnected()
+        self.bus.connect()
+        try:
+            self.bus.stored = self.bus.read_calibration()
+            yield
+        finally:
+            self.bus.disconnect()
 
     def _connect_more(self) -> None:
         """Connect what else belongs to it, such as cameras."""

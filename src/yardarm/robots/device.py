@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -73,6 +74,15 @@ class Device(ABC):
     @abstractmethod
     def configure(self) -> None:
         """Set what it needs to work."""
+
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Connected inside of the block, for what a person does with it by hand; if possible, not configured."""
+        self.connect(calibrate=False)
+        try:
+            yield
+        finally:
+            self.disconnect()
 
     def save_calibration(self) -> None:
         """Write the calibration file, and keep the one before, so that it can be put back."""
