@@ -94,6 +94,11 @@ class BusDevice(Device):
         finally:
             self.bus.disconnect()
 
+    def release(self) -> None:
+        """Switch torque off: the arm falls, unless somebody holds it."""
+        self.require_connected()
+        self.bus.disable_torque(retries=5)
+
     def _connect_more(self) -> None:
         """Connect what else belongs to it, such as cameras."""
 

@@ -84,6 +84,10 @@ class Device(ABC):
         finally:
             self.disconnect()
 
+    def release(self) -> None:
+        """Let a person move it by hand; what has no motors that hold it needs nothing more."""
+        self.require_connected()
+
     def save_calibration(self) -> None:
         """Write the calibration file, and keep the one before, so that it can be put back."""
         self.calibration_dir.mkdir(parents=True, exist_ok=True)

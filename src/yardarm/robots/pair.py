@@ -66,6 +66,11 @@ class ArmPair(Device):
                 both.enter_context(arm.at_rest())
             yield
 
+    def release(self) -> None:
+        """Switch torque off in both arms."""
+        for arm in self.arms.values():
+            arm.release()
+
     def disconnect(self) -> None:
         """Leave both arms safe, the second one even if the first fails."""
         if not any(arm.is_connected for arm in self.arms.values()):

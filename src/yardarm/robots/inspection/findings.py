@@ -63,8 +63,9 @@ def _missing(
         return Finding(what, "it may have another id, see below")
     if name != missing[0] and names[place - 1] in missing:
         return Finding(what, f"mend {names[place - 1]} first, which is before it on the cable")
-    if place and names[place:] == missing[missing.index(name) :]:
-        return Finding(what, f"check the cable from {names[place - 1]} to {name}; all motors after it are missing, too")
+    if place and names[place:] == missing:
+        rest = "; all motors after it are missing, too" if len(missing) > 1 else ", and its id"
+        return Finding(what, f"check the cable from {names[place - 1]} to {name}{rest}")
     return Finding(what, "check both plugs of its cable; if they are good, its id may be that of another motor")
 
 
