@@ -135,8 +135,8 @@ def _rounded(values: Mapping[str, float]) -> list[float]:
 
 def _help(flags: Flags) -> str:
     return (
-        "Find how far an arm's joints go: a leader moves the arm, or you move it by hand, through its whole reach. With "
-        "a URDF\nfile, it also finds where the hand gets.\n\n"
+        "Find how far an arm's joints go: a leader moves the arm, or you move it by hand, through its whole reach. "
+        "With a URDF\nfile, it also finds where the hand gets.\n\n"
         f"usage: yardarm {COMMAND} --robot.type=… --robot.port=… [--teleop.type=… --teleop.port=…] [--flag=value …]\n\n"
         + listed([*describe(LimitsOptions), *device_rows(flags)])
         + "\n\nexample, by hand:\n"

@@ -40,9 +40,7 @@ def run(words: Sequence[str]) -> int:
     as_json, port = switch(flags, "json"), text(flags, "port")
     data = gather({name: value for name, value in flags.items() if name not in ("json", "port")})
     if port and (ROBOT in data or TELEOP in data):
-        raise UsageError(
-            "--port looks at whatever is there; for an arm of a known type, give --robot.port or --teleop.port"
-        )
+        raise UsageError("--port is for an arm of unknown type; give --robot.port or --teleop.port, or omit the type")
     if ROBOT in data or TELEOP in data:
         device = take_device(data, COMMAND)
         check_names("", data, (), COMMAND)

@@ -11,7 +11,7 @@ from yardarm.robots.bus_device import BusDevice
 from yardarm.robots.device import Device
 from yardarm.robots.inspection.findings import Finding, missing_motors, wrong_states, wrong_with_motor
 from yardarm.robots.inspection.motor_state import MotorState, read_state
-from yardarm.robots.inspection.scanning import BUSES, LISTEN_S, PortScan
+from yardarm.robots.inspection.scanning import BUSES, PortScan
 from yardarm.robots.motors import Motor, MotorBus, MotorCalibration
 from yardarm.robots.motors.bus import BAUD_RATE
 from yardarm.robots.motors.registers import MODELS, model
@@ -120,7 +120,7 @@ def _strangers(bus: MotorBus, present: Iterable[int]) -> list[FoundMotor]:
     known, strangers = set(present), []
     try:
         for baud_rate in sorted(bus.baud_codes, key=lambda rate: rate != BAUD_RATE):
-            found = [own for own in find_motors_at(bus, baud_rate, LISTEN_S) if own.id not in known]
+            found = [own for own in find_motors_at(bus, baud_rate) if own.id not in known]
             strangers += found
             known |= {own.id for own in found}
     finally:

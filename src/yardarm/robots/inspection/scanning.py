@@ -10,12 +10,11 @@ from yardarm.robots.making import ROBOTS, TELEOPERATORS
 from yardarm.robots.motors import DynamixelBus, FeetechBus, MotorBus
 from yardarm.robots.motors.setup import FoundMotor, find_motors_at
 
-__all__ = ["BUSES", "LISTEN_S", "PortScan", "ids_in_words", "scan_port"]
+__all__ = ["BUSES", "PortScan", "ids_in_words", "scan_port"]
 
 BUSES: Mapping[str, type[MotorBus]] = {"Feetech": FeetechBus, "Dynamixel": DynamixelBus}
 # The speed of arms, then those of new motors and of careless set-ups: all within two seconds.
 BAUD_RATES = {"Feetech": (1_000_000, 500_000, 115_200), "Dynamixel": (1_000_000, 57_600, 2_000_000, 115_200)}
-LISTEN_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def scan_port(port: str) -> PortScan:
         try:
             bus.connect(handshake=False)
             for baud_rate in BAUD_RATES[vendor]:
-                if found := find_motors_at(bus, baud_rate, LISTEN_S):
+                if found := find_motors_at(bus, baud_rate):
                     return PortScan(port, vendor, tuple(found))
         except RobotFault as fault:
             return PortScan(port, problem=str(fault))
