@@ -93,14 +93,14 @@ class SerialLine:
         Who does not answer in time is missing from the result.
         """
         self._fall_silent()
+        self._suspect = True  # until all answers are here, even if Ctrl-C ends this
         self._write(request)
         self.counts.requests += 1
         answers = sum(self._protocol.answer_size(params) for params in expected.values())
         on_the_way_s = (len(request) + answers) * BITS / self.baud_rate
         found = self._receive(dict(expected), time.monotonic() + self.patience_s + on_the_way_s)
-        if len(found) < len(expected):
-            self.counts.timeouts += 1
-            self._suspect = True
+        self._suspect = len(found) < len(expected)
+        self.counts.timeouts += self._suspect
         return found
 
     def tell(self, request: bytes) -> None:
