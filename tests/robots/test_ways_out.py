@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ with make(type, **options) as arm:
 """
 
 
-@contextmanager
+@contextlib.contextmanager
 def program(type: str, then: str) -> Iterator[tuple[TwinPort, subprocess.Popen[str]]]:
     folder = GOLDEN / type
     with twin_of(type, read_calibration_file(folder / "calibration.json")) as twin:
@@ -62,7 +62,11 @@ def torques(twin: TwinPort) -> set[int]:
 
 
 def watchdogs(pid: int) -> list[psutil.Process]:
-    return [process for process in descendants(pid) if any("watchdog.py" in word for word in process.cmdline())]
+    found = []
+    for process in descendants(pid):
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            found += [process] * any("watchdog.py" in word for word in process.cmdline())
+    return found
 
 
 @pytest.mark.parametrize(
@@ -81,7 +85,7 @@ def test_the_watchdog_releases_the_arm_of_a_killed_program(type: str, signal_num
         if type.startswith("so101"):
             assert {servo.get("Lock") for servo in twin.chain.servos} == {0}
         wait_until(lambda: not watchdog[0].is_running())
-        assert "its motors are released" in said
+        assert "the watchdog has done it" in said
 
 
 def test_a_child_that_inherited_everything_does_not_keep_the_torque_on() -> None:
@@ -99,7 +103,7 @@ def test_a_program_that_ends_releases_the_arm_itself_and_leaves_no_watchdog(then
     with program("so101_follower", then) as (twin, process):
         _, said = process.communicate(timeout=60)
         assert torques(twin) == {0}
-        assert "ended without" not in said
+        assert "watchdog" not in said
         assert ("ValueError: a bug of the user's" in said) == (then == "raise")
 
 
@@ -175,7 +179,7 @@ def test_a_connect_that_fails_half_way_releases_the_arm(twin: TwinPort, monkeypa
 
 
 def test_what_ctrl_c_has_interrupted_is_no_answer_to_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yardarm.robots.motors.line.SILENCE_S", 0.3)  # the machine may be busy
+    monkeypatch.setattr("yardarm.robots.motors.line.SILENCE_S", 0.3, raising=False)  # the machine may be busy
     chain = chain_of({"gripper": Motor(6, "sts3215", PERCENT)})
     chain.servos[0].set("P_Coefficient", 11)
     chain.servos[0].set("D_Coefficient", 22)

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 from yardarm.config import option
 from yardarm.errors import BusFault, RobotFault, UsageError
-from yardarm.robots.calibrating import calibrate_anew
+from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_calibration
 from yardarm.robots.device import Device, DeviceConfig, Features
+from yardarm.robots.motor_setup import set_up_motors
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
 from yardarm.robots.operator import Operator, TerminalOperator
 from yardarm.robots.torque_watch import TorqueWatch
@@ -44,6 +45,8 @@ class BusDevice(Device):
     """Joints that turn all the way round: they need no sweep."""
     reversed: ClassVar[tuple[str, ...]] = ()
     """Joints whose motors turn the other way round."""
+    built_offsets: ClassVar[Mapping[str, int] | None] = None
+    """The homing offsets of an arm that is built so that nobody has to show it anything; None: somebody has to."""
     calibration_mode: ClassVar[int]
     """The operating mode in which motors show where they are, and nothing else."""
 
@@ -122,20 +125,45 @@ class BusDevice(Device):
         """Connect what else belongs to it, such as cameras."""
 
     def calibrate(self, operator: Operator | None = None) -> None:
-        """Have a person show the middle and the ends of all joints, or write the file's calibration into the motors."""
+        """Have a person show the middle and the ends of all joints, or keep the file's calibration."""
         self.require_connected()
         operator = operator or TerminalOperator()
-        if self.calibration:
-            answer = operator.ask(
-                f"The motors of {self} do not have the calibration of {self.calibration_fpath}. Press ENTER to write "
-                "it into them, or type c and ENTER to calibrate anew:"
-            )
-            if answer.strip().lower() != "c":
-                self.bus.write_calibration(self.calibration)
-                return
-        self.calibration = calibrate_anew(self, operator)
+        if self.built_offsets is not None:
+            self.calibration = calibrate_as_built(self, self.built_offsets)
+        elif self.calibration and self._keeps_its_file(operator):
+            return
+        else:
+            self.calibration = calibrate_anew(self, operator)
         self.save_calibration()
         operator.say(f"Saved the calibration of {self} to {self.calibration_fpath}")
+
+    def _keeps_its_file(self, operator: Operator) -> bool:
+        """Whether the person wants the calibration of the file, which is then in the motors, too."""
+        agrees = self.bus.stored is not None and self.bus.agrees(self.bus.stored)
+        have, enter = ("have", "keep it") if agrees else ("do not have", "write it into them")
+        answer = operator.ask(
+            f"The motors of {self} {have} the calibration of {self.calibration_fpath}. Press ENTER to {enter}, or "
+            "type c and ENTER to calibrate anew:"
+        )
+        if answer.strip().lower() == "c":
+            return False
+        if not agrees:
+            self.bus.write_calibration(self.calibration)
+        return True
+
+    def undo_calibration(self) -> None:
+        """Go back to the calibration before the last one, in the motors and in the file; again: forth."""
+        self.require_connected()
+        undo_calibration(self)
+
+    def setup_motors(self, operator: Operator | None = None) -> None:
+        """Give new motors their ids: a person plugs in one after the other. Opens the port by itself."""
+        self.require_disconnected()
+        self.bus.connect(handshake=False)
+        try:
+            set_up_motors(self, operator or TerminalOperator())
+        finally:
+            self.bus.disconnect(disable_torque=False)
 
     def positions(self) -> dict[str, float]:
         """Where all joints are."""

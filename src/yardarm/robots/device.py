@@ -113,8 +113,9 @@ class Device(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if self.is_connected:
-                self.disconnect()
+            self.disconnect()
+        except NotConnected:
+            pass  # it was disconnected inside of the block
         except RobotFault as fault:
             if error is None:
                 raise
@@ -122,5 +123,5 @@ class Device(ABC):
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):  # the interpreter may be half gone
-            if self.is_connected and self._owner == os.getpid():  # a child has a copy, which is not its own to leave
+            if self._owner == os.getpid():  # a child has a copy, which is not its own to leave
                 self.disconnect()

@@ -41,8 +41,8 @@ def main() -> int:
         return 0
     order = json.loads(lines[0])
     released = _release(order, is_shared)
-    result = "its motors are released" if released else "NOT RELEASED: switch off the power before you touch it"
-    _say(f"yardarm: the program of {order['device']} on {order['port']} ended without disconnecting; {result}")
+    result = "the watchdog has done it" if released else "nor by the watchdog: switch off its power before you touch it"
+    _say(f"yardarm: {order['device']} on {order['port']} was not released by its program; {result}")
     return 0 if released else 1
 
 

@@ -19,7 +19,7 @@ from yardarm.robots.motors.registers import MODELS, Register, model
 from yardarm.robots.motors.units import Scale
 from yardarm.robots.motors.wire import BROADCAST, Status, WireProtocol
 
-__all__ = ["BusCounts", "Motor", "MotorBus"]
+__all__ = ["BAUD_RATE", "BusCounts", "Motor", "MotorBus"]
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +89,8 @@ class MotorBus(ABC):
         self.line = SerialLine(port, BAUD_RATE, self.protocol, on_bytes)
         self.retry_budget_s = RETRY_BUDGET_S
         self.counts = BusCounts()
+        self.stored: dict[str, MotorCalibration] | None = None
+        """The calibration that the motors had when they were last asked."""
         self._names = {motor.id: name for name, motor in self.motors.items()}
 
     @property
@@ -170,11 +172,11 @@ class MotorBus(ABC):
                 return answer
         return None
 
-    def broadcast_ping(self) -> list[int]:
-        """The ids of all motors on the bus."""
+    def broadcast_ping(self, seconds: float = BROADCAST_S) -> dict[int, Status]:
+        """The answers of all motors on the bus, by their ids."""
         self._check_connected()
         candidates = dict.fromkeys(range(BROADCAST - 1), self.pong_size)
-        return sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, BROADCAST_S))
+        return dict(sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, seconds).items()))
 
     # Torque.
 
@@ -236,9 +238,14 @@ class MotorBus(ABC):
     # Calibration.
 
     @property
-    @abstractmethod
     def is_calibrated(self) -> bool:
         """Whether the motors have the calibration of the file."""
+        self.stored = self.read_calibration()
+        return self.agrees(self.stored)
+
+    @abstractmethod
+    def agrees(self, stored: Mapping[str, MotorCalibration]) -> bool:
+        """Whether what motors keep of a calibration is that of the file."""
 
     @abstractmethod
     def read_calibration(self) -> dict[str, MotorCalibration]:
@@ -281,7 +288,7 @@ class MotorBus(ABC):
     """The bytes of an answer to a ping."""
 
     @abstractmethod
-    def _model_number(self, id: int, pong: Status) -> int:
+    def model_number(self, id: int, pong: Status) -> int:
         """The model of a motor that has answered a ping."""
 
     def _handshake(self) -> None:
@@ -291,7 +298,7 @@ class MotorBus(ABC):
             pong = self.ping(motor.id, HANDSHAKE_RETRIES)
             if pong is None:
                 problems.append(f"{name} (id {motor.id}) does not answer")
-            elif (number := self._model_number(motor.id, pong)) != MODELS[motor.model].number:
+            elif (number := self.model_number(motor.id, pong)) != MODELS[motor.model].number:
                 problems.append(f"{name} (id {motor.id}) is a {model(number)}, not a {motor.model}")
         if problems:
             raise BusFault(

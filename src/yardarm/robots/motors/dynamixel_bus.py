@@ -37,10 +37,9 @@ class DynamixelBus(MotorBus):
         """Answer at once."""
         self.write_all("Return_Delay_Time", 0)
 
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether the motors have the calibration of the file."""
-        return self.read_calibration() == self.calibration
+    def agrees(self, stored: Mapping[str, MotorCalibration]) -> bool:
+        """Whether this is the calibration of the file."""
+        return dict(stored) == self.calibration
 
     def read_calibration(self) -> dict[str, MotorCalibration]:
         """The calibration that the motors have."""
@@ -61,5 +60,6 @@ class DynamixelBus(MotorBus):
         """A smaller offset lowers readings."""
         return offset - shift
 
-    def _model_number(self, id: int, pong: Status) -> int:
+    def model_number(self, id: int, pong: Status) -> int:
+        """The answer to a ping has it."""
         return int.from_bytes(pong.params[:2], "little")

@@ -52,10 +52,8 @@ class FeetechBus(MotorBus):
             if phase & COUNTS_TURNS:
                 self.write("Phase", name, phase & ~COUNTS_TURNS)
 
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether the motors have the offsets and limits of the file; they keep no drive mode."""
-        stored = self.read_calibration()
+    def agrees(self, stored: Mapping[str, MotorCalibration]) -> bool:
+        """Whether these are the offsets and limits of the file; motors keep no drive mode."""
         return stored.keys() == self.calibration.keys() and all(
             _kept(stored[name]) == _kept(own) for name, own in self.calibration.items()
         )
@@ -80,7 +78,8 @@ class FeetechBus(MotorBus):
         """A larger offset lowers readings; one that does not fit has an equivalent that does."""
         return home_offset(offset + shift, 4096, LARGEST_OFFSET)
 
-    def _model_number(self, id: int, pong: Status) -> int:
+    def model_number(self, id: int, pong: Status) -> int:
+        """It has to be asked for."""
         request = self.protocol.read(id, MODEL.address, MODEL.size)
         answers = self._ask(request, {id: MODEL.size}, HANDSHAKE_RETRIES, "reading Model_Number")
         return int.from_bytes(answers[id].params, "little")
