@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from yardarm.config import option
-from yardarm.errors import UsageError
+from yardarm.errors import BusFault, RobotFault, UsageError
 from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_calibration
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motor_setup import set_up_motors
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
 from yardarm.robots.operator import Operator, TerminalOperator
+from yardarm.robots.torque_watch import TorqueWatch
+from yardarm.robots.uninterrupted import uninterrupted
 
 __all__ = ["BODY", "BusDevice", "BusDeviceConfig"]
+
+log = logging.getLogger(__name__)
 
 BODY = "body"
 """The unit of a motor that turns a joint: degrees, or −100 to 100, as the user wishes."""
@@ -28,6 +33,7 @@ class BusDeviceConfig(DeviceConfig):
 
     port: str = option("", "the serial port, such as /dev/ttyACM0; `yardarm find-port` lists them")
     num_read_retries: int = option(2, "how often to ask again when motors do not answer")
+    watchdog: bool = option(True, "have a second process release the motors if this one is killed")
 
 
 class BusDevice(Device):
@@ -54,6 +60,7 @@ class BusDevice(Device):
             name: replace(motor, unit=body) if motor.unit == BODY else motor for name, motor in self.motors.items()
         }
         self.bus = self.bus_class(config.port, motors, self.calibration)
+        self._watch: TorqueWatch | None = None
 
     @property
     def joint_features(self) -> Features:
@@ -73,14 +80,20 @@ class BusDevice(Device):
     def connect(self, calibrate: bool = True) -> None:
         """Open the port, see that all motors are there, compare calibrations, and configure."""
         self.require_disconnected()
+        self._stop_watching()
         self.bus.connect()
         try:
+            if self.config.watchdog and self.releases_at_the_end:
+                self._watch = TorqueWatch(str(self), self.bus)
             if not self.is_calibrated and calibrate:
                 self.calibrate()
             self._connect_more()
             self.configure()
         except BaseException:
-            self.bus.disconnect()
+            try:
+                self._leave(release=True)
+            except RobotFault as fault:
+                log.warning("%s: %s", self, fault)  # what went wrong first says more
             raise
 
     @contextlib.contextmanager
@@ -92,12 +105,38 @@ class BusDevice(Device):
             self.bus.stored = self.bus.read_calibration()
             yield
         finally:
-            self.bus.disconnect()
+            self._leave(self.releases_at_the_end)
 
     def release(self) -> None:
         """Switch torque off: the arm falls, unless somebody holds it."""
         self.require_connected()
         self.bus.disable_torque(retries=5)
+
+    @property
+    def releases_at_the_end(self) -> bool:
+        """Whether its motors are without torque after `disconnect`; if not, nobody releases them behind its back."""
+        return True
+
+    def disconnect(self) -> None:
+        """Release the motors, unless told otherwise, and close the port."""
+        self.require_connected()
+        self._leave(self.releases_at_the_end)
+
+    def _leave(self, release: bool) -> None:
+        """Close the port, with the motors released: by the watchdog, if they do not listen now."""
+        with uninterrupted():
+            try:
+                self.bus.disconnect(release)
+            except BusFault:
+                if self._watch is not None:
+                    self._watch.take_over()
+                raise
+            self._stop_watching()
+
+    def _stop_watching(self) -> None:
+        if self._watch is not None:
+            self._watch.done()
+            self._watch = None
 
     def _connect_more(self) -> None:
         """Connect what else belongs to it, such as cameras."""

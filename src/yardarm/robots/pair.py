@@ -12,6 +12,7 @@ from yardarm.robots.bus_device import BusDevice
 from yardarm.robots.calibrating import previous_calibration
 from yardarm.robots.device import Device
 from yardarm.robots.operator import Operator
+from yardarm.robots.uninterrupted import uninterrupted
 
 __all__ = ["ArmPair", "prefixed", "without_prefix"]
 
@@ -75,7 +76,7 @@ class ArmPair(Device):
         """Leave both arms safe, the second one even if the first fails."""
         if not any(arm.is_connected for arm in self.arms.values()):
             self.require_connected()
-        with contextlib.ExitStack() as both:
+        with uninterrupted(), contextlib.ExitStack() as both:
             for arm in reversed(self.arms.values()):  # the last one in is the first one out
                 if arm.is_connected:
                     both.callback(arm.disconnect)

@@ -92,10 +92,10 @@ class BusRobot(BusDevice, Robot):
         self.bus.sync_write("Goal_Position", motors)
         return {f"{name}.pos": self.bus.scale(name).reachable(goal) for name, goal in motors.items()}
 
-    def disconnect(self) -> None:
-        """Release the motors, unless told otherwise, and close the port."""
-        self.require_connected()
-        self.bus.disconnect(self.config.disable_torque_on_disconnect)
+    @property
+    def releases_at_the_end(self) -> bool:
+        """Whether its motors are without torque after `disconnect`."""
+        return bool(self.config.disable_torque_on_disconnect)
 
 
 def closer_goals(goals: Mapping[str, float], present: Mapping[str, float], cap: Cap) -> dict[str, float]:

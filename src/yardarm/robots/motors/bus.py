@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -13,7 +14,7 @@ from typing import ClassVar, Literal
 from yardarm.errors import AlreadyConnected, BusFault, NotConnected, UsageError, nearest
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude, untwos_complement
-from yardarm.robots.motors.line import SerialLine
+from yardarm.robots.motors.line import LineCounts, SerialLine
 from yardarm.robots.motors.registers import MODELS, Register, model
 from yardarm.robots.motors.units import Scale
 from yardarm.robots.motors.wire import BROADCAST, Status, WireProtocol
@@ -24,8 +25,9 @@ log = logging.getLogger(__name__)
 
 # However often a request may be tried again, it ends after this.
 RETRY_BUDGET_S = 0.3
-# A lost packet must not fail a connect.
+# A lost packet must not fail a connect, nor leave a motor with torque.
 HANDSHAKE_RETRIES = 2
+RELEASE_RETRIES = 5
 BAUD_RATE = 1_000_000
 # Positions are in the user's units; all other registers are numbers.
 POSITIONS = ("Goal_Position", "Present_Position")
@@ -50,6 +52,17 @@ class BusCounts:
     alerts: dict[str, set[str]] = field(default_factory=dict)
     """What each motor has complained about."""
 
+    def summary(self, line: LineCounts) -> str:
+        """What happened here and on the line, in words; empty if there is nothing to say."""
+        numbers = {
+            "answers were late or missing": line.timeouts,
+            "requests were repeated": self.retries,
+            "bytes were no answer": line.dropped_bytes,
+        }
+        said = [f"{number} {what}" for what, number in numbers.items() if number]
+        said += [f"{name} reported {', '.join(sorted(alerts))}" for name, alerts in self.alerts.items()]
+        return "; ".join(said)
+
 
 class MotorBus(ABC):
     """Motors on one port. What differs between vendors is in their subclasses."""
@@ -61,6 +74,8 @@ class MotorBus(ABC):
     """Whether readings start again after a turn."""
     applies_drive_mode: ClassVar[bool]
     """Whether the bus must reverse positions, because motors do not."""
+    torque_registers: ClassVar[tuple[str, ...]]
+    """What is 1 while a motor holds its position, and 0 while it can be moved by hand."""
 
     def __init__(
         self,
@@ -87,6 +102,7 @@ class MotorBus(ABC):
         """Open the port, and see that all motors are there."""
         if self.is_connected:
             raise AlreadyConnected(f"the bus on {self.line.port} is already connected")
+        self.counts, self.line.counts = BusCounts(), LineCounts()
         self.line.open()
         try:
             if handshake:
@@ -96,13 +112,15 @@ class MotorBus(ABC):
             raise
 
     def disconnect(self, disable_torque: bool = True) -> None:
-        """Release the motors and close the port, whatever happens on the way."""
+        """Release the motors and close the port, whatever happens on the way; say what went wrong since `connect`."""
         self._check_connected()
         try:
             if disable_torque:
-                self.disable_torque(retries=5)
+                self._release()
         finally:
             self.line.close()
+            if summary := self.counts.summary(self.line.counts):
+                log.warning("on %s: %s", self.line.port, summary)
 
     # Registers.
 
@@ -162,13 +180,47 @@ class MotorBus(ABC):
 
     # Torque.
 
-    @abstractmethod
     def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
         """Have motors hold their position."""
+        for name in self.motors if motors is None else motors:
+            self._set_torque(name, 1, retries)
 
-    @abstractmethod
     def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
-        """Let motors be moved by hand."""
+        """Let motors be moved by hand: all that answer, also after one that does not."""
+        faults = []
+        for name in self.motors if motors is None else motors:
+            try:
+                self._set_torque(name, 0, retries)
+            except BusFault as fault:
+                faults.append(str(fault))
+        if faults:
+            raise BusFault("; ".join(dict.fromkeys(faults)))  # a port that is gone is gone for all of them
+
+    def _set_torque(self, name: str, value: int, retries: int) -> None:
+        for register in self.torque_registers:
+            self.write(register, name, value, retries=retries)
+
+    def _release(self) -> None:
+        """Release the motors. What does not answer may still hear: it is told once more, with all the others."""
+        try:
+            self.disable_torque(retries=RELEASE_RETRIES)
+        except BusFault as fault:
+            with contextlib.suppress(BusFault):
+                self.sync_write("Torque_Enable", dict.fromkeys(self.motors, 0))
+            raise BusFault(f"{fault}; the arm may still hold: switch off its power before you touch it") from None
+
+    def release_requests(self) -> list[tuple[bytes, bytes]]:
+        """What anybody must send to release the motors, and how each answer begins; nobody answers the first."""
+        own = self._register("Torque_Enable", list(self.motors))
+        off = bytes(own.size)
+        everybody = self.protocol.sync_write({motor.id: off for motor in self.motors.values()}, own.address, own.size)
+        requests = [(everybody, b"")]
+        for name, motor in self.motors.items():
+            for register in self.torque_registers:
+                own = self._register(register, [name])
+                request = self.protocol.write(motor.id, own.address, bytes(own.size))
+                requests.append((request, self.protocol.acknowledgement(motor.id)))
+        return requests
 
     @contextmanager
     def torque_disabled(self) -> Iterator[None]:

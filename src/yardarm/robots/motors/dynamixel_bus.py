@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from yardarm.robots.motors.bus import MotorBus
@@ -30,17 +30,8 @@ class DynamixelBus(MotorBus):
     }
     applies_drive_mode = False
     wraps = False
+    torque_registers = ("Torque_Enable",)
     pong_size = 3
-
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
-        """Have motors hold their position."""
-        for name in self.motors if motors is None else motors:
-            self.write("Torque_Enable", name, 1, retries=retries)
-
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
-        """Let motors be moved by hand."""
-        for name in self.motors if motors is None else motors:
-            self.write("Torque_Enable", name, 0, retries=retries)
 
     def configure_motors(self) -> None:
         """Answer at once."""

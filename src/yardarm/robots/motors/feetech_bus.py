@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -40,19 +40,8 @@ class FeetechBus(MotorBus):
     }
     applies_drive_mode = True
     wraps = True
-
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
-        """Have motors hold their position, and lock what they keep."""
-        self._set_torque(1, motors, retries)
-
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
-        """Let motors be moved by hand, and unlock what they keep."""
-        self._set_torque(0, motors, retries)
-
-    def _set_torque(self, value: int, motors: Iterable[str] | None, retries: int) -> None:
-        for name in self.motors if motors is None else motors:
-            self.write("Torque_Enable", name, value, retries=retries)
-            self.write("Lock", name, value, retries=retries)
+    # The lock is that of the EEPROM.
+    torque_registers = ("Torque_Enable", "Lock")
 
     def configure_motors(self, acceleration: int = FASTEST) -> None:
         """Answer at once, accelerate freely, and keep positions within a turn."""

@@ -8,6 +8,7 @@ send ──▶ drop what is left over ──▶ write ──▶ wait (asleep, in
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import time
@@ -28,6 +29,8 @@ PATIENCE_S = 0.050
 # After a time-out: how long the line must be silent before anything else is asked, and how long that may take.
 SILENCE_S = 0.020
 LONGEST_SILENCE_S = 0.2
+# How long to wait for a port that another process has.
+LOCK_S = 1.0
 CHUNK = 4096
 
 
@@ -68,12 +71,23 @@ class SerialLine:
         except ModuleNotFoundError as error:
             raise SetupError(f"robots need pyserial; run: pip install 'yardarm[robots]' ({error})") from error
         try:
-            self._serial = serial.Serial(self.port, self.baud_rate, timeout=0, exclusive=True)
+            self._serial = self._locked(serial.Serial)
         except (OSError, ValueError) as error:
             raise BusFault(
                 f"cannot open the port {self.port}: {error}; is it plugged in, and does another program use it? "
                 "`yardarm find-port` lists what there is"
             ) from None
+
+    def _locked(self, serial: Callable[..., Any]) -> Any:
+        """The port, for this process alone. The watchdog of a killed program may have it for a moment."""
+        ends = time.monotonic() + LOCK_S
+        while True:
+            try:
+                return serial(self.port, self.baud_rate, timeout=0, exclusive=True)
+            except OSError as error:
+                if error.errno != errno.EWOULDBLOCK or time.monotonic() > ends:
+                    raise
+            time.sleep(0.02)
 
     def close(self) -> None:
         """Close the port."""
@@ -93,14 +107,14 @@ class SerialLine:
         Who does not answer in time is missing from the result.
         """
         self._fall_silent()
+        self._suspect = True  # until all answers are here, even if Ctrl-C ends this
         self._write(request)
         self.counts.requests += 1
         answers = sum(self._protocol.answer_size(params) for params in expected.values())
         on_the_way_s = (len(request) + answers) * BITS / self.baud_rate
         found = self._receive(dict(expected), time.monotonic() + self.patience_s + on_the_way_s)
-        if len(found) < len(expected):
-            self.counts.timeouts += 1
-            self._suspect = True
+        self._suspect = len(found) < len(expected)
+        self.counts.timeouts += self._suspect
         return found
 
     def tell(self, request: bytes) -> None:
