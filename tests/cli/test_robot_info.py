@@ -135,7 +135,7 @@ def test_json_has_the_same(tmp_path: Path) -> None:
         [arm] = json.loads(info(twin, tmp_path, "--json").stdout)["arms"]
     assert [motor["name"] for motor in arm["motors"]] == list(CALIBRATION)
     assert arm["motors"][0]["state"]["celsius"] == 60
-    assert arm["findings"][0]["to_do"] == "let it cool down"
+    assert arm["problems"][0]["to_do"] == "let it cool down"
 
 
 def test_both_arms_of_a_pair_are_shown(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 from yardarm.errors import UsageError
 from yardarm.robots.bus_device import BusDevice
 from yardarm.robots.device import Device
-from yardarm.robots.inspection.findings import Finding, missing_motors, wrong_states, wrong_with_motor
 from yardarm.robots.inspection.motor_state import MotorState, read_state
+from yardarm.robots.inspection.problems import Problem, missing_motors, wrong_states, wrong_with_motor
 from yardarm.robots.inspection.scanning import BUSES, PortScan
 from yardarm.robots.motors import Motor, MotorBus, MotorCalibration
 from yardarm.robots.motors.bus import BAUD_RATE
@@ -45,7 +45,7 @@ class ArmReport:
     calibration: str
     """Where its calibration is; empty if it has none."""
     motors: tuple[MotorReport, ...]
-    findings: tuple[Finding, ...]
+    problems: tuple[Problem, ...]
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -71,11 +71,11 @@ def inspect_port(scan: PortScan) -> ArmReport:
         states = {name: state for name in motors if (state := _state(bus, name))}
     finally:
         bus.line.close()
-    findings = [found for name, own in states.items() for found in wrong_with_motor(name, motors[name], own, None)]
+    problems = [found for name, own in states.items() for found in wrong_with_motor(name, motors[name], own, None)]
     reports = [
         MotorReport(name, motor.id, states.get(name), _own_range(states.get(name))) for name, motor in motors.items()
     ]
-    return ArmReport(scan.in_words(), scan.port, "", tuple(reports), (*findings, *wrong_states(states)))
+    return ArmReport(scan.in_words(), scan.port, "", tuple(reports), (*problems, *wrong_states(states)))
 
 
 def _inspect_arm(arm: BusDevice) -> ArmReport:
@@ -91,11 +91,11 @@ def _inspect_arm(arm: BusDevice) -> ArmReport:
     finally:
         bus.line.close()
     unknown = [
-        Finding(f"{name} is an {model(number)}", "is the type of the arm right?")
+        Problem(f"{name} is an {model(number)}", "is the type of the arm right?")
         for name, number in numbers.items()
         if name not in states
     ]
-    findings = [
+    problems = [
         *missing_motors(bus.motors, pongs, strangers),
         *unknown,
         *(
@@ -104,14 +104,14 @@ def _inspect_arm(arm: BusDevice) -> ArmReport:
             for found in wrong_with_motor(name, bus.motors[name], own, arm.calibration.get(name))
         ),
         *wrong_states(states),
-        *_calibration_findings(arm, states),
+        *_calibration_problems(arm, states),
     ]
     return ArmReport(
         str(arm),
         bus.line.port,
         str(arm.calibration_fpath) if arm.calibration else "",
         tuple(_motor_report(name, motor, states.get(name), arm.calibration) for name, motor in bus.motors.items()),
-        tuple(findings),
+        tuple(problems),
     )
 
 
@@ -154,9 +154,9 @@ def _own_range(state: MotorState | None) -> tuple[int, int] | None:
     return (state.calibration.range_min, state.calibration.range_max) if state else None
 
 
-def _calibration_findings(arm: BusDevice, states: Mapping[str, MotorState]) -> list[Finding]:
+def _calibration_problems(arm: BusDevice, states: Mapping[str, MotorState]) -> list[Problem]:
     if not arm.calibration:
-        return [Finding(f"there is no calibration at {arm.calibration_fpath}", "run `yardarm calibrate`")]
+        return [Problem(f"there is no calibration at {arm.calibration_fpath}", "run `yardarm calibrate`")]
     differing = [
         name
         for name, state in states.items()
@@ -165,7 +165,7 @@ def _calibration_findings(arm: BusDevice, states: Mapping[str, MotorState]) -> l
     if not differing:
         return []
     return [
-        Finding(
+        Problem(
             f"the calibration of {', '.join(differing)} is not that of {arm.calibration_fpath}",
             "run `yardarm calibrate`, and press ENTER to write the file's into the motors",
         )
