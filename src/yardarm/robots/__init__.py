@@ -1,5 +1,6 @@
 """Robots and teleoperators: real ones, by the names, flags and units that LeRobot gives them. Needs no torch."""
 
+from yardarm.robots.guarded import Guarded, GuardOptions, guard
 from yardarm.robots.making import (
     CAMERAS,
     ROBOTS,
@@ -17,9 +18,12 @@ __all__ = [
     "CAMERAS",
     "ROBOTS",
     "TELEOPERATORS",
+    "GuardOptions",
+    "Guarded",
     "Robot",
     "Teleoperator",
     "find_driver",
+    "guard",
     "make_robot",
     "make_teleoperator",
     "robot_from_data",

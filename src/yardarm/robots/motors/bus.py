@@ -14,6 +14,7 @@ from typing import ClassVar, Literal
 from yardarm.errors import AlreadyConnected, BusFault, NotConnected, UsageError, nearest
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude, untwos_complement
+from yardarm.robots.motors.health import HealthRegisters, MotorHealth
 from yardarm.robots.motors.line import LineCounts, SerialLine
 from yardarm.robots.motors.registers import MODELS, Register, model
 from yardarm.robots.motors.units import Scale
@@ -74,6 +75,8 @@ class MotorBus(ABC):
     """Whether readings start again after a turn."""
     applies_drive_mode: ClassVar[bool]
     """Whether the bus must reverse positions, because motors do not."""
+    health_registers: ClassVar[HealthRegisters]
+    """Where motors say how they are."""
     torque_registers: ClassVar[tuple[str, ...]]
     """What is 1 while a motor holds its position, and 0 while it can be moved by hand."""
 
@@ -91,6 +94,7 @@ class MotorBus(ABC):
         self.counts = BusCounts()
         self.stored: dict[str, MotorCalibration] | None = None
         """The calibration that the motors had when they were last asked."""
+        self._limits: dict[str, dict[str, float]] = {}
         self._names = {motor.id: name for name, motor in self.motors.items()}
 
     @property
@@ -103,6 +107,7 @@ class MotorBus(ABC):
         if self.is_connected:
             raise AlreadyConnected(f"the bus on {self.line.port} is already connected")
         self.counts, self.line.counts = BusCounts(), LineCounts()
+        self._limits = {}
         self.line.open()
         try:
             if handshake:
@@ -177,6 +182,33 @@ class MotorBus(ABC):
         self._check_connected()
         candidates = dict.fromkeys(range(BROADCAST - 1), self.pong_size)
         return dict(sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, seconds).items()))
+
+    def health(self, retries: int = 0) -> dict[str, MotorHealth]:
+        """How all motors are, by one request; the first one also asks what they may be."""
+        if not self._limits:
+            self._limits = self._read_together(self.health_registers.limits, retries)
+        now = self._read_together(self.health_registers.now, retries)
+        return {
+            name: self.health_registers.health(motor.model, now[name], self._limits[name])
+            for name, motor in self.motors.items()
+        }
+
+    def _read_together(self, registers: Sequence[str], retries: int) -> dict[str, dict[str, float]]:
+        """Registers that lie near each other, of all motors, in one request: by motor, then by name."""
+        names = list(self.motors)
+        places = {register: self._register(register, names) for register in registers}
+        start = min(own.address for own in places.values())
+        size = max(own.address + own.size for own in places.values()) - start
+        ids = [motor.id for motor in self.motors.values()]
+        request = self.protocol.sync_read(ids, start, size)
+        answers = self._ask(request, dict.fromkeys(ids, size), retries, f"reading {', '.join(registers)}")
+        return {
+            name: {
+                register: self._decoded(register, name, answers[id].params[own.address - start :][: own.size], False)
+                for register, own in places.items()
+            }
+            for name, id in zip(names, ids, strict=True)
+        }
 
     # Torque.
 

@@ -9,6 +9,7 @@ from yardarm.errors import BusFault
 from yardarm.robots.motors.bus import HANDSHAKE_RETRIES, MotorBus
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.feetech import FeetechProtocol
+from yardarm.robots.motors.health import HealthRegisters
 from yardarm.robots.motors.registers import FEETECH_STS, MODELS
 from yardarm.robots.motors.sweep import half_turn, home_offset
 from yardarm.robots.motors.wire import Status, WireProtocol
@@ -39,6 +40,9 @@ class FeetechBus(MotorBus):
     }
     applies_drive_mode = True
     wraps = True
+    health_registers = HealthRegisters(
+        "Present_Load", "Present_Temperature", "Present_Voltage", temperature_limit="Max_Temperature_Limit"
+    )
     # The lock is that of the EEPROM.
     torque_registers = ("Torque_Enable", "Lock")
 
