@@ -12,6 +12,7 @@ from yardarm.errors import UsageError
 from yardarm.robots.calibrating import calibrate_anew
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
+from yardarm.robots.motors.bus import RETRIES
 from yardarm.robots.operator import Operator, TerminalOperator
 
 __all__ = ["BODY", "BusDevice", "BusDeviceConfig"]
@@ -25,7 +26,7 @@ class BusDeviceConfig(DeviceConfig):
     """Flags of every arm on a bus."""
 
     port: str = option("", "the serial port, such as /dev/ttyACM0; `yardarm find-port` lists them")
-    num_read_retries: int = option(2, "how often to ask again when motors do not answer")
+    num_read_retries: int = option(RETRIES, "how often to ask again when motors do not answer")
 
 
 class BusDevice(Device):

@@ -22,10 +22,10 @@ __all__ = ["BusCounts", "Motor", "MotorBus"]
 
 log = logging.getLogger(__name__)
 
+# A lost packet must not fail anything, and writing the same value twice does no harm.
+RETRIES = 10
 # However often a request may be tried again, it ends after this.
 RETRY_BUDGET_S = 0.3
-# A lost packet must not fail a connect.
-HANDSHAKE_RETRIES = 2
 BAUD_RATE = 1_000_000
 # Positions are in the user's units; all other registers are numbers.
 POSITIONS = ("Goal_Position", "Present_Position")
@@ -98,27 +98,27 @@ class MotorBus(ABC):
         self._check_connected()
         try:
             if disable_torque:
-                self.disable_torque(retries=5)
+                self.disable_torque()
         finally:
             self.line.close()
 
     # Registers.
 
-    def read(self, register: str, motor: str, *, normalize: bool = True, retries: int = 0) -> float:
+    def read(self, register: str, motor: str, *, normalize: bool = True, retries: int = RETRIES) -> float:
         """A register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.read(id, own.address, own.size)
         answers = self._ask(request, {id: own.size}, retries, f"reading {register}")
         return self._decoded(register, motor, answers[id].params, normalize)
 
-    def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = 0) -> None:
+    def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = RETRIES) -> None:
         """Set a register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.write(id, own.address, self._encoded(register, motor, value, normalize))
         self._ask(request, {id: 0}, retries, f"writing {register}")
 
     def sync_read(
-        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = 0
+        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = RETRIES
     ) -> dict[str, float]:
         """A register of several motors, or of all, in one request."""
         names = list(self.motors if motors is None else motors)
@@ -146,11 +146,7 @@ class MotorBus(ABC):
 
     def ping(self, id: int, retries: int = 0) -> Status | None:
         """Whether a motor is there."""
-        self._check_connected()
-        for _ in range(retries + 1):
-            if answer := self.line.ask(self.protocol.ping(id), {id: self.pong_size}).get(id):
-                return answer
-        return None
+        return self._try(self.protocol.ping(id), {id: self.pong_size}, retries)[0].get(id)
 
     def broadcast_ping(self) -> list[int]:
         """The ids of all motors on the bus."""
@@ -161,11 +157,11 @@ class MotorBus(ABC):
     # Torque.
 
     @abstractmethod
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
         """Have motors hold their position."""
 
     @abstractmethod
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
         """Let motors be moved by hand."""
 
     @contextmanager
@@ -236,7 +232,7 @@ class MotorBus(ABC):
         """See that every motor is there, and is of the expected model; name all that are not."""
         problems = []
         for name, motor in self.motors.items():
-            pong = self.ping(motor.id, HANDSHAKE_RETRIES)
+            pong = self.ping(motor.id, RETRIES)
             if pong is None:
                 problems.append(f"{name} (id {motor.id}) does not answer")
             elif (number := self._model_number(motor.id, pong)) != MODELS[motor.model].number:
@@ -250,21 +246,24 @@ class MotorBus(ABC):
 
     def _ask(self, request: bytes, expected: Mapping[int, int], retries: int, doing: str) -> dict[int, Status]:
         """Ask until everybody has answered, as often and as long as allowed."""
+        answers, tries = self._try(request, expected, retries)
+        if len(answers) < len(expected):
+            missing = ", ".join(self._called(id) for id in expected if id in self.line.owing)
+            often = f" after {tries} tries" if tries > 1 else ""
+            raise BusFault(f"{doing}: no answer from {missing} on {self.line.port}{often}; check power and cables")
+        self._check(answers, doing)
+        return answers
+
+    def _try(self, request: bytes, expected: Mapping[int, int], retries: int) -> tuple[dict[int, Status], int]:
+        """The answers of the last try, and how many there were."""
         self._check_connected()
         ends = time.monotonic() + self.retry_budget_s
-        for attempt in range(retries + 1):
-            self.counts.retries += attempt > 0
+        for tries in range(1, retries + 2):
             answers = self.line.ask(request, expected)
-            if len(answers) == len(expected):
-                self._check(answers, doing)
-                return answers
-            if time.monotonic() > ends:
+            if len(answers) == len(expected) or time.monotonic() > ends:
                 break
-        missing = [self._called(id) for id in expected if id not in answers]
-        tries = f" after {attempt + 1} tries" if attempt else ""
-        raise BusFault(
-            f"{doing}: no answer from {', '.join(missing)} on {self.line.port}{tries}; check power and cables"
-        )
+            self.counts.retries += tries <= retries
+        return answers, tries
 
     def _check(self, answers: Mapping[int, Status], doing: str) -> None:
         """Note what motors complain about; raise if one has refused."""

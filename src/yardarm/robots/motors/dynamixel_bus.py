@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
-from yardarm.robots.motors.bus import MotorBus
+from yardarm.robots.motors.bus import RETRIES, MotorBus
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.dynamixel import DynamixelProtocol
 from yardarm.robots.motors.registers import MODELS
@@ -32,12 +32,12 @@ class DynamixelBus(MotorBus):
     wraps = False
     pong_size = 3
 
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
         """Have motors hold their position."""
         for name in self.motors if motors is None else motors:
             self.write("Torque_Enable", name, 1, retries=retries)
 
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
         """Let motors be moved by hand."""
         for name in self.motors if motors is None else motors:
             self.write("Torque_Enable", name, 0, retries=retries)

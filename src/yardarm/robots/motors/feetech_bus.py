@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from yardarm.errors import BusFault
-from yardarm.robots.motors.bus import HANDSHAKE_RETRIES, MotorBus
+from yardarm.robots.motors.bus import RETRIES, MotorBus
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.feetech import FeetechProtocol
 from yardarm.robots.motors.registers import FEETECH_STS, MODELS
@@ -40,11 +40,11 @@ class FeetechBus(MotorBus):
     applies_drive_mode = True
     wraps = True
 
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
         """Have motors hold their position, and lock what they keep."""
         self._set_torque(1, motors, retries)
 
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
         """Let motors be moved by hand, and unlock what they keep."""
         self._set_torque(0, motors, retries)
 
@@ -93,7 +93,7 @@ class FeetechBus(MotorBus):
 
     def _model_number(self, id: int, pong: Status) -> int:
         request = self.protocol.read(id, MODEL.address, MODEL.size)
-        answers = self._ask(request, {id: MODEL.size}, HANDSHAKE_RETRIES, "reading Model_Number")
+        answers = self._ask(request, {id: MODEL.size}, RETRIES, "reading Model_Number")
         return int.from_bytes(answers[id].params, "little")
 
     def _handshake(self) -> None:
@@ -101,8 +101,7 @@ class FeetechBus(MotorBus):
         super()._handshake()
         versions = {
             name: tuple(
-                int(self.read(register, name, retries=HANDSHAKE_RETRIES))
-                for register in ("Firmware_Major_Version", "Firmware_Minor_Version")
+                int(self.read(register, name)) for register in ("Firmware_Major_Version", "Firmware_Minor_Version")
             )
             for name in self.motors
         }
