@@ -182,8 +182,7 @@ def test_a_connect_that_fails_half_way_releases_the_arm(twin: TwinPort, monkeypa
     assert len(own_watchdogs()) == before
 
 
-def test_what_ctrl_c_has_interrupted_is_no_answer_to_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yardarm.robots.motors.line.SILENCE_S", 0.3, raising=False)  # the machine may be busy
+def test_what_ctrl_c_has_interrupted_is_no_answer_to_the_next_request() -> None:
     chain = chain_of({"gripper": Motor(6, "sts3215", PERCENT)})
     chain.servos[0].set("P_Coefficient", 11)
     chain.servos[0].set("D_Coefficient", 22)

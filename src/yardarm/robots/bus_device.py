@@ -14,6 +14,7 @@ from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motor_setup import set_up_motors
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
+from yardarm.robots.motors.bus import RETRIES
 from yardarm.robots.operator import Operator, TerminalOperator
 from yardarm.robots.torque_watch import TorqueWatch
 from yardarm.robots.uninterrupted import uninterrupted
@@ -31,7 +32,7 @@ class BusDeviceConfig(DeviceConfig):
     """Flags of every arm on a bus."""
 
     port: str = option("", "the serial port, such as /dev/ttyACM0; `yardarm find-port` lists them")
-    num_read_retries: int = option(2, "how often to ask again when motors do not answer")
+    num_read_retries: int = option(RETRIES, "how often to ask again when motors do not answer")
     watchdog: bool = option(True, "have a second process release the motors if this one is killed")
 
 
