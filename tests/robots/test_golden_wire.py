@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.robots.answers import type_ahead
 from tests.robots.scripted_port import ScriptedPort
 from yardarm.errors import RobotFault, UsageError
 from yardarm.robots import make_robot, make_teleoperator
@@ -44,7 +43,7 @@ def test_an_arm_speaks_as_in_lerobot(name: str, port: ScriptedPort, monkeypatch:
         note = line.get("note", "")
         if line["call"] == "connect" and ("typed" in line or "raises" in line):
             arm = patient(make(name, **options))
-            answers(monkeypatch, line.get("typed", []))
+            type_ahead(monkeypatch, *line.get("typed", []))
         if line["call"] == "connect" and "max_relative_target" in note:
             arm = patient(make(name, **options, max_relative_target=cap_of(note)))
         with port.following(line["wire"]):
@@ -64,18 +63,10 @@ def test_a_new_motor_gets_its_id_as_in_lerobot(name: str, joint: str, port: Scri
     bus = make_robot(f"{name}_follower", port=port.path, id="new").bus  # type: ignore[attr-defined]
     bus.connect(handshake=False)
     with port.following(line["wire"]):
-        [found] = find_motors_at(bus, 1_000_000, 0.3)
+        [found] = find_motors_at(bus, 1_000_000)
         give_id(bus, joint, found)
     assert port.sent == [sent for sent, _ in line["wire"]]
     bus.line.close()
-
-
-def answers(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> None:
-    """What a person types."""
-    typed, terminal = os.pipe()
-    os.write(terminal, "".join(f"{line}\n" for line in lines).encode())
-    os.close(terminal)
-    monkeypatch.setattr(sys, "stdin", os.fdopen(typed))
 
 
 def out_of_reach(arm: Any, goals: dict[str, float]) -> bool:

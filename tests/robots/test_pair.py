@@ -24,12 +24,10 @@ def twins() -> Iterator[tuple[TwinPort, TwinPort]]:
         yield left, right
 
 
-def pair_of(
-    twins: tuple[TwinPort, TwinPort], folder: Path, make: Any = make_robot, type: str = "bi_so_follower"
-) -> Any:
+def pair_of(twins: tuple[TwinPort, TwinPort], folder: Path, type: str = "bi_so_follower") -> Any:
     for side in ("left", "right"):
         (folder / f"two_{side}.json").write_text(calibration_to_json(CALIBRATION))
-    make = make_teleoperator if type.endswith("leader") else make_robot
+    make: Any = make_teleoperator if type.endswith("leader") else make_robot
     return make(
         type,
         id="two",

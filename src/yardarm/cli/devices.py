@@ -13,6 +13,7 @@ from yardarm.registry import Registry
 from yardarm.robots import (
     ROBOTS,
     TELEOPERATORS,
+    DeviceConfig,
     Robot,
     Teleoperator,
     find_driver,
@@ -72,5 +73,7 @@ def _options(kind: type, prefix: str) -> list[tuple[str, str, str]]:
     hints = typing.get_type_hints(kind)
     for field in dataclasses.fields(kind):
         if dataclasses.is_dataclass(own := hints[field.name]):
-            rows += _options(own, f"{prefix}{field.name}.")  # type: ignore[arg-type]
+            inner = f"{prefix}{field.name}."
+            pairs_own = [f"--{inner}{shared.name}" for shared in dataclasses.fields(DeviceConfig)]
+            rows += [row for row in describe(own, inner) if row[0] not in pairs_own]  # type: ignore[arg-type]
     return rows

@@ -1,5 +1,6 @@
 """Robots and teleoperators: real ones, by the names, flags and units that LeRobot gives them. Needs no torch."""
 
+from yardarm.robots.device import DeviceConfig
 from yardarm.robots.guarded import Guarded, GuardOptions, guard
 from yardarm.robots.making import (
     CAMERAS,
@@ -11,6 +12,7 @@ from yardarm.robots.making import (
     robot_from_data,
     teleoperator_from_data,
 )
+from yardarm.robots.operator import Operator, TerminalOperator
 from yardarm.robots.robot import Robot
 from yardarm.robots.teleoperator import Teleoperator
 
@@ -18,10 +20,13 @@ __all__ = [
     "CAMERAS",
     "ROBOTS",
     "TELEOPERATORS",
+    "DeviceConfig",
     "GuardOptions",
     "Guarded",
+    "Operator",
     "Robot",
     "Teleoperator",
+    "TerminalOperator",
     "find_driver",
     "guard",
     "make_robot",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,13 +49,6 @@ class BiSoFollower(ArmPair, Robot):
         """How the motors of both arms are."""
         self.require_connected()
         return prefixed({side: arm.health() for side, arm in self.arms.items()})
-
-    def release(self, joints: Iterable[str]) -> None:
-        """Let joints be moved by hand."""
-        self.require_connected()
-        wanted = dict.fromkeys(joints)
-        for side, arm in self.arms.items():
-            arm.release(without_prefix(wanted, side))
 
     def get_observation(self) -> dict[str, Any]:
         """The positions of both arms' joints."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -121,6 +122,22 @@ class BusDevice(Device):
         if self._watch is not None:
             self._watch.done()
             self._watch = None
+
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Connected inside of the block, with nothing configured: to switch torque on here could make the arm jump."""
+        self.require_disconnected()
+        self.bus.connect()
+        try:
+            self.bus.stored = self.bus.read_calibration()
+            yield
+        finally:
+            self.bus.disconnect()
+
+    def release(self, joints: Iterable[str] | None = None) -> None:
+        """Switch torque off, of all joints or of some: the arm falls, unless somebody holds it."""
+        self.require_connected()
+        self.bus.disable_torque(joints)
 
     def _connect_more(self) -> None:
         """Connect what else belongs to it, such as cameras."""

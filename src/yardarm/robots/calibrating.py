@@ -15,7 +15,7 @@ from yardarm.robots.operator import Operator, Row
 if TYPE_CHECKING:
     from yardarm.robots.bus_device import BusDevice
 
-__all__ = ["calibrate_anew", "calibrate_as_built", "give_calibration", "undo_calibration"]
+__all__ = ["calibrate_anew", "calibrate_as_built", "give_calibration", "previous_calibration", "undo_calibration"]
 
 READ_EVERY_S = 0.02
 RETRIES = 5
@@ -77,18 +77,23 @@ def give_calibration(bus: MotorBus, calibration: Mapping[str, MotorCalibration])
 
 def undo_calibration(device: BusDevice) -> None:
     """Put the calibration before the last one back into the motors and the file; undone again, it is the last one."""
-    previous = device.previous_calibration_fpath
-    if not previous.is_file():
-        raise UsageError(f"there is no calibration of {device} to go back to: {previous} is missing")
-    calibration = read_calibration_file(previous)
-    if calibration.keys() != device.bus.motors.keys():
-        raise UsageError(
-            f"{previous} is for {', '.join(calibration)}, but {device} has {', '.join(device.bus.motors)}; "
-            "calibrate anew"
-        )
+    calibration = previous_calibration(device)
     give_calibration(device.bus, calibration)
     device.calibration = calibration
     device.save_calibration()
+
+
+def previous_calibration(device: BusDevice) -> dict[str, MotorCalibration]:
+    """The calibration before the last one, if there is one for this arm."""
+    path = device.previous_calibration_fpath
+    if not path.is_file():
+        raise UsageError(f"there is no calibration of {device} to go back to: {path} is missing")
+    calibration = read_calibration_file(path)
+    if calibration.keys() != device.bus.motors.keys():
+        raise UsageError(
+            f"{path} is for {', '.join(calibration)}, but {device} has {', '.join(device.bus.motors)}; calibrate anew"
+        )
+    return calibration
 
 
 @contextmanager

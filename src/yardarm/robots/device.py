@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -78,6 +79,19 @@ class Device(ABC):
     @abstractmethod
     def configure(self) -> None:
         """Set what it needs to work."""
+
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Connected inside of the block, for what a person does with it by hand; if possible, not configured."""
+        self.connect(calibrate=False)
+        try:
+            yield
+        finally:
+            self.disconnect()
+
+    def release(self, joints: Iterable[str] | None = None) -> None:
+        """Let a person move it by hand; what has no motors that hold it needs nothing more."""
+        self.require_connected()
 
     def save_calibration(self) -> None:
         """Write the calibration file, and keep the one before, so that it can be put back."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -269,8 +270,14 @@ class Guarded(Robot):
         """How the motors are."""
         return self.robot.health()
 
-    def release(self, joints: Iterable[str]) -> None:
-        """Let joints be moved by hand."""
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """The robot, connected and not configured."""
+        with self.robot.at_rest():
+            yield
+
+    def release(self, joints: Iterable[str] | None = None) -> None:
+        """Switch torque off, of all joints or of some."""
         self.robot.release(joints)
 
     def calibrate(self, *arguments: Any, **options: Any) -> None:

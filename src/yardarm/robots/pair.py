@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from yardarm.errors import UsageError
 from yardarm.robots.bus_device import BusDevice
+from yardarm.robots.calibrating import previous_calibration
 from yardarm.robots.device import Device
 from yardarm.robots.operator import Operator
 from yardarm.robots.uninterrupted import uninterrupted
@@ -58,6 +59,20 @@ class ArmPair(Device):
                 connected.callback(arm.disconnect)
             connected.pop_all()
 
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Both arms connected inside of the block, with nothing configured."""
+        with contextlib.ExitStack() as both:
+            for arm in self.arms.values():
+                both.enter_context(arm.at_rest())
+            yield
+
+    def release(self, joints: Iterable[str] | None = None) -> None:
+        """Switch torque off in both arms, or in some of their joints."""
+        wanted = None if joints is None else dict.fromkeys(joints)
+        for side, arm in self.arms.items():
+            arm.release(None if wanted is None else without_prefix(wanted, side))
+
     def disconnect(self) -> None:
         """Leave both arms safe, the second one even if the first fails."""
         if not any(arm.is_connected for arm in self.arms.values()):
@@ -74,6 +89,8 @@ class ArmPair(Device):
 
     def undo_calibration(self) -> None:
         """Go back to the calibration before the last one, in both arms; again: forth."""
+        for arm in self.arms.values():
+            previous_calibration(arm)  # both have one, or neither is changed
         for arm in self.arms.values():
             arm.undo_calibration()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from yardarm.config import option
-from yardarm.errors import RobotFault, UsageError
+from yardarm.errors import UsageError
 from yardarm.robots.bus_device import BusDevice, BusDeviceConfig
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motors import MotorHealth
@@ -67,10 +67,6 @@ class Robot(Device):
         """How its motors are, by the names of their joints; nothing, if it cannot tell."""
         return {}
 
-    def release(self, joints: Iterable[str]) -> None:
-        """Let joints be moved by hand."""
-        raise RobotFault(f"{self} cannot release its joints; switch off its power")
-
 
 @dataclass
 class BusRobotConfig(BusDeviceConfig):
@@ -107,11 +103,6 @@ class BusRobot(BusDevice, Robot):
         """How its motors are."""
         self.require_connected()
         return self.bus.health()
-
-    def release(self, joints: Iterable[str]) -> None:
-        """Let joints be moved by hand."""
-        self.require_connected()
-        self.bus.disable_torque(joints, retries=self.config.num_read_retries)
 
     def get_observation(self) -> dict[str, Any]:
         """The joints' positions."""

@@ -273,9 +273,16 @@ class MotorBus(ABC):
         self.stored = self.read_calibration()
         return self.agrees(self.stored)
 
-    @abstractmethod
     def agrees(self, stored: Mapping[str, MotorCalibration]) -> bool:
         """Whether what motors keep of a calibration is that of the file."""
+        return stored.keys() == self.calibration.keys() and all(
+            self.keeps(stored[name], own) for name, own in self.calibration.items()
+        )
+
+    @classmethod
+    @abstractmethod
+    def keeps(cls, stored: MotorCalibration, calibration: MotorCalibration) -> bool:
+        """Whether what a motor keeps is a calibration's."""
 
     @abstractmethod
     def read_calibration(self) -> dict[str, MotorCalibration]:

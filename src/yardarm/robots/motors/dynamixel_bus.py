@@ -46,9 +46,10 @@ class DynamixelBus(MotorBus):
         """Answer at once."""
         self.write_all("Return_Delay_Time", 0)
 
-    def agrees(self, stored: Mapping[str, MotorCalibration]) -> bool:
-        """Whether this is the calibration of the file."""
-        return dict(stored) == self.calibration
+    @classmethod
+    def keeps(cls, stored: MotorCalibration, calibration: MotorCalibration) -> bool:
+        """They keep all of it."""
+        return stored == calibration
 
     def read_calibration(self) -> dict[str, MotorCalibration]:
         """The calibration that the motors have."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from yardarm.errors import BusFault
@@ -56,11 +57,10 @@ class FeetechBus(MotorBus):
             if phase & COUNTS_TURNS:
                 self.write("Phase", name, phase & ~COUNTS_TURNS)
 
-    def agrees(self, stored: Mapping[str, MotorCalibration]) -> bool:
-        """Whether these are the offsets and limits of the file; motors keep no drive mode."""
-        return stored.keys() == self.calibration.keys() and all(
-            _kept(stored[name]) == _kept(own) for name, own in self.calibration.items()
-        )
+    @classmethod
+    def keeps(cls, stored: MotorCalibration, calibration: MotorCalibration) -> bool:
+        """Offset and limits are all that they keep."""
+        return replace(stored, id=calibration.id, drive_mode=calibration.drive_mode) == calibration
 
     def read_calibration(self) -> dict[str, MotorCalibration]:
         """The offsets and limits that the motors have."""
@@ -100,7 +100,3 @@ class FeetechBus(MotorBus):
         if len(set(versions.values())) > 1:
             listed = ", ".join(f"{name} {major}.{minor}" for name, (major, minor) in versions.items())
             raise BusFault(f"the motors have different firmware ({listed}); update it with Feetech's FD software")
-
-
-def _kept(calibration: MotorCalibration) -> tuple[int, int, int]:
-    return calibration.homing_offset, calibration.range_min, calibration.range_max

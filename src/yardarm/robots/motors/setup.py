@@ -8,10 +8,12 @@ from yardarm.errors import BusFault
 from yardarm.robots.motors.bus import BAUD_RATE, MotorBus
 from yardarm.robots.motors.registers import MODELS, model
 
-__all__ = ["FoundMotor", "find_motors", "find_motors_at", "give_id", "is_set_up"]
+__all__ = ["LISTEN_S", "FoundMotor", "find_motors", "find_motors_at", "give_id", "is_set_up"]
 
 # How long a motor may take to answer a change of its id, under the old id or the new one.
 ANSWER_S = 0.05
+# How long to listen for motors at one speed.
+LISTEN_S = 0.2
 RETRIES = 2
 
 
@@ -24,7 +26,7 @@ class FoundMotor:
     baud_rate: int
 
 
-def find_motors(bus: MotorBus, seconds: float = 0.3) -> list[FoundMotor]:
+def find_motors(bus: MotorBus, seconds: float = LISTEN_S) -> list[FoundMotor]:
     """The motors that answer, at the first baud rate at which any does: the usual one, then all others."""
     try:
         for baud_rate in (BAUD_RATE, *(rate for rate in bus.baud_codes if rate != BAUD_RATE)):
@@ -35,7 +37,7 @@ def find_motors(bus: MotorBus, seconds: float = 0.3) -> list[FoundMotor]:
     return []
 
 
-def find_motors_at(bus: MotorBus, baud_rate: int, seconds: float) -> list[FoundMotor]:
+def find_motors_at(bus: MotorBus, baud_rate: int, seconds: float = LISTEN_S) -> list[FoundMotor]:
     """The motors that answer at a baud rate."""
     try:
         bus.line.set_baud_rate(baud_rate)
