@@ -37,6 +37,7 @@ def port() -> Iterator[ScriptedPort]:
 def test_an_arm_speaks_as_in_lerobot(name: str, port: ScriptedPort, monkeypatch: pytest.MonkeyPatch) -> None:
     make = make_teleoperator if name.endswith("leader") else make_robot
     options: dict[str, Any] = {"port": port.path, "id": "calibration", "calibration_dir": GOLDEN / name}
+    options["num_read_retries"] = 2  # as in LeRobot
     arm: Any = patient(make(name, **options))
     for line in recording(name):
         note = line.get("note", "")

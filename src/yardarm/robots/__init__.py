@@ -1,6 +1,7 @@
 """Robots and teleoperators: real ones, by the names, flags and units that LeRobot gives them. Needs no torch."""
 
 from yardarm.robots.device import DeviceConfig
+from yardarm.robots.guarded import Guarded, GuardOptions, guard
 from yardarm.robots.making import (
     CAMERAS,
     ROBOTS,
@@ -20,11 +21,14 @@ __all__ = [
     "ROBOTS",
     "TELEOPERATORS",
     "DeviceConfig",
+    "GuardOptions",
+    "Guarded",
     "Operator",
     "Robot",
     "Teleoperator",
     "TerminalOperator",
     "find_driver",
+    "guard",
     "make_robot",
     "make_teleoperator",
     "robot_from_data",

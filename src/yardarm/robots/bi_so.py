@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yardarm.robots.device import DeviceConfig, Features
+from yardarm.robots.motors import MotorHealth
 from yardarm.robots.pair import ArmPair, prefixed, without_prefix
 from yardarm.robots.robot import Robot
 from yardarm.robots.so_arm import SoFollower, SoFollowerConfig
@@ -38,6 +39,16 @@ class BiSoFollower(ArmPair, Robot):
     def action_features(self) -> Features:
         """The joints of both arms."""
         return prefixed({side: arm.action_features for side, arm in self.arms.items()})
+
+    @property
+    def action_units(self) -> dict[str, str]:
+        """The units of both arms' joints."""
+        return prefixed({side: arm.action_units for side, arm in self.arms.items()})
+
+    def health(self) -> dict[str, MotorHealth]:
+        """How the motors of both arms are."""
+        self.require_connected()
+        return prefixed({side: arm.health() for side, arm in self.arms.items()})
 
     def get_observation(self) -> dict[str, Any]:
         """The positions of both arms' joints."""

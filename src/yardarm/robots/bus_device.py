@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motor_setup import set_up_motors
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
+from yardarm.robots.motors.bus import RETRIES
 from yardarm.robots.operator import Operator, TerminalOperator
 from yardarm.robots.torque_watch import TorqueWatch
 from yardarm.robots.uninterrupted import uninterrupted
@@ -32,7 +33,7 @@ class BusDeviceConfig(DeviceConfig):
     """Flags of every arm on a bus."""
 
     port: str = option("", "the serial port, such as /dev/ttyACM0; `yardarm find-port` lists them")
-    num_read_retries: int = option(2, "how often to ask again when motors do not answer")
+    num_read_retries: int = option(RETRIES, "how often to ask again when motors do not answer")
     watchdog: bool = option(True, "have a second process release the motors if this one is killed")
 
 
@@ -96,22 +97,6 @@ class BusDevice(Device):
                 log.warning("%s: %s", self, fault)  # what went wrong first says more
             raise
 
-    @contextlib.contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """Connected inside of the block, with nothing configured: to switch torque on here could make the arm jump."""
-        self.require_disconnected()
-        self.bus.connect()
-        try:
-            self.bus.stored = self.bus.read_calibration()
-            yield
-        finally:
-            self._leave(self.releases_at_the_end)
-
-    def release(self) -> None:
-        """Switch torque off: the arm falls, unless somebody holds it."""
-        self.require_connected()
-        self.bus.disable_torque(retries=5)
-
     @property
     def releases_at_the_end(self) -> bool:
         """Whether its motors are without torque after `disconnect`; if not, nobody releases them behind its back."""
@@ -137,6 +122,22 @@ class BusDevice(Device):
         if self._watch is not None:
             self._watch.done()
             self._watch = None
+
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Connected inside of the block, with nothing configured: to switch torque on here could make the arm jump."""
+        self.require_disconnected()
+        self.bus.connect()
+        try:
+            self.bus.stored = self.bus.read_calibration()
+            yield
+        finally:
+            self._leave(self.releases_at_the_end)
+
+    def release(self, joints: Iterable[str] | None = None) -> None:
+        """Switch torque off, of all joints or of some: the arm falls, unless somebody holds it."""
+        self.require_connected()
+        self.bus.disable_torque(joints)
 
     def _connect_more(self) -> None:
         """Connect what else belongs to it, such as cameras."""

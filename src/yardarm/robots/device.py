@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -89,7 +89,7 @@ class Device(ABC):
         finally:
             self.disconnect()
 
-    def release(self) -> None:
+    def release(self, joints: Iterable[str] | None = None) -> None:
         """Let a person move it by hand; what has no motors that hold it needs nothing more."""
         self.require_connected()
 

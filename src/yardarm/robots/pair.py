@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -67,10 +67,11 @@ class ArmPair(Device):
                 both.enter_context(arm.at_rest())
             yield
 
-    def release(self) -> None:
-        """Switch torque off in both arms."""
-        for arm in self.arms.values():
-            arm.release()
+    def release(self, joints: Iterable[str] | None = None) -> None:
+        """Switch torque off in both arms, or in some of their joints."""
+        wanted = None if joints is None else dict.fromkeys(joints)
+        for side, arm in self.arms.items():
+            arm.release(None if wanted is None else without_prefix(wanted, side))
 
     def disconnect(self) -> None:
         """Leave both arms safe, the second one even if the first fails."""

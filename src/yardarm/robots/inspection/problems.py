@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from yardarm.robots.inspection.motor_state import MotorState
@@ -31,7 +31,7 @@ class Problem:
 
 
 def missing_motors(
-    motors: Mapping[str, Motor], present: Mapping[str, object], strangers: list[FoundMotor]
+    motors: Mapping[str, Motor], present: Collection[str], strangers: list[FoundMotor]
 ) -> Iterator[Problem]:
     """Motors that do not answer, and motors that nobody expects."""
     names = list(motors)

@@ -14,7 +14,8 @@ from typing import ClassVar, Literal
 from yardarm.errors import AlreadyConnected, BusFault, NotConnected, UsageError, nearest
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude, untwos_complement
-from yardarm.robots.motors.line import LineCounts, SerialLine
+from yardarm.robots.motors.health import HealthRegisters, MotorHealth
+from yardarm.robots.motors.line import SETTLING_SIZES, LineCounts, SerialLine
 from yardarm.robots.motors.registers import MODELS, Register, model
 from yardarm.robots.motors.units import Scale
 from yardarm.robots.motors.wire import BROADCAST, Status, WireProtocol
@@ -23,11 +24,10 @@ __all__ = ["BAUD_RATE", "BusCounts", "Motor", "MotorBus"]
 
 log = logging.getLogger(__name__)
 
+# A lost packet must not fail anything, and writing the same value twice does no harm.
+RETRIES = 10
 # However often a request may be tried again, it ends after this.
 RETRY_BUDGET_S = 0.3
-# A lost packet must not fail a connect, nor leave a motor with torque.
-HANDSHAKE_RETRIES = 2
-RELEASE_RETRIES = 5
 BAUD_RATE = 1_000_000
 # Positions are in the user's units; all other registers are numbers.
 POSITIONS = ("Goal_Position", "Present_Position")
@@ -55,7 +55,8 @@ class BusCounts:
     def summary(self, line: LineCounts) -> str:
         """What happened here and on the line, in words; empty if there is nothing to say."""
         numbers = {
-            "answers were late or missing": line.timeouts,
+            "answers were missing": line.missing,
+            "answers came late": line.late,
             "requests were repeated": self.retries,
             "bytes were no answer": line.dropped_bytes,
         }
@@ -74,6 +75,8 @@ class MotorBus(ABC):
     """Whether readings start again after a turn."""
     applies_drive_mode: ClassVar[bool]
     """Whether the bus must reverse positions, because motors do not."""
+    health_registers: ClassVar[HealthRegisters]
+    """Where motors say how they are."""
     torque_registers: ClassVar[tuple[str, ...]]
     """What is 1 while a motor holds its position, and 0 while it can be moved by hand."""
 
@@ -91,6 +94,7 @@ class MotorBus(ABC):
         self.counts = BusCounts()
         self.stored: dict[str, MotorCalibration] | None = None
         """The calibration that the motors had when they were last asked."""
+        self._limits: dict[str, dict[str, float]] = {}
         self._names = {motor.id: name for name, motor in self.motors.items()}
 
     @property
@@ -103,6 +107,7 @@ class MotorBus(ABC):
         if self.is_connected:
             raise AlreadyConnected(f"the bus on {self.line.port} is already connected")
         self.counts, self.line.counts = BusCounts(), LineCounts()
+        self._limits = {}
         self.line.open()
         try:
             if handshake:
@@ -124,21 +129,21 @@ class MotorBus(ABC):
 
     # Registers.
 
-    def read(self, register: str, motor: str, *, normalize: bool = True, retries: int = 0) -> float:
+    def read(self, register: str, motor: str, *, normalize: bool = True, retries: int = RETRIES) -> float:
         """A register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.read(id, own.address, own.size)
         answers = self._ask(request, {id: own.size}, retries, f"reading {register}")
         return self._decoded(register, motor, answers[id].params, normalize)
 
-    def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = 0) -> None:
+    def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = RETRIES) -> None:
         """Set a register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.write(id, own.address, self._encoded(register, motor, value, normalize))
         self._ask(request, {id: 0}, retries, f"writing {register}")
 
     def sync_read(
-        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = 0
+        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = RETRIES
     ) -> dict[str, float]:
         """A register of several motors, or of all, in one request."""
         names = list(self.motors if motors is None else motors)
@@ -166,11 +171,7 @@ class MotorBus(ABC):
 
     def ping(self, id: int, retries: int = 0) -> Status | None:
         """Whether a motor is there."""
-        self._check_connected()
-        for _ in range(retries + 1):
-            if answer := self.line.ask(self.protocol.ping(id), {id: self.pong_size}).get(id):
-                return answer
-        return None
+        return self._try(self.protocol.ping(id), {id: self.pong_size}, retries)[0].get(id)
 
     def broadcast_ping(self, seconds: float = BROADCAST_S) -> dict[int, Status]:
         """The answers of all motors on the bus, by their ids."""
@@ -178,14 +179,43 @@ class MotorBus(ABC):
         candidates = dict.fromkeys(range(BROADCAST - 1), self.pong_size)
         return dict(sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, seconds).items()))
 
+    def health(self, retries: int = 0) -> dict[str, MotorHealth]:
+        """How all motors are, by one request; the first one also asks what they may be."""
+        if not self._limits:
+            self._limits = self._read_together(self.health_registers.limits, retries)
+        now = self._read_together(self.health_registers.now, retries)
+        return {
+            name: self.health_registers.health(motor.model, now[name], self._limits[name])
+            for name, motor in self.motors.items()
+        }
+
+    def _read_together(self, registers: Sequence[str], retries: int) -> dict[str, dict[str, float]]:
+        """Registers that lie near each other, of all motors, in one request: by motor, then by name."""
+        names = list(self.motors)
+        places = {register: self._register(register, names) for register in registers}
+        start = min(own.address for own in places.values())
+        size = max(own.address + own.size for own in places.values()) - start
+        if size in SETTLING_SIZES:
+            size = SETTLING_SIZES.stop  # no answer of ours may look like one that settles what a motor owes
+        ids = [motor.id for motor in self.motors.values()]
+        request = self.protocol.sync_read(ids, start, size)
+        answers = self._ask(request, dict.fromkeys(ids, size), retries, f"reading {', '.join(registers)}")
+        return {
+            name: {
+                register: self._decoded(register, name, answers[id].params[own.address - start :][: own.size], False)
+                for register, own in places.items()
+            }
+            for name, id in zip(names, ids, strict=True)
+        }
+
     # Torque.
 
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
         """Have motors hold their position."""
         for name in self.motors if motors is None else motors:
             self._set_torque(name, 1, retries)
 
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
         """Let motors be moved by hand: all that answer, also after one that does not."""
         faults = []
         for name in self.motors if motors is None else motors:
@@ -203,7 +233,7 @@ class MotorBus(ABC):
     def _release(self) -> None:
         """Release the motors. What does not answer may still hear: it is told once more, with all the others."""
         try:
-            self.disable_torque(retries=RELEASE_RETRIES)
+            self.disable_torque()
         except BusFault as fault:
             with contextlib.suppress(BusFault):
                 self.sync_write("Torque_Enable", dict.fromkeys(self.motors, 0))
@@ -302,7 +332,7 @@ class MotorBus(ABC):
         """See that every motor is there, and is of the expected model; name all that are not."""
         problems = []
         for name, motor in self.motors.items():
-            pong = self.ping(motor.id, HANDSHAKE_RETRIES)
+            pong = self.ping(motor.id, RETRIES)
             if pong is None:
                 problems.append(f"{name} (id {motor.id}) does not answer")
             elif (number := self.model_number(motor.id, pong)) != MODELS[motor.model].number:
@@ -316,21 +346,24 @@ class MotorBus(ABC):
 
     def _ask(self, request: bytes, expected: Mapping[int, int], retries: int, doing: str) -> dict[int, Status]:
         """Ask until everybody has answered, as often and as long as allowed."""
+        answers, tries = self._try(request, expected, retries)
+        if len(answers) < len(expected):
+            missing = ", ".join(self._called(id) for id in expected if id in self.line.owing)
+            often = f" after {tries} tries" if tries > 1 else ""
+            raise BusFault(f"{doing}: no answer from {missing} on {self.line.port}{often}; check power and cables")
+        self._check(answers, doing)
+        return answers
+
+    def _try(self, request: bytes, expected: Mapping[int, int], retries: int) -> tuple[dict[int, Status], int]:
+        """The answers of the last try, and how many there were."""
         self._check_connected()
         ends = time.monotonic() + self.retry_budget_s
-        for attempt in range(retries + 1):
-            self.counts.retries += attempt > 0
+        for tries in range(1, retries + 2):
             answers = self.line.ask(request, expected)
-            if len(answers) == len(expected):
-                self._check(answers, doing)
-                return answers
-            if time.monotonic() > ends:
+            if len(answers) == len(expected) or time.monotonic() > ends:
                 break
-        missing = [self._called(id) for id in expected if id not in answers]
-        tries = f" after {attempt + 1} tries" if attempt else ""
-        raise BusFault(
-            f"{doing}: no answer from {', '.join(missing)} on {self.line.port}{tries}; check power and cables"
-        )
+            self.counts.retries += tries <= retries
+        return answers, tries
 
     def _check(self, answers: Mapping[int, Status], doing: str) -> None:
         """Note what motors complain about; raise if one has refused."""

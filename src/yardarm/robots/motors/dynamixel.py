@@ -8,11 +8,11 @@ Wherever ``FF FF FD`` occurs after the length, another ``FD`` is inserted, so th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from yardarm.robots.motors.wire import BROADCAST, Instruction, Status
+from yardarm.robots.motors.wire import BROADCAST, Fits, Instruction, Packet, Status
 
-__all__ = ["HEADER", "PLAIN", "STATUS", "STUFFED", "DynamixelProtocol", "crc16", "packet"]
+__all__ = ["HEADER", "STATUS", "DynamixelProtocol", "find_packet", "packet"]
 
 HEADER = b"\xff\xff\xfd\x00"
 STUFFED, PLAIN = b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"
@@ -94,41 +94,48 @@ class DynamixelProtocol:
         """The bytes of an answer with so many parameters, without stuffing."""
         return FRAME + params
 
-    def take(self, received: bytes, expected: Mapping[int, int]) -> tuple[Status | None, int]:
-        """The first expected answer in the bytes, and how many bytes are done with."""
-        start = received.find(HEADER)
-        while start >= 0:
-            head = received[start : start + 7]
-            if len(head) < 7:
+    def answers(self, status: Status, params: int) -> bool:
+        """Whether this answers a question for so many bytes; a refusal has none of them."""
+        return len(status.params) == params or (not status.params and self.refusal(status.error) is not None)
+
+    def take(self, received: bytes, known: Mapping[int, Collection[int]]) -> tuple[Status | None, int]:
+        """The first answer in the bytes, and how many bytes are done with."""
+        longest = {id: max(map(_longest, sizes)) for id, sizes in known.items()}
+        passed = 0
+        while True:
+            found, done = find_packet(received[passed:], lambda id, length: length <= longest.get(id, 0))
+            passed += done
+            if found is None:
+                return None, passed
+            if found.code == STATUS and found.params:
+                status = Status(found.id, found.params[0], found.params[1:], found.wire_size)
+                if any(self.answers(status, size) for size in known[found.id]):
+                    return status, passed
+
+
+def find_packet(received: bytes, fits: Fits) -> tuple[Packet | None, int]:
+    """The first whole packet in the bytes that fits, and how many bytes are done with."""
+    start = received.find(HEADER)
+    while start >= 0:
+        if len(received) < start + 7:
+            return None, start
+        id, length = received[start + 4], int.from_bytes(received[start + 5 : start + 7], "little")
+        if length >= 3 and fits(id, length):
+            end = start + 7 + length
+            if end > len(received):
                 return None, start
-            id, length = head[4], int.from_bytes(head[5:], "little")
-            if id in expected and length <= _longest(expected[id]):
-                end = start + 7 + length
-                if end > len(received):
-                    return None, start
-                status = _status(id, received[start:end], expected[id])
-                if status is not None:
-                    return status, end
-            start = received.find(HEADER, start + 1)
-        # The first bytes of a header may have come alone.
-        kept = next((size for size in (3, 2, 1) if received.endswith(HEADER[:size])), 0)
-        return None, len(received) - kept
+            if crc16(received[start : end - 2]) == int.from_bytes(received[end - 2 : end], "little"):
+                content = received[start + 7 : end - 2].replace(STUFFED, PLAIN)
+                return Packet(id, content[0], content[1:], end - start), end
+        start = received.find(HEADER, start + 1)
+    # The first bytes of a header may have come alone.
+    kept = next((size for size in (3, 2, 1) if received.endswith(HEADER[:size])), 0)
+    return None, len(received) - kept
 
 
 def _longest(params: int) -> int:
     """The length of an answer in which everything is stuffed that can be."""
     return params + 4 + (params + 2) // 3
-
-
-def _status(id: int, whole: bytes, params: int) -> Status | None:
-    """A whole packet as an answer; None if it is damaged, or none. A refusal has no parameters."""
-    if int.from_bytes(whole[-2:], "little") != crc16(whole[:-2]):
-        return None
-    content = whole[7:-2].replace(STUFFED, PLAIN)
-    if len(content) < 2 or content[0] != STATUS:
-        return None
-    error, own = content[1], content[2:]
-    return Status(id, error, own) if len(own) == params or (error and not own) else None
 
 
 def packet(id: int, instruction: int, params: bytes = b"") -> bytes:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from yardarm.robots.motors.bus import MotorBus
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.dynamixel import DynamixelProtocol
+from yardarm.robots.motors.health import HealthRegisters
 from yardarm.robots.motors.registers import MODELS
 from yardarm.robots.motors.sweep import half_turn
 from yardarm.robots.motors.wire import Status, WireProtocol
@@ -30,6 +31,14 @@ class DynamixelBus(MotorBus):
     }
     applies_drive_mode = False
     wraps = False
+    health_registers = HealthRegisters(
+        "Present_Current",
+        "Present_Temperature",
+        "Present_Input_Voltage",
+        temperature_limit="Temperature_Limit",
+        load_limit="Current_Limit",
+        without_load_limit=("xl430-w250", "xc430-w150"),  # they keep their load in the place of the current
+    )
     torque_registers = ("Torque_Enable",)
     pong_size = 3
 

@@ -6,11 +6,11 @@ answer    FF FF id length error       params… checksum
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from yardarm.robots.motors.wire import BROADCAST, Instruction, Status
+from yardarm.robots.motors.wire import BROADCAST, Fits, Instruction, Packet, Status
 
-__all__ = ["HEADER", "FeetechProtocol", "checksum", "packet"]
+__all__ = ["FeetechProtocol", "find_packet", "packet"]
 
 HEADER = b"\xff\xff"
 # Header, id, length, error, checksum.
@@ -63,24 +63,32 @@ class FeetechProtocol:
         """The bytes of an answer with so many parameters."""
         return FRAME + params
 
-    def take(self, received: bytes, expected: Mapping[int, int]) -> tuple[Status | None, int]:
-        """The first expected answer in the bytes, and how many bytes are done with."""
-        start = received.find(HEADER)
-        while start >= 0:
-            head = received[start : start + 4]
-            if len(head) < 4:
+    def answers(self, status: Status, params: int) -> bool:
+        """Whether this answers a question for so many bytes."""
+        return len(status.params) == params
+
+    def take(self, received: bytes, known: Mapping[int, Collection[int]]) -> tuple[Status | None, int]:
+        """The first answer in the bytes, and how many bytes are done with."""
+        found, done = find_packet(received, lambda id, length: length - 2 in known.get(id, ()))
+        return Status(found.id, found.code, found.params, found.wire_size) if found else None, done
+
+
+def find_packet(received: bytes, fits: Fits) -> tuple[Packet | None, int]:
+    """The first whole packet in the bytes that fits, and how many bytes are done with."""
+    start = received.find(HEADER)
+    while start >= 0:
+        if len(received) < start + 4:
+            return None, start
+        id, length = received[start + 2], received[start + 3]
+        if length >= 2 and fits(id, length):
+            end = start + 4 + length
+            if end > len(received):
                 return None, start
-            id, params = head[2], head[3] - 2
-            if id in expected and params == expected[id]:
-                end = start + self.answer_size(params)
-                if end > len(received):
-                    return None, start
-                whole = received[start:end]
-                if checksum(whole[2:-1]) == whole[-1]:
-                    return Status(id, whole[4], whole[5:-1]), end
-            start = received.find(HEADER, start + 1)
-        # The first byte of a header may have come alone.
-        return None, len(received) - received.endswith(HEADER[:1])
+            if checksum(received[start + 2 : end - 1]) == received[end - 1]:
+                return Packet(id, received[start + 4], received[start + 5 : end - 1], end - start), end
+        start = received.find(HEADER, start + 1)
+    # The first byte of a header may have come alone.
+    return None, len(received) - received.endswith(HEADER[:1])
 
 
 def packet(id: int, instruction: int, params: bytes = b"") -> bytes:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import ClassVar
 
 from yardarm.errors import BusFault
-from yardarm.robots.motors.bus import HANDSHAKE_RETRIES, MotorBus
+from yardarm.robots.motors.bus import RETRIES, MotorBus
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.feetech import FeetechProtocol
+from yardarm.robots.motors.health import HealthRegisters
 from yardarm.robots.motors.registers import FEETECH_STS, MODELS
 from yardarm.robots.motors.sweep import half_turn, home_offset
 from yardarm.robots.motors.wire import Status, WireProtocol
@@ -40,6 +41,9 @@ class FeetechBus(MotorBus):
     }
     applies_drive_mode = True
     wraps = True
+    health_registers = HealthRegisters(
+        "Present_Load", "Present_Temperature", "Present_Voltage", temperature_limit="Max_Temperature_Limit"
+    )
     # The lock is that of the EEPROM.
     torque_registers = ("Torque_Enable", "Lock")
 
@@ -81,7 +85,7 @@ class FeetechBus(MotorBus):
     def model_number(self, id: int, pong: Status) -> int:
         """It has to be asked for."""
         request = self.protocol.read(id, MODEL.address, MODEL.size)
-        answers = self._ask(request, {id: MODEL.size}, HANDSHAKE_RETRIES, "reading Model_Number")
+        answers = self._ask(request, {id: MODEL.size}, RETRIES, "reading Model_Number")
         return int.from_bytes(answers[id].params, "little")
 
     def _handshake(self) -> None:
@@ -89,8 +93,7 @@ class FeetechBus(MotorBus):
         super()._handshake()
         versions = {
             name: tuple(
-                int(self.read(register, name, retries=HANDSHAKE_RETRIES))
-                for register in ("Firmware_Major_Version", "Firmware_Minor_Version")
+                int(self.read(register, name)) for register in ("Firmware_Major_Version", "Firmware_Minor_Version")
             )
             for name in self.motors
         }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["BROADCAST", "Instruction", "Status", "WireProtocol"]
+__all__ = ["BROADCAST", "Fits", "Instruction", "Packet", "Status", "WireProtocol"]
 
 BROADCAST = 0xFE
 
@@ -23,12 +23,30 @@ class Instruction(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Packet:
+    """What is inside the frame of a whole and undamaged packet."""
+
+    id: int
+    code: int
+    """The instruction of a request; Feetech's answers have their error here."""
+    params: bytes
+    wire_size: int
+    """Its bytes on the wire."""
+
+
+Fits = Callable[[int, int], bool]
+"""Whether a packet may be wanted, by the id and the length in its head."""
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """A motor's answer: what is wrong with it, and what was asked for."""
 
     id: int
     error: int
     params: bytes
+    wire_size: int = field(default=0, compare=False)
+    """Its bytes on the wire."""
 
 
 class WireProtocol(Protocol):
@@ -61,9 +79,12 @@ class WireProtocol(Protocol):
     def answer_size(self, params: int) -> int:
         """The bytes of an answer with so many parameters, without stuffing."""
 
-    def take(self, received: bytes, expected: Mapping[int, int]) -> tuple[Status | None, int]:
+    def answers(self, status: Status, params: int) -> bool:
+        """Whether this answers a question for so many bytes."""
+
+    def take(self, received: bytes, known: Mapping[int, Collection[int]]) -> tuple[Status | None, int]:
         """The first answer in the bytes, and how many bytes are done with.
 
-        `expected` has the size of the answer for each id that was asked. Whatever is none of these is passed over:
+        `known` has the sizes of the answers that may come from each id. Whatever is none of these is passed over:
         noise, damaged packets, and answers to other questions. What may be the beginning of an answer stays.
         """

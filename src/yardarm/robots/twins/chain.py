@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
-from yardarm.robots.motors.dynamixel import HEADER as DYNAMIXEL_HEADER
-from yardarm.robots.motors.dynamixel import PLAIN, STATUS, STUFFED, crc16
-from yardarm.robots.motors.dynamixel import packet as dynamixel_packet
-from yardarm.robots.motors.feetech import HEADER as FEETECH_HEADER
-from yardarm.robots.motors.feetech import checksum
-from yardarm.robots.motors.feetech import packet as feetech_packet
-from yardarm.robots.motors.wire import BROADCAST, Instruction
+from yardarm.robots.motors import dynamixel, feetech
+from yardarm.robots.motors.wire import BROADCAST, Instruction, Packet
 from yardarm.robots.twins.servo import Servo
 
 __all__ = ["DynamixelSide", "FeetechSide", "MotorChain"]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a computer asks of one motor, or of all."""
-
-    id: int
-    instruction: int
-    params: bytes
+def _any(id: int, length: int) -> bool:
+    """Motors take whatever is a packet."""
+    return True
 
 
 class MotorSide(Protocol):
@@ -32,7 +22,7 @@ class MotorSide(Protocol):
 
     address_size: int
 
-    def take(self, received: bytes) -> tuple[Request | None, int]:
+    def take(self, received: bytes) -> tuple[Packet | None, int]:
         """The first whole request in the bytes, and how many bytes are done with."""
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
@@ -47,23 +37,13 @@ class FeetechSide:
 
     address_size = 1
 
-    def take(self, received: bytes) -> tuple[Request | None, int]:
+    def take(self, received: bytes) -> tuple[Packet | None, int]:
         """The first whole request in the bytes."""
-        start = received.find(FEETECH_HEADER)
-        while start >= 0:
-            head = received[start : start + 4]
-            end = start + 4 + head[3] if len(head) == 4 else len(received) + 1
-            if end > len(received):
-                return None, start
-            content = received[start + 2 : end]
-            if len(content) >= 4 and checksum(content[:-1]) == content[-1]:
-                return Request(content[0], content[2], content[3:-1]), end
-            start = received.find(FEETECH_HEADER, start + 1)
-        return None, len(received) - received.endswith(b"\xff")
+        return feetech.find_packet(received, _any)
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
         """A motor's answer."""
-        return feetech_packet(id, error, params)
+        return feetech.packet(id, error, params)
 
     def pong(self, servo: Servo) -> bytes:
         """Nothing but that it is there."""
@@ -75,25 +55,13 @@ class DynamixelSide:
 
     address_size = 2
 
-    def take(self, received: bytes) -> tuple[Request | None, int]:
+    def take(self, received: bytes) -> tuple[Packet | None, int]:
         """The first whole request in the bytes."""
-        start = received.find(DYNAMIXEL_HEADER)
-        while start >= 0:
-            head = received[start : start + 7]
-            end = start + 7 + int.from_bytes(head[5:], "little") if len(head) == 7 else len(received) + 1
-            if end > len(received):
-                return None, start
-            whole = received[start:end]
-            if len(whole) >= 10 and crc16(whole[:-2]) == int.from_bytes(whole[-2:], "little"):
-                content = whole[7:-2].replace(STUFFED, PLAIN)
-                return Request(whole[4], content[0], content[1:]), end
-            start = received.find(DYNAMIXEL_HEADER, start + 1)
-        kept = next((size for size in (3, 2, 1) if received.endswith(DYNAMIXEL_HEADER[:size])), 0)
-        return None, len(received) - kept
+        return dynamixel.find_packet(received, _any)
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
         """A motor's answer."""
-        return dynamixel_packet(id, STATUS, bytes((error,)) + params)
+        return dynamixel.packet(id, dynamixel.STATUS, bytes((error,)) + params)
 
     def pong(self, servo: Servo) -> bytes:
         """Its model and its firmware."""
@@ -105,6 +73,8 @@ class MotorChain:
 
     def __init__(self, servos: Iterable[Servo], side: MotorSide) -> None:
         self.servos = list(servos)
+        self.before_request: Callable[[], None] = lambda: None
+        """What happens to the motors just before they hear a request."""
         self._side = side
         self._received = b""
 
@@ -116,10 +86,11 @@ class MotorChain:
             self._received = self._received[done:]
             if request is None:
                 return
+            self.before_request()
             yield from self._answers(request)
 
-    def _answers(self, request: Request) -> Iterator[bytes]:
-        match request.instruction:
+    def _answers(self, request: Packet) -> Iterator[bytes]:
+        match request.code:
             case Instruction.PING:
                 yield from self._each(request.id, lambda servo: (servo.error, self._side.pong(servo)))
             case Instruction.READ:
@@ -137,7 +108,7 @@ class MotorChain:
                 self._write_all(request.params)
 
     def _each(self, id: int, ask: Callable[[Servo], tuple[int, bytes]]) -> Iterator[bytes]:
-        for servo in [own for own in self.servos if id in (own.id, BROADCAST)]:
+        for servo in [own for own in self.servos if own.powered and id in (own.id, BROADCAST)]:
             called = servo.id
             error, params = ask(servo)
             yield self._side.answer(called, error, params)
@@ -147,7 +118,7 @@ class MotorChain:
         rest = params[2 * self._side.address_size :]
         for start in range(0, len(rest) - size, size + 1):
             for servo in self.servos:
-                if servo.id == rest[start]:
+                if servo.powered and servo.id == rest[start]:
                     servo.write(address, rest[start + 1 : start + 1 + size])
 
     def _number(self, params: bytes) -> int:

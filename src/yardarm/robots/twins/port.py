@@ -30,6 +30,8 @@ class Outgoing:
 
     content: bytes
     after_s: float = 0.0
+    not_before: float = 0.0
+    """The earliest time, by `time.monotonic`; what may leave at the same time leaves in the order of the answers."""
 
 
 class PortServer:
@@ -70,7 +72,8 @@ class PortServer:
             if self._motors in ready:
                 now = time.monotonic()
                 for out in self._answer(os.read(self._motors, CHUNK)):
-                    heapq.heappush(self._waiting, (now + out.after_s, next(self._order), out.content))
+                    leaves = max(now + out.after_s, out.not_before)
+                    heapq.heappush(self._waiting, (leaves, next(self._order), out.content))
             while self._waiting and self._waiting[0][0] <= time.monotonic():
                 with contextlib.suppress(OSError):  # nobody reads
                     os.write(self._motors, heapq.heappop(self._waiting)[2])

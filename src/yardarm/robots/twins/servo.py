@@ -22,12 +22,16 @@ class Servo(ABC):
 
     registers: ClassVar[Mapping[str, Register]]
     byte_order: ClassVar[Literal["little", "big"]] = "little"
+    overload: ClassVar[int]
+    """The bit of an answer that says it has to push too hard."""
 
     def __init__(self, memory: bytes) -> None:
         self.memory = bytearray(memory.ljust(SIZE, b"\0"))
         self.shaft = 0
         self.error = 0
         """What it complains about in every answer."""
+        self.powered = True
+        """Without power it hears nothing, and says nothing."""
 
     @property
     def id(self) -> int:
@@ -59,6 +63,10 @@ class Servo(ABC):
         self.set("Max_Position_Limit", calibration.range_max)
 
     @abstractmethod
+    def power_cycle(self) -> None:
+        """Forget what is not in the EEPROM."""
+
+    @abstractmethod
     def write(self, address: int, data: bytes) -> int:
         """What the bus writes; returns the error of the answer, 0 if there is none."""
 
@@ -71,6 +79,7 @@ class FeetechServo(Servo):
     """STS and SMS motors. With the lock on, what is written to the EEPROM is lost when the power goes."""
 
     registers = FEETECH_STS
+    overload = 0x20
     # What lies below is kept without power.
     eeprom_size: ClassVar[int] = 40
 
@@ -108,6 +117,7 @@ class DynamixelServo(Servo):
     """The X series. With torque on, the EEPROM cannot be written."""
 
     registers = DYNAMIXEL_X
+    overload = 0x80
     eeprom_size: ClassVar[int] = 64
 
     def calibrate(self, calibration: MotorCalibration) -> None:
@@ -121,6 +131,10 @@ class DynamixelServo(Servo):
             return ACCESS
         self.memory[address : address + len(data)] = data
         return self.error
+
+    def power_cycle(self) -> None:
+        """Forget what is not in the EEPROM."""
+        self.memory[self.eeprom_size :] = bytes(SIZE - self.eeprom_size)
 
     def present_position(self) -> int:
         """The encoder, perhaps reversed, plus the offset, over many turns."""
