@@ -66,6 +66,10 @@ def overload(twin: TwinPort) -> None:
     twin.servo(6).error = 0x20
 
 
+def unsteady(twin: TwinPort) -> None:
+    twin.servo(3).read = lambda address, size: b""
+
+
 def beyond(twin: TwinPort) -> None:
     twin.servo(2).shaft = CALIBRATION["shoulder_lift"].range_max + CALIBRATION["shoulder_lift"].homing_offset + 50
 
@@ -95,6 +99,7 @@ def beyond(twin: TwinPort) -> None:
         (setting(1, Present_Voltage=150), "has 15.0 V, and bears 14.0 V: switch the power off at once"),
         (setting(6, Present_Voltage=100), "gripper has 10.0 V where others have 12.1 V: check the plugs"),
         (setting(6, Present_Load=900), "gripper (id 6) pulls with 90% of its force"),
+        (unsteady, "elbow_flex does not always answer (reading Model_Number: no answer"),
         (overload, "gripper (id 6) reports overload"),
         (beyond, "shoulder_lift (id 2) is at"),
     ],
