@@ -64,7 +64,7 @@ class SerialLine:
         self, port: str, baud_rate: int, protocol: WireProtocol, on_bytes: Callable[[bool, bytes], None] | None = None
     ) -> None:
         self.port, self.baud_rate = port, baud_rate
-        self.patience_s = PATIENCE_S
+        self.patience_s, self.lateness_s = PATIENCE_S, LONGEST_LATENESS_S
         self.counts = LineCounts()
         self.owing: dict[int, int] = {}
         """The ids of the motors that owe an answer, and the size of another answer that settles it."""
@@ -151,7 +151,7 @@ class SerialLine:
 
     def _settle(self, ids: Iterable[int]) -> bool:
         """Whether everything has come that these motors owe, or is known to be lost."""
-        ends = time.monotonic() + LONGEST_LATENESS_S
+        ends = time.monotonic() + self.lateness_s
         for id in [id for id in ids if id in self.owing]:
             size = self.owing[id]
             while not self._exchange(self._protocol.read(id, 0, size), {id: size}, size):
