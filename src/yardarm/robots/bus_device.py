@@ -141,7 +141,7 @@ class BusDevice(Device):
             self.bus.stored = self.bus.read_calibration()
             yield
         finally:
-            self.bus.disconnect()
+            self._leave(self.releases_at_the_end)
 
     def release(self, joints: Iterable[str] | None = None) -> None:
         """Switch torque off, of all joints or of some: the arm falls, unless somebody holds it."""

@@ -53,7 +53,7 @@ def run(words: Sequence[str]) -> int:
     else:
         for report in reports:
             _show(report)
-    return 1 if not reports or any(report.findings for report in reports) else 0
+    return 1 if not reports or any(report.problems for report in reports) else 0
 
 
 def _whatever_answers(port: str | None) -> list[ArmReport]:
@@ -78,9 +78,9 @@ def _show(report: ArmReport) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    for finding in report.findings:
-        print(f"✗ {finding}")
-    if not report.findings:
+    for problem in report.problems:
+        print(f"✗ {problem}")
+    if not report.problems:
         print("✓ nothing is wrong")
     print()
 
