@@ -75,6 +75,7 @@ def test_a_module_is_evaluated_while_it_learns() -> None:
         ("viewer.py", "--only"),
         ("dataset_io.py", "--only"),
         ("training.py", "--only"),
+        ("motor_bus.py", "--only"),
     ],
 )
 def test_the_benchmarks_start(name: str, flag: str) -> None:

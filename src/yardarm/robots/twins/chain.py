@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from yardarm.robots.motors import dynamixel, feetech
-from yardarm.robots.motors.wire import BROADCAST, Instruction, Packet
+from yardarm.robots.motors.wire import BROADCAST, Instruction
 from yardarm.robots.twins.servo import Servo
 
 __all__ = ["DynamixelSide", "FeetechSide", "MotorChain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a computer asks of one motor, or of all."""
+
+    id: int
+    instruction: int
+    params: bytes
 
 
 def _any(id: int, length: int) -> bool:
@@ -22,7 +32,7 @@ class MotorSide(Protocol):
 
     address_size: int
 
-    def take(self, received: bytes) -> tuple[Packet | None, int]:
+    def take(self, received: bytes) -> tuple[Request | None, int]:
         """The first whole request in the bytes, and how many bytes are done with."""
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
@@ -37,9 +47,12 @@ class FeetechSide:
 
     address_size = 1
 
-    def take(self, received: bytes) -> tuple[Packet | None, int]:
+    def take(self, received: bytes) -> tuple[Request | None, int]:
         """The first whole request in the bytes."""
-        return feetech.find_packet(received, _any)
+        start, end = feetech.find_packet(received, _any)
+        if not end:
+            return None, start
+        return Request(received[start + 2], received[start + 4], received[start + 5 : end - 1]), end
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
         """A motor's answer."""
@@ -55,9 +68,13 @@ class DynamixelSide:
 
     address_size = 2
 
-    def take(self, received: bytes) -> tuple[Packet | None, int]:
+    def take(self, received: bytes) -> tuple[Request | None, int]:
         """The first whole request in the bytes."""
-        return dynamixel.find_packet(received, _any)
+        start, end = dynamixel.find_packet(received, _any)
+        if not end:
+            return None, start
+        content = dynamixel.content_of(received[start:end])
+        return Request(received[start + 4], content[0], content[1:]), end
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
         """A motor's answer."""
@@ -89,8 +106,8 @@ class MotorChain:
             self.before_request()
             yield from self._answers(request)
 
-    def _answers(self, request: Packet) -> Iterator[bytes]:
-        match request.code:
+    def _answers(self, request: Request) -> Iterator[bytes]:
+        match request.instruction:
             case Instruction.PING:
                 yield from self._each(request.id, lambda servo: (servo.error, self._side.pong(servo)))
             case Instruction.READ:
