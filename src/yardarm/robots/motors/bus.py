@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -13,12 +14,13 @@ from typing import ClassVar, Literal
 from yardarm.errors import AlreadyConnected, BusFault, NotConnected, UsageError, nearest
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude, untwos_complement
-from yardarm.robots.motors.line import SerialLine
+from yardarm.robots.motors.health import HealthRegisters, MotorHealth
+from yardarm.robots.motors.line import SETTLING_SIZES, LineCounts, SerialLine
 from yardarm.robots.motors.registers import MODELS, Register, model
 from yardarm.robots.motors.units import Scale
 from yardarm.robots.motors.wire import BROADCAST, Status, WireProtocol
 
-__all__ = ["BusCounts", "Motor", "MotorBus"]
+__all__ = ["BAUD_RATE", "BusCounts", "Motor", "MotorBus"]
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +52,18 @@ class BusCounts:
     alerts: dict[str, set[str]] = field(default_factory=dict)
     """What each motor has complained about."""
 
+    def summary(self, line: LineCounts) -> str:
+        """What happened here and on the line, in words; empty if there is nothing to say."""
+        numbers = {
+            "answers were missing": line.missing,
+            "answers came late": line.late,
+            "requests were repeated": self.retries,
+            "bytes were no answer": line.dropped_bytes,
+        }
+        said = [f"{number} {what}" for what, number in numbers.items() if number]
+        said += [f"{name} reported {', '.join(sorted(alerts))}" for name, alerts in self.alerts.items()]
+        return "; ".join(said)
+
 
 class MotorBus(ABC):
     """Motors on one port. What differs between vendors is in their subclasses."""
@@ -61,6 +75,10 @@ class MotorBus(ABC):
     """Whether readings start again after a turn."""
     applies_drive_mode: ClassVar[bool]
     """Whether the bus must reverse positions, because motors do not."""
+    health_registers: ClassVar[HealthRegisters]
+    """Where motors say how they are."""
+    torque_registers: ClassVar[tuple[str, ...]]
+    """What is 1 while a motor holds its position, and 0 while it can be moved by hand."""
 
     def __init__(
         self,
@@ -74,6 +92,9 @@ class MotorBus(ABC):
         self.line = SerialLine(port, BAUD_RATE, self.protocol, on_bytes)
         self.retry_budget_s = RETRY_BUDGET_S
         self.counts = BusCounts()
+        self.stored: dict[str, MotorCalibration] | None = None
+        """The calibration that the motors had when they were last asked."""
+        self._limits: dict[str, dict[str, float]] = {}
         self._names = {motor.id: name for name, motor in self.motors.items()}
         # What is asked over and over again is looked up once.
         self._places: dict[tuple[str, ...], Register] = {}
@@ -88,6 +109,8 @@ class MotorBus(ABC):
         """Open the port, and see that all motors are there."""
         if self.is_connected:
             raise AlreadyConnected(f"the bus on {self.line.port} is already connected")
+        self.counts, self.line.counts = BusCounts(), LineCounts()
+        self._limits = {}
         self.line.open()
         try:
             if handshake:
@@ -97,13 +120,15 @@ class MotorBus(ABC):
             raise
 
     def disconnect(self, disable_torque: bool = True) -> None:
-        """Release the motors and close the port, whatever happens on the way."""
+        """Release the motors and close the port, whatever happens on the way; say what went wrong since `connect`."""
         self._check_connected()
         try:
             if disable_torque:
-                self.disable_torque()
+                self._release()
         finally:
             self.line.close()
+            if summary := self.counts.summary(self.line.counts):
+                log.warning("on %s: %s", self.line.port, summary)
 
     # Registers.
 
@@ -154,21 +179,84 @@ class MotorBus(ABC):
         """Whether a motor is there."""
         return self._try(self.protocol.ping(id), {id: self.pong_size}, retries)[0].get(id)
 
-    def broadcast_ping(self) -> list[int]:
-        """The ids of all motors on the bus."""
+    def broadcast_ping(self, seconds: float = BROADCAST_S) -> dict[int, Status]:
+        """The answers of all motors on the bus, by their ids."""
         self._check_connected()
         candidates = dict.fromkeys(range(BROADCAST - 1), self.pong_size)
-        return sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, BROADCAST_S))
+        return dict(sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, seconds).items()))
+
+    def health(self, retries: int = 0) -> dict[str, MotorHealth]:
+        """How all motors are, by one request; the first one also asks what they may be."""
+        if not self._limits:
+            self._limits = self._read_together(self.health_registers.limits, retries)
+        now = self._read_together(self.health_registers.now, retries)
+        return {
+            name: self.health_registers.health(motor.model, now[name], self._limits[name])
+            for name, motor in self.motors.items()
+        }
+
+    def _read_together(self, registers: Sequence[str], retries: int) -> dict[str, dict[str, float]]:
+        """Registers that lie near each other, of all motors, in one request: by motor, then by name."""
+        names = list(self.motors)
+        places = {register: self._register(register, names) for register in registers}
+        start = min(own.address for own in places.values())
+        size = max(own.address + own.size for own in places.values()) - start
+        if size in SETTLING_SIZES:
+            size = SETTLING_SIZES.stop  # no answer of ours may look like one that settles what a motor owes
+        ids = [motor.id for motor in self.motors.values()]
+        request = self.protocol.sync_read(ids, start, size)
+        answers = self._ask(request, dict.fromkeys(ids, size), retries, f"reading {', '.join(registers)}")
+        return {
+            name: {
+                register: self._decoded(register, name, answers[id].params[own.address - start :][: own.size], False)
+                for register, own in places.items()
+            }
+            for name, id in zip(names, ids, strict=True)
+        }
 
     # Torque.
 
-    @abstractmethod
     def enable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
         """Have motors hold their position."""
+        for name in self.motors if motors is None else motors:
+            self._set_torque(name, 1, retries)
 
-    @abstractmethod
     def disable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
-        """Let motors be moved by hand."""
+        """Let motors be moved by hand: all that answer, also after one that does not."""
+        faults = []
+        for name in self.motors if motors is None else motors:
+            try:
+                self._set_torque(name, 0, retries)
+            except BusFault as fault:
+                faults.append(str(fault))
+        if faults:
+            raise BusFault("; ".join(dict.fromkeys(faults)))  # a port that is gone is gone for all of them
+
+    def _set_torque(self, name: str, value: int, retries: int) -> None:
+        for register in self.torque_registers:
+            self.write(register, name, value, retries=retries)
+
+    def _release(self) -> None:
+        """Release the motors. What does not answer may still hear: it is told once more, with all the others."""
+        try:
+            self.disable_torque()
+        except BusFault as fault:
+            with contextlib.suppress(BusFault):
+                self.sync_write("Torque_Enable", dict.fromkeys(self.motors, 0))
+            raise BusFault(f"{fault}; the arm may still hold: switch off its power before you touch it") from None
+
+    def release_requests(self) -> list[tuple[bytes, bytes]]:
+        """What anybody must send to release the motors, and how each answer begins; nobody answers the first."""
+        own = self._register("Torque_Enable", list(self.motors))
+        off = bytes(own.size)
+        everybody = self.protocol.sync_write({motor.id: off for motor in self.motors.values()}, own.address, own.size)
+        requests = [(everybody, b"")]
+        for name, motor in self.motors.items():
+            for register in self.torque_registers:
+                own = self._register(register, [name])
+                request = self.protocol.write(motor.id, own.address, bytes(own.size))
+                requests.append((request, self.protocol.acknowledgement(motor.id)))
+        return requests
 
     @contextmanager
     def torque_disabled(self) -> Iterator[None]:
@@ -186,9 +274,21 @@ class MotorBus(ABC):
     # Calibration.
 
     @property
-    @abstractmethod
     def is_calibrated(self) -> bool:
         """Whether the motors have the calibration of the file."""
+        self.stored = self.read_calibration()
+        return self.agrees(self.stored)
+
+    def agrees(self, stored: Mapping[str, MotorCalibration]) -> bool:
+        """Whether what motors keep of a calibration is that of the file."""
+        return stored.keys() == self.calibration.keys() and all(
+            self.keeps(stored[name], own) for name, own in self.calibration.items()
+        )
+
+    @classmethod
+    @abstractmethod
+    def keeps(cls, stored: MotorCalibration, calibration: MotorCalibration) -> bool:
+        """Whether what a motor keeps is a calibration's."""
 
     @abstractmethod
     def read_calibration(self) -> dict[str, MotorCalibration]:
@@ -231,7 +331,7 @@ class MotorBus(ABC):
     """The bytes of an answer to a ping."""
 
     @abstractmethod
-    def _model_number(self, id: int, pong: Status) -> int:
+    def model_number(self, id: int, pong: Status) -> int:
         """The model of a motor that has answered a ping."""
 
     def _handshake(self) -> None:
@@ -241,7 +341,7 @@ class MotorBus(ABC):
             pong = self.ping(motor.id, RETRIES)
             if pong is None:
                 problems.append(f"{name} (id {motor.id}) does not answer")
-            elif (number := self._model_number(motor.id, pong)) != MODELS[motor.model].number:
+            elif (number := self.model_number(motor.id, pong)) != MODELS[motor.model].number:
                 problems.append(f"{name} (id {motor.id}) is a {model(number)}, not a {motor.model}")
         if problems:
             raise BusFault(

@@ -77,6 +77,10 @@ class DynamixelProtocol:
         each = b"".join(bytes((id,)) + data for id, data in values.items())
         return packet(BROADCAST, Instruction.SYNC_WRITE, _words(address, size) + each)
 
+    def acknowledgement(self, id: int) -> bytes:
+        """Header, id, length and kind of an answer to a write."""
+        return packet(id, STATUS, bytes(1))[:8]
+
     def alerts(self, error: int) -> tuple[str, ...]:
         """What a motor complains about; its register Hardware_Error_Status says more."""
         return ("hardware alert",) if error & ALERT else ()

@@ -47,6 +47,10 @@ class FeetechProtocol:
         each = b"".join(bytes((id,)) + data for id, data in values.items())
         return packet(BROADCAST, Instruction.SYNC_WRITE, bytes((address, size)) + each)
 
+    def acknowledgement(self, id: int) -> bytes:
+        """Header, id and length of an answer to a write."""
+        return packet(id, 0)[:4]
+
     def alerts(self, error: int) -> tuple[str, ...]:
         """What a motor complains about."""
         return tuple(name for bit, name in ALERTS.items() if error & bit)

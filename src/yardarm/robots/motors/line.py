@@ -12,6 +12,7 @@ size, because that answer may be late itself.
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import select
@@ -34,6 +35,8 @@ PATIENCE_S = 0.050
 LONGEST_LATENESS_S = 0.2
 # Registers have 1, 2 or 4 bytes; an answer to a write has none, and one to a ping at most 3.
 SETTLING_SIZES = range(5, 17)
+# How long to wait for a port that another process has.
+LOCK_S = 1.0
 CHUNK = 4096
 
 
@@ -84,7 +87,7 @@ class SerialLine:
         except ModuleNotFoundError as error:
             raise SetupError(f"robots need pyserial; run: pip install 'yardarm[robots]' ({error})") from error
         try:
-            self._serial = serial.Serial(self.port, self.baud_rate, timeout=0, exclusive=True)
+            self._serial = self._locked(serial.Serial)
         except (OSError, ValueError) as error:
             raise BusFault(
                 f"cannot open the port {self.port}: {error}; is it plugged in, and does another program use it? "
@@ -96,6 +99,17 @@ class SerialLine:
         self._output.register(self._descriptor, select.POLLOUT)
         self.owing.clear()
         self._late_sizes.clear()
+
+    def _locked(self, serial: Callable[..., Any]) -> Any:
+        """The port, for this process alone. The watchdog of a killed program may have it for a moment."""
+        ends = time.monotonic() + LOCK_S
+        while True:
+            try:
+                return serial(self.port, self.baud_rate, timeout=0, exclusive=True)
+            except OSError as error:
+                if error.errno != errno.EWOULDBLOCK or time.monotonic() > ends:
+                    raise
+            time.sleep(0.02)
 
     def close(self) -> None:
         """Close the port."""

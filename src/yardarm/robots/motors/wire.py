@@ -55,6 +55,9 @@ class WireProtocol(Protocol):
     def sync_write(self, values: Mapping[int, bytes], address: int, size: int) -> bytes:
         """Set the same register of several motors; nobody answers."""
 
+    def acknowledgement(self, id: int) -> bytes:
+        """How a motor's answer to a write begins, whatever it complains about."""
+
     def alerts(self, error: int) -> tuple[str, ...]:
         """What a motor complains about, while it does what it is asked."""
 
