@@ -24,6 +24,7 @@ def test_an_arm_is_observed_and_acts(name: str) -> None:
         before = arm.get_observation()
         assert arm.send_action({**before, "gripper.pos": 60.0})["gripper.pos"] == 60.0
         gripper = twin.chain.servos[-1]
+        twin.server.settle()
         assert gripper.get("Goal_Position") == arm.bus.scale("gripper").raw(60.0)
         assert gripper.get("Torque_Enable") == 1
     assert gripper.get("Torque_Enable") == 0

@@ -20,6 +20,7 @@ class TwinPort:
 
     path: str
     chain: MotorChain
+    server: PortServer
 
     def servo(self, id: int) -> Any:
         return next(servo for servo in self.chain.servos if servo.id == id)
@@ -31,4 +32,4 @@ def twin_of(type: str, calibration: dict[str, MotorCalibration] | None = None) -
     registry = TELEOPERATORS if type.endswith("leader") else ROBOTS
     chain = chain_of(registry.load(type).motors, calibration)
     with PortServer(lambda content: map(Outgoing, chain.take(content))) as port:
-        yield TwinPort(port.path, chain)
+        yield TwinPort(port.path, chain, port)

@@ -23,10 +23,14 @@ FEETECH = {
     "Min_Voltage_Limit": 40,
     "Max_Torque_Limit": 1000,
     "Phase": 12,
+    "Unloading_Condition": 44,
+    "LED_Alarm_Condition": 47,
     "P_Coefficient": 32,
     "D_Coefficient": 32,
     "Protection_Current": 500,
     "Angular_Resolution": 1,
+    "Protective_Torque": 20,
+    "Protection_Time": 200,
     "Overload_Torque": 80,
     "Torque_Limit": 1000,
     "Lock": 1,
@@ -44,9 +48,12 @@ DYNAMIXEL = {
     "PWM_Limit": 885,
     "Current_Limit": 1750,
     "Velocity_Limit": 265,
+    "Shutdown": 52,
     "Max_Position_Limit": 4095,
     "Status_Return_Level": 2,
     "Position_P_Gain": 800,
+    "Goal_PWM": 885,
+    "Goal_Current": 1750,
     "Present_Input_Voltage": 121,
     "Present_Temperature": 31,
 }
@@ -62,8 +69,7 @@ def new_servo(model: str, id: int = 1) -> Servo:
         **(DYNAMIXEL if is_dynamixel else FEETECH),
     }.items():
         servo.set(name, value)
-    if isinstance(servo, FeetechServo):
-        servo.keep()
+    servo.keep()
     servo.shaft = MODELS[model].resolution // 2
     return servo
 
