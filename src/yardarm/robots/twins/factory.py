@@ -57,17 +57,16 @@ DYNAMIXEL = {
     "Present_Input_Voltage": 121,
     "Present_Temperature": 31,
 }
+# The small ones run on 5 V.
+XL330 = {"Max_Voltage_Limit": 70, "Min_Voltage_Limit": 35, "Present_Input_Voltage": 50}
 
 
 def new_servo(model: str, id: int = 1) -> Servo:
     """A motor as it comes from the factory, in the middle of its turn; `id` as if somebody had set it up."""
     is_dynamixel = MODELS[model].registers is DYNAMIXEL_X
     servo: Servo = DynamixelServo(b"") if is_dynamixel else FeetechServo(b"")
-    for name, value in {
-        "Model_Number": MODELS[model].number,
-        "ID": id,
-        **(DYNAMIXEL if is_dynamixel else FEETECH),
-    }.items():
+    own = FEETECH if not is_dynamixel else {**DYNAMIXEL, **XL330} if model.startswith("xl330") else DYNAMIXEL
+    for name, value in {"Model_Number": MODELS[model].number, "ID": id, **own}.items():
         servo.set(name, value)
     servo.keep()
     servo.shaft = MODELS[model].resolution // 2

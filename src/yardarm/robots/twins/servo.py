@@ -6,7 +6,7 @@ What moves the shaft, and what measures load and heat, is the drive (`drive.py`)
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar, Literal
 
 from yardarm.robots.motors.calibration import MotorCalibration
@@ -71,7 +71,7 @@ class Servo(ABC):
         return untwos_complement(self.get(name), own.size) if own.signed else self.get(name)
 
     def set_signed(self, name: str, value: int) -> None:
-        """Set a register to a number that may be negative, in the motor's own way; too large ones become the largest."""
+        """Set a register to a number that may be negative; one that is too large becomes the largest."""
         own = self.registers[name]
         if own.sign_bit is not None:
             largest = (1 << own.sign_bit) - 1
@@ -148,9 +148,11 @@ class Servo(ABC):
         """Why it does not take what is written; 0: it does."""
         return 0
 
-    def _obey(self, written: set[str]) -> None:
+    @abstractmethod
+    def _obey(self, written: Collection[str]) -> None:
         """Do at once what some registers ask for."""
 
+    @abstractmethod
     def _wake_up(self) -> None:
         """Set what has a value of its own after power comes back."""
 
@@ -174,7 +176,7 @@ class FeetechServo(Servo):
         low, high, goal = self.get("Min_Position_Limit"), self.get("Max_Position_Limit"), super()._allowed_goal()
         return min(max(goal, low), high) if low or high else goal
 
-    def _obey(self, written: set[str]) -> None:
+    def _obey(self, written: Collection[str]) -> None:
         if self.get("Torque_Enable") == SET_MIDDLE:
             half = MODELS["sts3215"].resolution // 2
             shift = (self.shaft - half + half) % (2 * half) - half
@@ -222,7 +224,7 @@ class DynamixelServo(Servo):
                 return LIMIT
         return 0
 
-    def _obey(self, written: set[str]) -> None:
+    def _obey(self, written: Collection[str]) -> None:
         if "Operating_Mode" in written:
             self._open_limits()
         self.keep()
