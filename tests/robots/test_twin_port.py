@@ -23,8 +23,8 @@ def test_an_arm_is_observed_and_acts(name: str) -> None:
         assert arm.is_calibrated
         before = arm.get_observation()
         assert arm.send_action({**before, "gripper.pos": 60.0})["gripper.pos"] == 60.0
+        arm.get_observation()  # a request that is answered: so the one before has arrived
         gripper = twin.chain.servos[-1]
-        twin.server.settle()
         assert gripper.get("Goal_Position") == arm.bus.scale("gripper").raw(60.0)
         assert gripper.get("Torque_Enable") == 1
     assert gripper.get("Torque_Enable") == 0

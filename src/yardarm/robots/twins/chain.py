@@ -113,6 +113,8 @@ class MotorChain:
 
     def __init__(self, servos: Iterable[Servo], side: MotorSide) -> None:
         self.servos = list(servos)
+        self.before_request: Callable[[], None] = lambda: None
+        """What happens to the motors just before they hear a request."""
         self._side = side
         self._received = b""
         self.requests = 0
@@ -127,6 +129,7 @@ class MotorChain:
             if request is None:
                 return
             self.requests += 1
+            self.before_request()
             yield from self._answers(request)
 
     def _answers(self, request: Request) -> Iterator[bytes]:
@@ -150,7 +153,7 @@ class MotorChain:
                 self._write_all(request.params)
 
     def _each(self, id: int, ask: Callable[[Servo], tuple[int, bytes]]) -> Iterator[bytes]:
-        for servo in [own for own in self.servos if id in (own.id, BROADCAST)]:
+        for servo in [own for own in self.servos if own.powered and id in (own.id, BROADCAST)]:
             called = servo.id
             error, params = ask(servo)
             yield self._side.answer(called, error, params)
@@ -160,7 +163,7 @@ class MotorChain:
         rest = params[2 * self._side.address_size :]
         for start in range(0, len(rest) - size, size + 1):
             for servo in self.servos:
-                if servo.id == rest[start]:
+                if servo.powered and servo.id == rest[start]:
                     servo.write(address, rest[start + 1 : start + 1 + size])
 
     def _number(self, params: bytes) -> int:

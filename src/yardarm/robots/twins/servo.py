@@ -29,12 +29,16 @@ class Servo(ABC):
     byte_order: ClassVar[Literal["little", "big"]] = "little"
     eeprom_size: ClassVar[int]
     """What lies below is kept without power."""
+    overload: ClassVar[int]
+    """The bit of an answer that says it has to push too hard."""
 
     def __init__(self, memory: bytes) -> None:
         self.memory = bytearray(memory.ljust(SIZE, b"\0"))
         self.shaft = 0
         self.error = 0
         """What it complains about in every answer."""
+        self.powered = True
+        """Without power it hears nothing, and says nothing."""
         self.writes = 0
         """How often it was written to: whoever computes from registers sees that they may have changed."""
         self.torque_orders = 0
@@ -117,6 +121,7 @@ class Servo(ABC):
         self.memory[:] = self.eeprom.ljust(SIZE, b"\0")
         self.error = 0
         self.writes += 1
+        self.torque_orders += 1
         self._wake_up()
 
     @property
@@ -162,6 +167,7 @@ class FeetechServo(Servo):
 
     registers = FEETECH_STS
     eeprom_size = 40
+    overload = 0x20
 
     def present_position(self) -> int:
         """The encoder less the offset, within a turn."""
@@ -195,6 +201,7 @@ class DynamixelServo(Servo):
 
     registers = DYNAMIXEL_X
     eeprom_size = 64
+    overload = 0x80
 
     def calibrate(self, calibration: MotorCalibration) -> None:
         """Have a calibration inside, and the direction."""

@@ -19,20 +19,18 @@ from yardarm.robots.making import ROBOTS, TELEOPERATORS
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorCalibration
 from yardarm.robots.twins.arm_model import STEP_S, ArmModel, model_for
 from yardarm.robots.twins.body import ArmBody
-from yardarm.robots.twins.chain import MotorChain
 from yardarm.robots.twins.clock import WallClock
 from yardarm.robots.twins.drive import Drive, drive_of
 from yardarm.robots.twins.factory import chain_of
+from yardarm.robots.twins.faults import FaultInjector, parse_faults
 from yardarm.robots.twins.motion import Motion, joint_name
 from yardarm.robots.twins.mounting import calibration_of, mount
 from yardarm.robots.twins.port import Outgoing, PortServer
 from yardarm.robots.twins.servo import Servo
 from yardarm.robots.twins.strength import strength_of
 
-__all__ = ["Answer", "JointState", "Script", "Twin", "driver_of"]
+__all__ = ["JointState", "Script", "Twin", "driver_of"]
 
-Answer = Callable[[bytes], Iterable[Outgoing]]
-"""What motors make of bytes."""
 Script = Callable[[float], Mapping[str, float]]
 """Where a hand holds joints at a time, in the joints' units."""
 # The wire waits no longer than this many steps take, and scripts move the hand as often.
@@ -67,6 +65,7 @@ class Twin:
 
     Its motors come from the factory, with their ids set up; or have a `calibration`; or, if `calibrated`, one that a
     careful person would have found (`calibration` then is that one). It lives in real time, or by `advance` alone.
+    `faults` disturb what it answers, as ``--twin.faults`` does.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class Twin:
         real_time: bool = True,
         use_degrees: bool | None = None,
         published_model: bool | None = None,
-        faults: Callable[[Answer, MotorChain], Answer] | None = None,
+        faults: str = "",
     ) -> None:
         self.type, self.driver = type, driver_of(type)
         self.is_leader = type in TELEOPERATORS.names()
@@ -102,8 +101,12 @@ class Twin:
         self._script: Script | None = None
         self._script_began = 0.0
         self._begin()
-        motors: Answer = lambda content: [Outgoing(answer) for answer in self.chain.take(content)]  # noqa: E731
-        self._answer = faults(motors, self.chain) if faults else motors
+        self._faults = FaultInjector(
+            parse_faults(faults, self.motors),
+            self.chain,
+            lambda content: map(Outgoing, self.chain.take(content)),
+            clock=lambda: self.seconds,
+        )
         self._server = PortServer(self._answers)
         self.port = self._server.path
         self.clock = WallClock(self._pass) if real_time else None
@@ -182,6 +185,17 @@ class Twin:
         with self._lock:
             return [self._state(name) for name in self.motors]
 
+    @property
+    def requests(self) -> int:
+        """How many requests the motors have understood."""
+        return self.chain.requests
+
+    @property
+    def injected(self) -> dict[str, int]:
+        """How many faults were injected, by kind."""
+        with self._lock:
+            return dict(self._faults.injected)
+
     def angles(self) -> list[float]:
         """All angles of the body, for a picture."""
         with self._lock:
@@ -209,7 +223,7 @@ class Twin:
 
     def _answers(self, content: bytes) -> list[Outgoing]:
         with self._lock:
-            return list(self._answer(content))
+            return list(self._faults.answer(content))
 
     def _pass(self, seconds: float) -> None:
         """Step through some time, in slices between which the wire is served."""
