@@ -158,21 +158,25 @@ def _capsule(mujoco: Any, body: Any, end: Any, radius: float) -> None:
 def _furnish(mujoco: Any, spec: Any) -> None:
     """The table, light, and the clock."""
     spec.option.timestep = STEP_S
+    # How far is near and far, for pictures: the same for all arms.
+    spec.stat.extent, spec.stat.center = 0.6, [0.15, 0, 0.1]
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.visual.global_.offwidth, spec.visual.global_.offheight = 1280, 960
-    spec.visual.headlight.ambient = [0.45, 0.45, 0.45]
-    spec.visual.headlight.diffuse = [0.45, 0.45, 0.45]
+    spec.visual.headlight.ambient = [0.5, 0.5, 0.5]
+    spec.visual.headlight.diffuse = [0.4, 0.4, 0.4]
     spec.worldbody.add_geom(
         name="table",
         type=mujoco.mjtGeom.mjGEOM_BOX,
         size=[0.45, 0.40, 0.02],
         pos=[0.2, 0, -0.02],
-        rgba=[0.80, 0.76, 0.70, 1],
+        rgba=[0.74, 0.71, 0.66, 1],
         contype=TABLE,
         conaffinity=ARM,
         friction=[0.8, 0.005, 0.0001],
     )
-    spec.worldbody.add_light(pos=[0.3, -0.8, 1.4], dir=[0, 0.5, -0.85], diffuse=[0.5, 0.5, 0.5], castshadow=True)
+    spec.worldbody.add_light(
+        pos=[0.3, -0.8, 1.4], dir=[-0.2, 0.5, -0.85], directional=True, diffuse=[0.6, 0.6, 0.6], castshadow=False
+    )
 
 
 def _add_actuator(mujoco: Any, spec: Any, name: str, joint: str) -> None:
