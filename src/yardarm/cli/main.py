@@ -34,6 +34,7 @@ COMMANDS = {
     "record": "record demonstrations as a dataset",
     "train": "train a policy on a dataset",
     "replay": "render the video of a finished episode",
+    "twin": "an arm without hardware, on a port that any program can open",
     "setup": "install a benchmark into its own Python environment",
     "info": "show versions, cores, renderer, and what is missing",
 }

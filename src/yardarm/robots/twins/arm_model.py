@@ -175,7 +175,7 @@ def _furnish(mujoco: Any, spec: Any) -> None:
         friction=[0.8, 0.005, 0.0001],
     )
     spec.worldbody.add_light(
-        pos=[0.3, -0.8, 1.4], dir=[-0.2, 0.5, -0.85], directional=True, diffuse=[0.6, 0.6, 0.6], castshadow=False
+        pos=[0.3, -0.8, 1.4], dir=[-0.2, 0.5, -0.85], directional=True, diffuse=[0.35, 0.35, 0.35], castshadow=False
     )
 
 

@@ -24,7 +24,7 @@ __all__ = ["Camera", "Painter"]
 
 BACKENDS = ("egl", "osmesa")
 READY = b"ready\n"
-LOOK_AT = (0.13, 0.0, 0.10)
+LOOK_AT = (0.14, 0.0, 0.125)
 SKY, HORIZON = (0.87, 0.90, 0.93), (0.97, 0.97, 0.98)
 LARGEST = (1280, 960)
 
@@ -35,7 +35,7 @@ class Camera:
 
     azimuth: float = 140.0
     elevation: float = -20.0
-    distance: float = 0.68
+    distance: float = 0.6
     width: int = 480
     height: int = 360
 

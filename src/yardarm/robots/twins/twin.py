@@ -180,6 +180,10 @@ class Twin:
         with self._lock:
             return {name: self.drives[name].mounting.value(angle) for name, angle in self.body.angles.items()}
 
+    def complaints(self, error: int) -> tuple[str, ...]:
+        """What the error of an answer says."""
+        return self.driver.bus_class.protocol.alerts(error)
+
     def joint_states(self) -> list[JointState]:
         """How joints and motors are."""
         with self._lock:
@@ -303,9 +307,11 @@ class Twin:
             )
 
 
-def driver_of(type: str) -> type[BusDevice]:
-    """The driver of an arm whose motors are on one bus."""
-    registry = TELEOPERATORS if type in TELEOPERATORS.names() else ROBOTS
+def driver_of(type: str, section: str = "") -> type[BusDevice]:
+    """The driver of an arm whose motors are on one bus; `section` says which of both registries to look into."""
+    registry = {"robot": ROBOTS, "teleop": TELEOPERATORS}.get(section)
+    if registry is None:
+        registry = TELEOPERATORS if type in TELEOPERATORS.names() else ROBOTS
     driver: Any = registry.load(type)
     if not issubclass(driver, BusDevice):
         raise UsageError(f"{type} is not an arm on one bus, so it has no twin; start one for each of its arms")
