@@ -202,11 +202,13 @@ class FaultInjector:
         return None
 
     def _in_turn(self, id: int, after_s: float) -> float:
-        """When an answer leaves: no earlier than what the motor said before."""
+        """When an answer leaves: no earlier than what the motor said before, if that is still on its way."""
         now = time.monotonic()
-        leaves = max(now + after_s, self._said_at.get(id, 0.0) + BEHIND_S)
-        self._said_at[id] = leaves
-        return leaves - now if leaves > now + after_s else after_s
+        before = self._said_at.get(id, 0.0)
+        if before > now:
+            after_s = max(after_s, before + BEHIND_S - now)
+        self._said_at[id] = now + after_s
+        return after_s
 
     def _happen(self) -> None:
         """Before each request: begin and end what the plan says."""
