@@ -12,6 +12,9 @@ from yardarm.robots.twins.servo import Servo
 
 __all__ = ["DynamixelSide", "FeetechSide", "MotorChain"]
 
+# Only Dynamixels know it.
+REBOOT = 0x08
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -85,6 +88,11 @@ class DynamixelSide:
         return servo.read(0, 2) + servo.read(6, 1)
 
 
+def _rebooted(servo: Servo) -> tuple[int, bytes]:
+    servo.power_cycle()
+    return 0, b""
+
+
 class MotorChain:
     """Takes what is sent, and gives what is answered."""
 
@@ -94,6 +102,8 @@ class MotorChain:
         """What happens to the motors just before they hear a request."""
         self._side = side
         self._received = b""
+        self.requests = 0
+        """How many it has understood."""
 
     def take(self, content: bytes) -> Iterator[bytes]:
         """The answers to what has come, one motor's after the other."""
@@ -103,6 +113,7 @@ class MotorChain:
             self._received = self._received[done:]
             if request is None:
                 return
+            self.requests += 1
             self.before_request()
             yield from self._answers(request)
 
@@ -121,6 +132,8 @@ class MotorChain:
                 address, size = self._numbers(request.params)
                 for id in request.params[2 * self._side.address_size :]:
                     yield from self._each(id, lambda servo: (servo.error, servo.read(address, size)))
+            case _ if request.instruction == REBOOT and self._side.address_size == 2:
+                yield from self._each(request.id, _rebooted)
             case Instruction.SYNC_WRITE:
                 self._write_all(request.params)
 
