@@ -366,7 +366,10 @@ class MotorBus(ABC):
         ends = time.monotonic() + self.retry_budget_s
         for tries in range(1, retries + 2):
             answers = self.line.ask(request, expected)
-            if len(answers) == len(expected) or time.monotonic() > ends:
+            is_good = len(answers) == len(expected) and not any(
+                status.error and self.protocol.misheard(status.error) for status in answers.values()
+            )
+            if is_good or time.monotonic() > ends:
                 break
             self.counts.retries += tries <= retries
         return answers, tries
