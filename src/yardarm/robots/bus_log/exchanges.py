@@ -7,9 +7,19 @@ from dataclasses import dataclass, field
 
 from yardarm.robots.bus_log.reading import Bytes
 from yardarm.robots.motors import DynamixelBus, MotorBus, dynamixel, feetech
-from yardarm.robots.motors.wire import BROADCAST, Instruction, Packet
+from yardarm.robots.motors.wire import BROADCAST, Fits, Instruction
 
-__all__ = ["Answer", "Exchange", "exchanges"]
+__all__ = ["Answer", "Exchange", "Packet", "exchanges"]
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """What is inside the frame of a packet."""
+
+    id: int
+    code: int
+    """The instruction of a request; Feetech's answers have their error here."""
+    params: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +78,6 @@ class _Reader:
     def __init__(self, bus: MotorBus) -> None:
         self._bus = bus
         self._has_status = isinstance(bus, DynamixelBus)
-        self._find_packet = dynamixel.find_packet if self._has_status else feetech.find_packet
         self._address_size = 2 if self._has_status else 1
 
     def exchange(self, pieces: list[Bytes]) -> Exchange:
@@ -78,7 +87,7 @@ class _Reader:
             found = Exchange(first.t, None)
             rest = pieces
         else:
-            request, _ = self._find_packet(first.content, lambda id, length: True)
+            request, _, _ = self._packet(first.content, lambda id, length: True)
             found = Exchange(first.t, request, self._expected(request) if request else {})
         received = b""
         for piece in rest:
@@ -91,18 +100,30 @@ class _Reader:
     def _take(self, found: Exchange, received: bytes, after_s: float) -> bytes:
         """Take all whole answers; returns the rest."""
         while True:
-            packet, done = self._find_packet(received, lambda id, length: id < BROADCAST)
+            packet, start, end = self._packet(received, lambda id, length: id < BROADCAST)
+            found.dropped += received[:start]
             if packet is None:
-                found.dropped += received[:done]
-                return received[done:]
-            found.dropped += received[: done - packet.wire_size]
-            received = received[done:]
+                return received[start:]
+            received = received[end:]
             answer = self._answer(packet)
             if self._is_expected(found, answer):
                 found.answers.append(answer)
                 found.took_s = after_s
             else:
                 found.late.append(answer)
+
+    def _packet(self, received: bytes, fits: Fits) -> tuple[Packet | None, int, int]:
+        """The first whole packet, and where it begins and ends; if there is none, where one may begin."""
+        if self._has_status:
+            start, end = dynamixel.find_packet(received, fits)
+            content = dynamixel.content_of(received[start:end])
+            return (Packet(received[start + 4], content[0], content[1:]) if end else None), start, end
+        start, end = feetech.find_packet(received, fits)
+        return (
+            (Packet(received[start + 2], received[start + 4], received[start + 5 : end - 1]) if end else None),
+            start,
+            end,
+        )
 
     def _answer(self, packet: Packet) -> Answer:
         if self._has_status:

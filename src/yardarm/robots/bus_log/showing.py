@@ -6,11 +6,11 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 
 from yardarm.errors import RobotFault, UsageError
-from yardarm.robots.bus_log.exchanges import Answer, Exchange, exchanges
+from yardarm.robots.bus_log.exchanges import Answer, Exchange, Packet, exchanges
 from yardarm.robots.bus_log.reading import Call, LogSession
 from yardarm.robots.motors import DynamixelBus, MotorBus
 from yardarm.robots.motors.registers import MODELS
-from yardarm.robots.motors.wire import BROADCAST, Instruction, Packet
+from yardarm.robots.motors.wire import BROADCAST, Instruction
 
 __all__ = ["shown"]
 

@@ -98,6 +98,9 @@ class MotorBus(ABC):
         """The calibration that the motors had when they were last asked."""
         self._limits: dict[str, dict[str, float]] = {}
         self._names = {motor.id: name for name, motor in self.motors.items()}
+        # What is asked over and over again is looked up once.
+        self._places: dict[tuple[str, ...], Register] = {}
+        self._sync_reads: dict[tuple[str, tuple[str, ...]], tuple[bytes, dict[int, int]]] = {}
 
     @property
     def is_connected(self) -> bool:
@@ -172,13 +175,16 @@ class MotorBus(ABC):
         self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = RETRIES
     ) -> dict[str, float]:
         """A register of several motors, or of all, in one request."""
-        names = list(self.motors if motors is None else motors)
-        own, ids = self._register(register, names), [self._motor(name).id for name in names]
-        request = self.protocol.sync_read(ids, own.address, own.size)
-        answers = self._ask(request, dict.fromkeys(ids, own.size), retries, f"reading {register}")
+        names = tuple(self.motors if motors is None else motors)
+        if (register, names) not in self._sync_reads:
+            own, ids = self._register(register, names), [self._motor(name).id for name in names]
+            request = self.protocol.sync_read(ids, own.address, own.size)
+            self._sync_reads[register, names] = request, dict.fromkeys(ids, own.size)
+        request, expected = self._sync_reads[register, names]
+        answers = self._ask(request, expected, retries, f"reading {register}")
         return {
             name: self.decoded(register, name, answers[id].params, normalize)
-            for name, id in zip(names, ids, strict=True)
+            for name, id in zip(names, expected, strict=True)
         }
 
     @noted
@@ -377,7 +383,10 @@ class MotorBus(ABC):
         ends = time.monotonic() + self.retry_budget_s
         for tries in range(1, retries + 2):
             answers = self.line.ask(request, expected)
-            if len(answers) == len(expected) or time.monotonic() > ends:
+            is_good = len(answers) == len(expected) and not any(
+                status.error and self.protocol.misheard(status.error) for status in answers.values()
+            )
+            if is_good or time.monotonic() > ends:
                 break
             self.counts.retries += tries <= retries
         return answers, tries
@@ -408,6 +417,12 @@ class MotorBus(ABC):
 
     def _register(self, register: str, names: Sequence[str]) -> Register:
         """Where the motors keep a value; it must be the same place in all of them."""
+        asked = (register, *names)
+        if asked not in self._places:
+            self._places[asked] = self._found_register(register, names)
+        return self._places[asked]
+
+    def _found_register(self, register: str, names: Sequence[str]) -> Register:
         places = set()
         for name in names:
             known = MODELS[self._motor(name).model].registers
