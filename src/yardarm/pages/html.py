@@ -21,6 +21,8 @@ WEB = resources.files("yardarm.pages") / "web"
 PREFIX = "yardarm/"
 # The stylesheets, in the order in which they apply.
 STYLES = ("base", "results", "charts", "player", "datasets", "workspace", "review", "trainings")
+# Only the viewer has the pages that need these.
+SERVED_STYLES = (*STYLES, "twin")
 # A report is self-contained: the browser may load nothing but the videos next to it.
 ALONE = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' data:; img-src data:; "
@@ -45,7 +47,7 @@ def standalone_page(title: str, kind: str, data: Mapping[str, Any], summary: str
 
 def served_page(title: str, kind: str) -> str:
     """A page of the viewer, which fetches its data."""
-    links = [f'<link rel="stylesheet" href="/web/{name}.css">' for name in STYLES]
+    links = [f'<link rel="stylesheet" href="/web/{name}.css">' for name in SERVED_STYLES]
     return _page(
         title,
         head="\n".join([*links, '<link rel="icon" href="/web/icon.svg">']),

@@ -14,12 +14,14 @@ import uvicorn
 from starlette.applications import Starlette
 
 from yardarm.errors import UsageError
+from yardarm.robots.twins import Twin
 from yardarm.viewer.app import ViewerApp
 from yardarm.viewer.connections import RequestTimeoutProtocol, close_dead_connections
 from yardarm.viewer.dataset_catalogue import DatasetCatalogue
 from yardarm.viewer.dataset_routes import DatasetApp
+from yardarm.viewer.twin_app import TwinApp
 
-__all__ = ["FIRST_PORT", "Listening", "ViewOptions", "serve_datasets", "serve_viewer"]
+__all__ = ["FIRST_PORT", "Listening", "ViewOptions", "serve_datasets", "serve_twin", "serve_viewer"]
 
 FIRST_PORT = 7780
 TRIED_PORTS = 50
@@ -83,6 +85,27 @@ def serve_viewer(options: ViewOptions, ready: Callable[[str], None], until: Call
 def serve_datasets(catalogue: DatasetCatalogue, listening: Listening, ready: Callable[[str], None]) -> None:
     """Serve datasets until Ctrl-C; `ready` gets the address once it answers."""
     _serve(lambda hosts, closing: DatasetApp(catalogue, hosts=hosts, editable=listening.editable), listening, ready)
+
+
+def serve_twin(
+    twin: Twin,
+    flags: str,
+    listening: Listening,
+    ready: Callable[[str], None],
+    until: Callable[[], object] | None = None,
+) -> None:
+    """Serve a twin's page until Ctrl-C, or until `until` returns; `flags` reach the twin from other commands."""
+    apps: list[TwinApp] = []
+
+    def make(hosts: Collection[str], closing: Callable[[], bool]) -> App:
+        apps.append(TwinApp(twin, flags, hosts=hosts, editable=listening.editable))
+        return apps[0]
+
+    try:
+        _serve(make, listening, ready, until)
+    finally:
+        for app in apps:
+            app.painter.close()
 
 
 def _serve(

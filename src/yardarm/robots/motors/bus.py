@@ -16,6 +16,7 @@ from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude, untwos_complement
 from yardarm.robots.motors.health import HealthRegisters, MotorHealth
 from yardarm.robots.motors.line import SETTLING_SIZES, LineCounts, SerialLine
+from yardarm.robots.motors.noting import CallLog, noted
 from yardarm.robots.motors.registers import MODELS, Register, model
 from yardarm.robots.motors.units import Scale
 from yardarm.robots.motors.wire import BROADCAST, Status, WireProtocol
@@ -92,10 +93,14 @@ class MotorBus(ABC):
         self.line = SerialLine(port, BAUD_RATE, self.protocol, on_bytes)
         self.retry_budget_s = RETRY_BUDGET_S
         self.counts = BusCounts()
+        self.log: CallLog | None = None
         self.stored: dict[str, MotorCalibration] | None = None
         """The calibration that the motors had when they were last asked."""
         self._limits: dict[str, dict[str, float]] = {}
         self._names = {motor.id: name for name, motor in self.motors.items()}
+        # What is asked over and over again is looked up once.
+        self._places: dict[tuple[str, ...], Register] = {}
+        self._sync_reads: dict[tuple[str, tuple[str, ...]], tuple[bytes, dict[int, int]]] = {}
 
     @property
     def is_connected(self) -> bool:
@@ -108,6 +113,16 @@ class MotorBus(ABC):
             raise AlreadyConnected(f"the bus on {self.line.port} is already connected")
         self.counts, self.line.counts = BusCounts(), LineCounts()
         self._limits = {}
+        if self.log is not None:
+            self.log.begin(self)
+        try:
+            self._open(handshake)
+        except BaseException:
+            self._end_log()
+            raise
+
+    @noted
+    def _open(self, handshake: bool) -> None:
         self.line.open()
         try:
             if handshake:
@@ -120,6 +135,13 @@ class MotorBus(ABC):
         """Release the motors and close the port, whatever happens on the way; say what went wrong since `connect`."""
         self._check_connected()
         try:
+            self._close(disable_torque)
+        finally:
+            self._end_log()
+
+    @noted
+    def _close(self, disable_torque: bool) -> None:
+        try:
             if disable_torque:
                 self._release()
         finally:
@@ -127,34 +149,45 @@ class MotorBus(ABC):
             if summary := self.counts.summary(self.line.counts):
                 log.warning("on %s: %s", self.line.port, summary)
 
+    def _end_log(self) -> None:
+        if self.log is not None:
+            self.log.end()
+
     # Registers.
 
+    @noted
     def read(self, register: str, motor: str, *, normalize: bool = True, retries: int = RETRIES) -> float:
         """A register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.read(id, own.address, own.size)
         answers = self._ask(request, {id: own.size}, retries, f"reading {register}")
-        return self._decoded(register, motor, answers[id].params, normalize)
+        return self.decoded(register, motor, answers[id].params, normalize)
 
+    @noted
     def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = RETRIES) -> None:
         """Set a register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.write(id, own.address, self._encoded(register, motor, value, normalize))
         self._ask(request, {id: 0}, retries, f"writing {register}")
 
+    @noted
     def sync_read(
         self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = RETRIES
     ) -> dict[str, float]:
         """A register of several motors, or of all, in one request."""
-        names = list(self.motors if motors is None else motors)
-        own, ids = self._register(register, names), [self._motor(name).id for name in names]
-        request = self.protocol.sync_read(ids, own.address, own.size)
-        answers = self._ask(request, dict.fromkeys(ids, own.size), retries, f"reading {register}")
+        names = tuple(self.motors if motors is None else motors)
+        if (register, names) not in self._sync_reads:
+            own, ids = self._register(register, names), [self._motor(name).id for name in names]
+            request = self.protocol.sync_read(ids, own.address, own.size)
+            self._sync_reads[register, names] = request, dict.fromkeys(ids, own.size)
+        request, expected = self._sync_reads[register, names]
+        answers = self._ask(request, expected, retries, f"reading {register}")
         return {
-            name: self._decoded(register, name, answers[id].params, normalize)
-            for name, id in zip(names, ids, strict=True)
+            name: self.decoded(register, name, answers[id].params, normalize)
+            for name, id in zip(names, expected, strict=True)
         }
 
+    @noted
     def sync_write(self, register: str, values: Mapping[str, float], *, normalize: bool = True) -> None:
         """Set a register of several motors in one request, which nobody answers."""
         self._check_connected()
@@ -169,16 +202,19 @@ class MotorBus(ABC):
         for name in self.motors if motors is None else motors:
             self.write(register, name, value, normalize=False)
 
+    @noted
     def ping(self, id: int, retries: int = 0) -> Status | None:
         """Whether a motor is there."""
         return self._try(self.protocol.ping(id), {id: self.pong_size}, retries)[0].get(id)
 
+    @noted
     def broadcast_ping(self, seconds: float = BROADCAST_S) -> dict[int, Status]:
         """The answers of all motors on the bus, by their ids."""
         self._check_connected()
         candidates = dict.fromkeys(range(BROADCAST - 1), self.pong_size)
         return dict(sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, seconds).items()))
 
+    @noted
     def health(self, retries: int = 0) -> dict[str, MotorHealth]:
         """How all motors are, by one request; the first one also asks what they may be."""
         if not self._limits:
@@ -202,7 +238,7 @@ class MotorBus(ABC):
         answers = self._ask(request, dict.fromkeys(ids, size), retries, f"reading {', '.join(registers)}")
         return {
             name: {
-                register: self._decoded(register, name, answers[id].params[own.address - start :][: own.size], False)
+                register: self.decoded(register, name, answers[id].params[own.address - start :][: own.size], False)
                 for register, own in places.items()
             }
             for name, id in zip(names, ids, strict=True)
@@ -238,19 +274,6 @@ class MotorBus(ABC):
             with contextlib.suppress(BusFault):
                 self.sync_write("Torque_Enable", dict.fromkeys(self.motors, 0))
             raise BusFault(f"{fault}; the arm may still hold: switch off its power before you touch it") from None
-
-    def release_requests(self) -> list[tuple[bytes, bytes]]:
-        """What anybody must send to release the motors, and how each answer begins; nobody answers the first."""
-        own = self._register("Torque_Enable", list(self.motors))
-        off = bytes(own.size)
-        everybody = self.protocol.sync_write({motor.id: off for motor in self.motors.values()}, own.address, own.size)
-        requests = [(everybody, b"")]
-        for name, motor in self.motors.items():
-            for register in self.torque_registers:
-                own = self._register(register, [name])
-                request = self.protocol.write(motor.id, own.address, bytes(own.size))
-                requests.append((request, self.protocol.acknowledgement(motor.id)))
-        return requests
 
     @contextmanager
     def torque_disabled(self) -> Iterator[None]:
@@ -360,7 +383,10 @@ class MotorBus(ABC):
         ends = time.monotonic() + self.retry_budget_s
         for tries in range(1, retries + 2):
             answers = self.line.ask(request, expected)
-            if len(answers) == len(expected) or time.monotonic() > ends:
+            is_good = len(answers) == len(expected) and not any(
+                status.error and self.protocol.misheard(status.error) for status in answers.values()
+            )
+            if is_good or time.monotonic() > ends:
                 break
             self.counts.retries += tries <= retries
         return answers, tries
@@ -391,6 +417,12 @@ class MotorBus(ABC):
 
     def _register(self, register: str, names: Sequence[str]) -> Register:
         """Where the motors keep a value; it must be the same place in all of them."""
+        asked = (register, *names)
+        if asked not in self._places:
+            self._places[asked] = self._found_register(register, names)
+        return self._places[asked]
+
+    def _found_register(self, register: str, names: Sequence[str]) -> Register:
         places = set()
         for name in names:
             known = MODELS[self._motor(name).model].registers
@@ -413,7 +445,8 @@ class MotorBus(ABC):
         except (ValueError, OverflowError) as error:
             raise UsageError(f"{register} of {name}: {error}") from None
 
-    def _decoded(self, register: str, name: str, params: bytes, normalize: bool) -> float:
+    def decoded(self, register: str, name: str, params: bytes, normalize: bool) -> float:
+        """What the bytes of a motor's register mean."""
         own = self._register(register, [name])
         raw = int.from_bytes(params, self._byte_order(name))
         if own.sign_bit is not None:

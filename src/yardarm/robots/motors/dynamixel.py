@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from yardarm.robots.motors.wire import BROADCAST, Fits, Instruction, Packet, Status
+from yardarm.robots.motors.wire import BROADCAST, Fits, Instruction, Status
 
-__all__ = ["HEADER", "STATUS", "DynamixelProtocol", "find_packet", "packet"]
+__all__ = ["HEADER", "STATUS", "DynamixelProtocol", "content_of", "find_packet", "packet"]
 
 HEADER = b"\xff\xff\xfd\x00"
 STUFFED, PLAIN = b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"
@@ -20,10 +20,11 @@ STUFFED, PLAIN = b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"
 STATUS = 0x55
 # Header, id, length, instruction, error, checksum.
 FRAME = 11
+MISHEARD = 3
 REFUSALS = {
     1: "it failed",
     2: "it does not know the instruction",
-    3: "the request arrived damaged",
+    MISHEARD: "the request arrived damaged",
     4: "the value is out of range",
     5: "the value has the wrong length",
     6: "the value is beyond the motor's limit",
@@ -90,6 +91,10 @@ class DynamixelProtocol:
         number = error & ~ALERT
         return REFUSALS.get(number, f"error {number}") if number else None
 
+    def misheard(self, error: int) -> bool:
+        """Whether the request arrived damaged."""
+        return error & ~ALERT == MISHEARD
+
     def answer_size(self, params: int) -> int:
         """The bytes of an answer with so many parameters, without stuffing."""
         return FRAME + params
@@ -100,37 +105,43 @@ class DynamixelProtocol:
 
     def take(self, received: bytes, known: Mapping[int, Collection[int]]) -> tuple[Status | None, int]:
         """The first answer in the bytes, and how many bytes are done with."""
-        longest = {id: max(map(_longest, sizes)) for id, sizes in known.items()}
-        passed = 0
+        begins = 0
         while True:
-            found, done = find_packet(received[passed:], lambda id, length: length <= longest.get(id, 0))
-            passed += done
-            if found is None:
-                return None, passed
-            if found.code == STATUS and found.params:
-                status = Status(found.id, found.params[0], found.params[1:], found.wire_size)
-                if any(self.answers(status, size) for size in known[found.id]):
-                    return status, passed
+            start, end = find_packet(
+                received[begins:], lambda id, length: id in known and length <= _longest(max(known[id]))
+            )
+            if not end:
+                return None, begins + start
+            whole, begins = received[begins + start : begins + end], begins + end
+            content = content_of(whole)
+            if content[0] == STATUS and len(content) > 1:
+                status = Status(whole[4], content[1], content[2:], len(whole))
+                if any(self.answers(status, size) for size in known[status.id]):
+                    return status, begins
 
 
-def find_packet(received: bytes, fits: Fits) -> tuple[Packet | None, int]:
-    """The first whole packet in the bytes that fits, and how many bytes are done with."""
+def find_packet(received: bytes, fits: Fits) -> tuple[int, int]:
+    """Where the first whole packet that fits begins and ends; if there is none, where one may begin, and 0."""
     start = received.find(HEADER)
     while start >= 0:
         if len(received) < start + 7:
-            return None, start
-        id, length = received[start + 4], int.from_bytes(received[start + 5 : start + 7], "little")
-        if length >= 3 and fits(id, length):
+            return start, 0
+        length = received[start + 5] + 256 * received[start + 6]
+        if length >= 3 and fits(received[start + 4], length):
             end = start + 7 + length
             if end > len(received):
-                return None, start
-            if crc16(received[start : end - 2]) == int.from_bytes(received[end - 2 : end], "little"):
-                content = received[start + 7 : end - 2].replace(STUFFED, PLAIN)
-                return Packet(id, content[0], content[1:], end - start), end
+                return start, 0
+            if crc16(received[start : end - 2]) == received[end - 2] + 256 * received[end - 1]:
+                return start, end
         start = received.find(HEADER, start + 1)
     # The first bytes of a header may have come alone.
     kept = next((size for size in (3, 2, 1) if received.endswith(HEADER[:size])), 0)
-    return None, len(received) - kept
+    return len(received) - kept, 0
+
+
+def content_of(whole: bytes) -> bytes:
+    """The instruction and the parameters of a packet, as they were before they were stuffed."""
+    return whole[7:-2].replace(STUFFED, PLAIN)
 
 
 def _longest(params: int) -> int:

@@ -65,7 +65,7 @@ class SerialLine:
         self, port: str, baud_rate: int, protocol: WireProtocol, on_bytes: Callable[[bool, bytes], None] | None = None
     ) -> None:
         self.port, self.baud_rate = port, baud_rate
-        self.patience_s = PATIENCE_S
+        self.patience_s, self.lateness_s = PATIENCE_S, LONGEST_LATENESS_S
         self.counts = LineCounts()
         self.owing: dict[int, int] = {}
         """The ids of the motors that owe an answer, and the size of another answer that settles it."""
@@ -145,14 +145,14 @@ class SerialLine:
 
     def listen(self, request: bytes, candidates: Mapping[int, int], seconds: float) -> dict[int, Status]:
         """Send a request, and return whoever answers within a time, in any order."""
-        self._receive({}, until=0.0)
+        self._drop_leftovers()
         self._write(request)
         self.counts.requests += 1
         return self._receive(candidates, time.monotonic() + seconds, in_turn=False)
 
     def _settle(self, ids: Iterable[int]) -> bool:
         """Whether everything has come that these motors owe, or is known to be lost."""
-        ends = time.monotonic() + LONGEST_LATENESS_S
+        ends = time.monotonic() + self.lateness_s
         for id in [id for id in ids if id in self.owing]:
             size = self.owing[id]
             while not self._exchange(self._protocol.read(id, 0, size), {id: size}, size):
@@ -164,7 +164,7 @@ class SerialLine:
         self, request: bytes, expected: Mapping[int, int], settled_by: int | None = None
     ) -> dict[int, Status]:
         """Send a request, and wait for its answers. `settled_by` is the size that settles what does not come."""
-        self._receive({}, until=0.0)
+        self._drop_leftovers()
         # Before they are here, anything may interrupt us.
         self.owing.update(dict.fromkeys(expected, settled_by or next(self._settling_sizes)))
         self._write(request)
@@ -181,25 +181,38 @@ class SerialLine:
                 self._late_sizes.setdefault(id, set()).add(expected[id])
         return found
 
-    def _receive(self, expected: Mapping[int, int], until: float, in_turn: bool = True) -> dict[int, Status]:
-        """Read until everybody has answered, or the time is up. With nobody expected, drop what has come.
+    def _drop_leftovers(self) -> None:
+        """Drop what has come since, and see what it was."""
+        if content := self._read(0.0):
+            intake = _Intake(self._protocol, self.counts, self._known({}))
+            while content:
+                for status in intake.take(content):
+                    self._drop_late(status)
+                content = self._read(0.0)
+            intake.end()
 
-        Motors answer in the order in which they were asked: who comes after the last one does not come.
+    def _receive(self, expected: Mapping[int, int], until: float, in_turn: bool = True) -> dict[int, Status]:
+        """Read until everybody has answered, or the time is up.
+
+        Motors answer in the order in which they were asked: who has not come before the last one does not come.
         """
         found: dict[int, Status] = {}
         intake = _Intake(self._protocol, self.counts, self._known(expected))
-        last = next(reversed(expected), None) if in_turn else None
+        last = next(reversed(expected)) if in_turn else None
         while content := self._read(until):
             for status in intake.take(content):
                 if status.id in expected and self._protocol.answers(status, expected[status.id]):
                     found.setdefault(status.id, status)
                 else:
-                    self.counts.late += 1
-                    self.counts.dropped_bytes += status.wire_size
-            if expected and (last in found or len(found) == len(expected)):
+                    self._drop_late(status)
+            if last in found or len(found) == len(expected):
                 break
         intake.end()
         return found
+
+    def _drop_late(self, status: Status) -> None:
+        self.counts.late += 1
+        self.counts.dropped_bytes += status.wire_size
 
     def _known(self, expected: Mapping[int, int]) -> dict[int, set[int]]:
         """The sizes of the answers that may come from each motor, now or late."""
@@ -229,9 +242,9 @@ class SerialLine:
         if self._on_bytes:
             self._on_bytes(True, content)
         try:
-            while content:
+            while rest := content[os.write(self._descriptor, content) :]:
+                content = rest
                 self._output.poll()
-                content = content[os.write(self._descriptor, content) :]
         except OSError as error:
             raise self._lost(error) from None
 
@@ -254,7 +267,7 @@ class _Intake:
     def take(self, content: bytes) -> Iterator[Status]:
         """The answers that are whole now."""
         self._received += content
-        while True:
+        while self._received:
             status, done = self._protocol.take(self._received, self._known)
             self._received = self._received[done:]
             self._drop(done - (status.wire_size if status else 0))

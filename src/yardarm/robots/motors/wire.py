@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["BROADCAST", "Fits", "Instruction", "Packet", "Status", "WireProtocol"]
+__all__ = ["BROADCAST", "Fits", "Instruction", "Status", "WireProtocol"]
 
 BROADCAST = 0xFE
 
@@ -20,18 +20,6 @@ class Instruction(enum.IntEnum):
     WRITE = 0x03
     SYNC_READ = 0x82
     SYNC_WRITE = 0x83
-
-
-@dataclass(frozen=True, slots=True)
-class Packet:
-    """What is inside the frame of a whole and undamaged packet."""
-
-    id: int
-    code: int
-    """The instruction of a request; Feetech's answers have their error here."""
-    params: bytes
-    wire_size: int
-    """Its bytes on the wire."""
 
 
 Fits = Callable[[int, int], bool]
@@ -75,6 +63,9 @@ class WireProtocol(Protocol):
 
     def refusal(self, error: int) -> str | None:
         """Why a motor did not do what it was asked; None: it did."""
+
+    def misheard(self, error: int) -> bool:
+        """Whether a motor says that the request arrived damaged, and must be sent again."""
 
     def answer_size(self, params: int) -> int:
         """The bytes of an answer with so many parameters, without stuffing."""

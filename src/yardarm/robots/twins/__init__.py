@@ -1,6 +1,27 @@
-"""Twins: motors that live behind a pseudo-terminal, and answer as real ones do."""
+"""Twins: arms without hardware, whose motors answer behind a pseudo-terminal as real ones do, and move in MuJoCo."""
 
 from yardarm.robots.twins.chain import MotorChain
+from yardarm.robots.twins.motion import Motion, joint_name, read_motion
+from yardarm.robots.twins.options import PortLink, TwinOptions, TwinPlan, plan_twin
+from yardarm.robots.twins.painter import Camera, Painter
 from yardarm.robots.twins.servo import DynamixelServo, FeetechServo, Servo
+from yardarm.robots.twins.twin import JointState, Script, Twin
 
-__all__ = ["DynamixelServo", "FeetechServo", "MotorChain", "Servo"]
+__all__ = [
+    "Camera",
+    "DynamixelServo",
+    "FeetechServo",
+    "JointState",
+    "Motion",
+    "MotorChain",
+    "Painter",
+    "PortLink",
+    "Script",
+    "Servo",
+    "Twin",
+    "TwinOptions",
+    "TwinPlan",
+    "joint_name",
+    "plan_twin",
+    "read_motion",
+]

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from yardarm.robots.motors import dynamixel, feetech
-from yardarm.robots.motors.wire import BROADCAST, Instruction, Packet
+from yardarm.robots.motors.wire import BROADCAST, Instruction
 from yardarm.robots.twins.servo import Servo
 
 __all__ = ["DynamixelSide", "FeetechSide", "MotorChain"]
+
+# Only Dynamixels know it.
+REBOOT = 0x08
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a computer asks of one motor, or of all."""
+
+    id: int
+    instruction: int
+    params: bytes
 
 
 def _any(id: int, length: int) -> bool:
@@ -22,7 +35,7 @@ class MotorSide(Protocol):
 
     address_size: int
 
-    def take(self, received: bytes) -> tuple[Packet | None, int]:
+    def take(self, received: bytes) -> tuple[Request | None, int]:
         """The first whole request in the bytes, and how many bytes are done with."""
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
@@ -37,9 +50,12 @@ class FeetechSide:
 
     address_size = 1
 
-    def take(self, received: bytes) -> tuple[Packet | None, int]:
+    def take(self, received: bytes) -> tuple[Request | None, int]:
         """The first whole request in the bytes."""
-        return feetech.find_packet(received, _any)
+        start, end = feetech.find_packet(received, _any)
+        if not end:
+            return None, start
+        return Request(received[start + 2], received[start + 4], received[start + 5 : end - 1]), end
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
         """A motor's answer."""
@@ -55,9 +71,13 @@ class DynamixelSide:
 
     address_size = 2
 
-    def take(self, received: bytes) -> tuple[Packet | None, int]:
+    def take(self, received: bytes) -> tuple[Request | None, int]:
         """The first whole request in the bytes."""
-        return dynamixel.find_packet(received, _any)
+        start, end = dynamixel.find_packet(received, _any)
+        if not end:
+            return None, start
+        content = dynamixel.content_of(received[start:end])
+        return Request(received[start + 4], content[0], content[1:]), end
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
         """A motor's answer."""
@@ -66,6 +86,11 @@ class DynamixelSide:
     def pong(self, servo: Servo) -> bytes:
         """Its model and its firmware."""
         return servo.read(0, 2) + servo.read(6, 1)
+
+
+def _rebooted(servo: Servo) -> tuple[int, bytes]:
+    servo.power_cycle()
+    return 0, b""
 
 
 class MotorChain:
@@ -77,6 +102,8 @@ class MotorChain:
         """What happens to the motors just before they hear a request."""
         self._side = side
         self._received = b""
+        self.requests = 0
+        """How many it has understood."""
 
     def take(self, content: bytes) -> Iterator[bytes]:
         """The answers to what has come, one motor's after the other."""
@@ -86,11 +113,12 @@ class MotorChain:
             self._received = self._received[done:]
             if request is None:
                 return
+            self.requests += 1
             self.before_request()
             yield from self._answers(request)
 
-    def _answers(self, request: Packet) -> Iterator[bytes]:
-        match request.code:
+    def _answers(self, request: Request) -> Iterator[bytes]:
+        match request.instruction:
             case Instruction.PING:
                 yield from self._each(request.id, lambda servo: (servo.error, self._side.pong(servo)))
             case Instruction.READ:
@@ -104,6 +132,8 @@ class MotorChain:
                 address, size = self._numbers(request.params)
                 for id in request.params[2 * self._side.address_size :]:
                     yield from self._each(id, lambda servo: (servo.error, servo.read(address, size)))
+            case _ if request.instruction == REBOOT and self._side.address_size == 2:
+                yield from self._each(request.id, _rebooted)
             case Instruction.SYNC_WRITE:
                 self._write_all(request.params)
 

@@ -23,10 +23,14 @@ FEETECH = {
     "Min_Voltage_Limit": 40,
     "Max_Torque_Limit": 1000,
     "Phase": 12,
+    "Unloading_Condition": 44,
+    "LED_Alarm_Condition": 47,
     "P_Coefficient": 32,
     "D_Coefficient": 32,
     "Protection_Current": 500,
     "Angular_Resolution": 1,
+    "Protective_Torque": 20,
+    "Protection_Time": 200,
     "Overload_Torque": 80,
     "Torque_Limit": 1000,
     "Lock": 1,
@@ -44,26 +48,27 @@ DYNAMIXEL = {
     "PWM_Limit": 885,
     "Current_Limit": 1750,
     "Velocity_Limit": 265,
+    "Shutdown": 52,
     "Max_Position_Limit": 4095,
     "Status_Return_Level": 2,
     "Position_P_Gain": 800,
+    "Goal_PWM": 885,
+    "Goal_Current": 1750,
     "Present_Input_Voltage": 121,
     "Present_Temperature": 31,
 }
+# The small ones run on 5 V.
+XL330 = {"Max_Voltage_Limit": 70, "Min_Voltage_Limit": 35, "Present_Input_Voltage": 50}
 
 
 def new_servo(model: str, id: int = 1) -> Servo:
     """A motor as it comes from the factory, in the middle of its turn; `id` as if somebody had set it up."""
     is_dynamixel = MODELS[model].registers is DYNAMIXEL_X
     servo: Servo = DynamixelServo(b"") if is_dynamixel else FeetechServo(b"")
-    for name, value in {
-        "Model_Number": MODELS[model].number,
-        "ID": id,
-        **(DYNAMIXEL if is_dynamixel else FEETECH),
-    }.items():
+    own = FEETECH if not is_dynamixel else {**DYNAMIXEL, **XL330} if model.startswith("xl330") else DYNAMIXEL
+    for name, value in {"Model_Number": MODELS[model].number, "ID": id, **own}.items():
         servo.set(name, value)
-    if isinstance(servo, FeetechServo):
-        servo.keep()
+    servo.keep()
     servo.shaft = MODELS[model].resolution // 2
     return servo
 

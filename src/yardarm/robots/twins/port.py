@@ -41,9 +41,11 @@ class PortServer:
         self._answer = answer
         self._motors, self._computer = pty.openpty()
         tty.setraw(self._computer)
+        os.set_blocking(self._motors, False)
         self.path = os.ttyname(self._computer)
         self._waiting: list[tuple[float, int, bytes]] = []
         self._order = itertools.count()
+        self._taking = threading.Lock()
         self._stopped, self._stop = os.pipe()
         self._thread = threading.Thread(target=self._serve, name="twin", daemon=True)
         self._thread.start()
@@ -63,6 +65,15 @@ class PortServer:
     ) -> None:
         self.close()
 
+    def settle(self) -> None:
+        """Return once the motors have heard everything that was sent until now, answered or not."""
+        while True:
+            with self._taking:
+                ready, _, _ = select.select([self._motors], [], [], 0)
+                if not ready:
+                    return
+            time.sleep(0.0002)
+
     def _serve(self) -> None:
         while True:
             wait = max(0.0, self._waiting[0][0] - time.monotonic()) if self._waiting else None
@@ -70,10 +81,15 @@ class PortServer:
             if self._stopped in ready:
                 return
             if self._motors in ready:
-                now = time.monotonic()
-                for out in self._answer(os.read(self._motors, CHUNK)):
-                    leaves = max(now + out.after_s, out.not_before)
-                    heapq.heappush(self._waiting, (leaves, next(self._order), out.content))
+                self._take()
             while self._waiting and self._waiting[0][0] <= time.monotonic():
                 with contextlib.suppress(OSError):  # nobody reads
                     os.write(self._motors, heapq.heappop(self._waiting)[2])
+
+    def _take(self) -> None:
+        """Hand what has come to the motors."""
+        now = time.monotonic()
+        with self._taking:
+            for out in self._answer(os.read(self._motors, CHUNK)):
+                leaves = max(now + out.after_s, out.not_before)
+                heapq.heappush(self._waiting, (leaves, next(self._order), out.content))
