@@ -10,6 +10,20 @@ import threading
 import tty
 from collections.abc import Iterator, Sequence
 
+from yardarm.robots.motors.dynamixel import DynamixelProtocol
+from yardarm.robots.motors.feetech import FeetechProtocol
+from yardarm.robots.motors.line import SETTLING_SIZES
+from yardarm.robots.twins.chain import DynamixelSide, FeetechSide
+
+SIDES = ((FeetechProtocol(), FeetechSide()), (DynamixelProtocol(), DynamixelSide()))
+# What is asked after a silence, and answered; it is no part of a recording.
+SETTLING = {
+    protocol.read(id, 0, size).hex(): side.answer(id, 0, bytes(size))
+    for size in SETTLING_SIZES
+    for protocol, side in SIDES
+    for id in range(1, 17)
+}
+
 
 class ScriptedPort:
     """A pseudo-terminal that answers from a script of (sent, answered), in hex."""
@@ -46,6 +60,9 @@ class ScriptedPort:
             self._received += os.read(self._motors, 4096)
             while (size := self._request_size()) and len(self._received) >= size:
                 request, self._received = self._received[:size].hex(), self._received[size:]
+                if request in SETTLING:
+                    os.write(self._motors, SETTLING[request])
+                    continue
                 self.sent.append(request)
                 if self._script:
                     _, answered = self._script.pop(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections import Counter
 
 import pytest
@@ -58,14 +59,15 @@ def test_each_disturbance_does_what_its_name_says() -> None:
     assert all(out.content[-8:] == own for out, own in zip(answers("noise=1")[0], good, strict=True))
     for out, own in zip(answers("corrupted=1")[0], good, strict=True):
         assert sum(a != b for a, b in zip(out.content, own, strict=True)) == 1
-    assert all(out.after_s >= 0.06 for out in answers("late=1", 1)[0])
+    now = time.monotonic()
+    assert all(0.06 <= out.not_before - now < 30 for out in answers("late=1", 1)[0])
 
 
 def test_a_motor_never_overtakes_itself() -> None:
-    injector, _ = injector_of("late=0.5,lateness=5,seed=1")
-    first, second = ([out.after_s for out in injector.answer(ALL_POSITIONS)] for _ in range(2))
-    assert {0, 5} <= set(first)
-    assert all(after > 4 for before, after in zip(first, second, strict=True) if before == 5)
+    injector, _ = injector_of("late=0.5,lateness=1000,seed=1")
+    first, second = ([out.not_before for out in injector.answer(ALL_POSITIONS)] for _ in range(2))
+    assert min(first) == 0 < max(first)
+    assert all(before <= after for before, after in zip(first, second, strict=True))
 
 
 def test_an_unplugged_motor_is_silent_and_comes_back_without_torque() -> None:

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.robots.answers import type_ahead
 from tests.robots.scripted_port import ScriptedPort
 from yardarm.errors import RobotFault, UsageError
 from yardarm.robots import make_robot, make_teleoperator
+from yardarm.robots.motors.setup import find_motors_at, give_id
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "robots"
 # What LeRobot gets wrong, by the notes of the recording, is right here: other bytes, or other numbers.
@@ -32,14 +34,16 @@ def port() -> Iterator[ScriptedPort]:
 
 
 @pytest.mark.parametrize("name", ["so101_follower", "so101_leader", "koch_follower", "koch_leader", "omx_follower"])
-def test_an_arm_speaks_as_in_lerobot(name: str, port: ScriptedPort) -> None:
+def test_an_arm_speaks_as_in_lerobot(name: str, port: ScriptedPort, monkeypatch: pytest.MonkeyPatch) -> None:
     make = make_teleoperator if name.endswith("leader") else make_robot
     options: dict[str, Any] = {"port": port.path, "id": "calibration", "calibration_dir": GOLDEN / name}
+    options["num_read_retries"] = 2  # as in LeRobot
     arm: Any = patient(make(name, **options))
     for line in recording(name):
         note = line.get("note", "")
-        if line["call"] == "connect" and "typed" in line:
-            break  # the dialogue has tests of its own
+        if line["call"] == "connect" and ("typed" in line or "raises" in line):
+            arm = patient(make(name, **options))
+            type_ahead(monkeypatch, *line.get("typed", []))
         if line["call"] == "connect" and "max_relative_target" in note:
             arm = patient(make(name, **options, max_relative_target=cap_of(note)))
         with port.following(line["wire"]):
@@ -51,6 +55,18 @@ def test_an_arm_speaks_as_in_lerobot(name: str, port: ScriptedPort) -> None:
             assert port.sent == [sent for sent, _ in line["wire"]], (line["call"], note)
         if not any(words in note for words in BETTER_NUMBERS):
             assert outcome == expected(line), (line["call"], note)
+
+
+@pytest.mark.parametrize(("name", "joint"), [("so101", "wrist_roll"), ("koch", "gripper")])
+def test_a_new_motor_gets_its_id_as_in_lerobot(name: str, joint: str, port: ScriptedPort) -> None:
+    line = recording(f"{name}_setup_motor")[0]
+    bus = make_robot(f"{name}_follower", port=port.path, id="new").bus  # type: ignore[attr-defined]
+    bus.connect(handshake=False)
+    with port.following(line["wire"]):
+        [found] = find_motors_at(bus, 1_000_000)
+        give_id(bus, joint, found)
+    assert port.sent == [sent for sent, _ in line["wire"]]
+    bus.line.close()
 
 
 def out_of_reach(arm: Any, goals: dict[str, float]) -> bool:

@@ -34,6 +34,11 @@ COMMANDS = {
     "record": "record demonstrations as a dataset",
     "train": "train a policy on a dataset",
     "replay": "render the video of a finished episode",
+    "find-port": "find the port of an arm, and see what answers on it",
+    "setup-motors": "give the motors of a new arm their ids",
+    "calibrate": "show an arm where its middle and its ends are",
+    "robot": "look at an arm's motors, and at what went over its cable",
+    "find-joint-limits": "find how far an arm's joints can go",
     "twin": "an arm without hardware, on a port that any program can open",
     "setup": "install a benchmark into its own Python environment",
     "info": "show versions, cores, renderer, and what is missing",
@@ -109,16 +114,17 @@ def _run(words: list[str]) -> int:
     # A simulator in this process (--eval.use_async_envs=false) must compute exactly like one in a worker.
     os.environ.update({name: value for name, value in shared_kernels().items() if name not in os.environ})
     command, rest = words[0], words[1:]
-    module = f"commands.{command}" if command in COMMANDS else find_command(command)
+    module = f"commands.{command.replace('-', '_')}" if command in COMMANDS else find_command(command)
     if module is None:
         raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)} `yardarm --help` lists them all")
     return importlib.import_module(f"yardarm.cli.{module}").run(rest)
 
 
 def _usage() -> str:
-    commands = "\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items())
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
     return (
-        "Yardarm evaluates robot policies in simulation.\n\n"
+        "Yardarm trains robot policies, evaluates them in simulation, and drives robot arms.\n\n"
         f"usage: yardarm COMMAND …\n\n{commands}\n\n"
         "`yardarm COMMAND --help` explains a command. LeRobot's names work too: `yardarm lerobot-eval …`. To start:\n"
         "  yardarm eval --policy.type=expert --env.type=metaworld --env.task=reach-v3 --eval.n_episodes=10"

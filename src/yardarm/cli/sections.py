@@ -24,6 +24,8 @@ NAMED: Mapping[str, Callable[[str], Mapping[str, str]]] = {
     "policy": named_policy,
     "env": named_env,
     AGAINST: named_policy,
+    "robot": lambda word: {"type": word},
+    "teleop": lambda word: {"type": word},
 }
 
 

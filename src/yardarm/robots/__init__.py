@@ -1,7 +1,36 @@
 """Robots and teleoperators: real ones, by the names, flags and units that LeRobot gives them. Needs no torch."""
 
-from yardarm.robots.making import ROBOTS, TELEOPERATORS, make_robot, make_teleoperator
+from yardarm.robots.device import DeviceConfig
+from yardarm.robots.guarded import Guarded, GuardOptions, guard
+from yardarm.robots.making import (
+    CAMERAS,
+    ROBOTS,
+    TELEOPERATORS,
+    find_driver,
+    make_robot,
+    make_teleoperator,
+    robot_from_data,
+    teleoperator_from_data,
+)
+from yardarm.robots.operator import Operator, TerminalOperator
 from yardarm.robots.robot import Robot
 from yardarm.robots.teleoperator import Teleoperator
 
-__all__ = ["ROBOTS", "TELEOPERATORS", "Robot", "Teleoperator", "make_robot", "make_teleoperator"]
+__all__ = [
+    "CAMERAS",
+    "ROBOTS",
+    "TELEOPERATORS",
+    "DeviceConfig",
+    "GuardOptions",
+    "Guarded",
+    "Operator",
+    "Robot",
+    "Teleoperator",
+    "TerminalOperator",
+    "find_driver",
+    "guard",
+    "make_robot",
+    "make_teleoperator",
+    "robot_from_data",
+    "teleoperator_from_data",
+]

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from yardarm.config import option
-from yardarm.errors import UsageError
-from yardarm.robots.calibrating import calibrate_anew
+from yardarm.errors import BusFault, RobotFault, UsageError
+from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_calibration
 from yardarm.robots.device import Device, DeviceConfig, Features
+from yardarm.robots.motor_setup import set_up_motors
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
+from yardarm.robots.motors.bus import RETRIES
 from yardarm.robots.operator import Operator, TerminalOperator
+from yardarm.robots.torque_watch import TorqueWatch
+from yardarm.robots.uninterrupted import uninterrupted
 
 __all__ = ["BODY", "BusDevice", "BusDeviceConfig"]
+
+log = logging.getLogger(__name__)
 
 BODY = "body"
 """The unit of a motor that turns a joint: degrees, or −100 to 100, as the user wishes."""
@@ -25,7 +33,8 @@ class BusDeviceConfig(DeviceConfig):
     """Flags of every arm on a bus."""
 
     port: str = option("", "the serial port, such as /dev/ttyACM0; `yardarm find-port` lists them")
-    num_read_retries: int = option(2, "how often to ask again when motors do not answer")
+    num_read_retries: int = option(RETRIES, "how often to ask again when motors do not answer")
+    watchdog: bool = option(True, "have a second process release the motors if this one is killed")
 
 
 class BusDevice(Device):
@@ -38,6 +47,8 @@ class BusDevice(Device):
     """Joints that turn all the way round: they need no sweep."""
     reversed: ClassVar[tuple[str, ...]] = ()
     """Joints whose motors turn the other way round."""
+    built_offsets: ClassVar[Mapping[str, int] | None] = None
+    """The homing offsets of an arm that is built so that nobody has to show it anything; None: somebody has to."""
     calibration_mode: ClassVar[int]
     """The operating mode in which motors show where they are, and nothing else."""
 
@@ -50,6 +61,7 @@ class BusDevice(Device):
             name: replace(motor, unit=body) if motor.unit == BODY else motor for name, motor in self.motors.items()
         }
         self.bus = self.bus_class(config.port, motors, self.calibration)
+        self._watch: TorqueWatch | None = None
 
     @property
     def joint_features(self) -> Features:
@@ -69,34 +81,107 @@ class BusDevice(Device):
     def connect(self, calibrate: bool = True) -> None:
         """Open the port, see that all motors are there, compare calibrations, and configure."""
         self.require_disconnected()
+        self._stop_watching()
         self.bus.connect()
         try:
+            if self.config.watchdog and self.releases_at_the_end:
+                self._watch = TorqueWatch(str(self), self.bus)
             if not self.is_calibrated and calibrate:
                 self.calibrate()
             self._connect_more()
             self.configure()
         except BaseException:
-            self.bus.disconnect()
+            try:
+                self._leave(release=True)
+            except RobotFault as fault:
+                log.warning("%s: %s", self, fault)  # what went wrong first says more
             raise
+
+    @property
+    def releases_at_the_end(self) -> bool:
+        """Whether its motors are without torque after `disconnect`; if not, nobody releases them behind its back."""
+        return True
+
+    def disconnect(self) -> None:
+        """Release the motors, unless told otherwise, and close the port."""
+        self.require_connected()
+        self._leave(self.releases_at_the_end)
+
+    def _leave(self, release: bool) -> None:
+        """Close the port, with the motors released: by the watchdog, if they do not listen now."""
+        with uninterrupted():
+            try:
+                self.bus.disconnect(release)
+            except BusFault:
+                if self._watch is not None:
+                    self._watch.take_over()
+                raise
+            self._stop_watching()
+
+    def _stop_watching(self) -> None:
+        if self._watch is not None:
+            self._watch.done()
+            self._watch = None
+
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Connected inside of the block, with nothing configured: to switch torque on here could make the arm jump."""
+        self.require_disconnected()
+        self.bus.connect()
+        try:
+            self.bus.stored = self.bus.read_calibration()
+            yield
+        finally:
+            self.bus.disconnect()
+
+    def release(self, joints: Iterable[str] | None = None) -> None:
+        """Switch torque off, of all joints or of some: the arm falls, unless somebody holds it."""
+        self.require_connected()
+        self.bus.disable_torque(joints)
 
     def _connect_more(self) -> None:
         """Connect what else belongs to it, such as cameras."""
 
     def calibrate(self, operator: Operator | None = None) -> None:
-        """Have a person show the middle and the ends of all joints, or write the file's calibration into the motors."""
+        """Have a person show the middle and the ends of all joints, or keep the file's calibration."""
         self.require_connected()
         operator = operator or TerminalOperator()
-        if self.calibration:
-            answer = operator.ask(
-                f"The motors of {self} do not have the calibration of {self.calibration_fpath}. Press ENTER to write "
-                "it into them, or type c and ENTER to calibrate anew:"
-            )
-            if answer.strip().lower() != "c":
-                self.bus.write_calibration(self.calibration)
-                return
-        self.calibration = calibrate_anew(self, operator)
+        if self.built_offsets is not None:
+            self.calibration = calibrate_as_built(self, self.built_offsets)
+        elif self.calibration and self._keeps_its_file(operator):
+            return
+        else:
+            self.calibration = calibrate_anew(self, operator)
         self.save_calibration()
         operator.say(f"Saved the calibration of {self} to {self.calibration_fpath}")
+
+    def _keeps_its_file(self, operator: Operator) -> bool:
+        """Whether the person wants the calibration of the file, which is then in the motors, too."""
+        agrees = self.bus.stored is not None and self.bus.agrees(self.bus.stored)
+        have, enter = ("have", "keep it") if agrees else ("do not have", "write it into them")
+        answer = operator.ask(
+            f"The motors of {self} {have} the calibration of {self.calibration_fpath}. Press ENTER to {enter}, or "
+            "type c and ENTER to calibrate anew:"
+        )
+        if answer.strip().lower() == "c":
+            return False
+        if not agrees:
+            self.bus.write_calibration(self.calibration)
+        return True
+
+    def undo_calibration(self) -> None:
+        """Go back to the calibration before the last one, in the motors and in the file; again: forth."""
+        self.require_connected()
+        undo_calibration(self)
+
+    def setup_motors(self, operator: Operator | None = None) -> None:
+        """Give new motors their ids: a person plugs in one after the other. Opens the port by itself."""
+        self.require_disconnected()
+        self.bus.connect(handshake=False)
+        try:
+            set_up_motors(self, operator or TerminalOperator())
+        finally:
+            self.bus.disconnect(disable_torque=False)
 
     def positions(self) -> dict[str, float]:
         """Where all joints are."""

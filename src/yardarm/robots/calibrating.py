@@ -3,42 +3,121 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from yardarm.robots.motors import JointSweep, MotorCalibration
+from yardarm.errors import RobotFault, UsageError
+from yardarm.robots.motors import JointSweep, MotorBus, MotorCalibration, read_calibration_file
 from yardarm.robots.motors.registers import MODELS
 from yardarm.robots.operator import Operator, Row
 
 if TYPE_CHECKING:
     from yardarm.robots.bus_device import BusDevice
 
-__all__ = ["calibrate_anew"]
+__all__ = ["calibrate_anew", "calibrate_as_built", "give_calibration", "previous_calibration", "undo_calibration"]
 
 READ_EVERY_S = 0.02
+RETRIES = 5
 HEADINGS = ("joint", "smallest", "now", "largest", "travel", "")
 
 
 def calibrate_anew(device: BusDevice, operator: Operator) -> dict[str, MotorCalibration]:
-    """Ask for the middle and for a sweep; returns what was found, which is in the motors, too."""
+    """Ask for the middle and for a sweep; returns what was found, which is in the motors, too.
+
+    If it does not come to its end, the motors get back what they had.
+    """
+    bus = device.bus
+    with _put_back_unless_done(device, operator):
+        bus.disable_torque()
+        bus.write_all("Operating_Mode", device.calibration_mode)
+        bus.write_all("Drive_Mode", 1, device.reversed)
+        bus.reset_calibration()
+        operator.ask(f"Move {device} to the middle of all its joints, then press ENTER.")
+        offsets = bus.home()
+        sweeps = _sweep(device, operator)
+        found = {}
+        for name, motor in bus.motors.items():
+            mode = int(name in device.reversed)
+            if name in sweeps:
+                own = sweeps[name].result()
+                offset = bus.moved_offset(offsets[name], own.shift) if own.shift else offsets[name]
+                found[name] = MotorCalibration(motor.id, mode, offset, own.low, own.high)
+            else:
+                found[name] = MotorCalibration(motor.id, mode, offsets[name], 0, MODELS[motor.model].resolution - 1)
+        bus.write_calibration(found)
+    return found
+
+
+def calibrate_as_built(device: BusDevice, offsets: Mapping[str, int]) -> dict[str, MotorCalibration]:
+    """The calibration of an arm that nobody has to show anything; joints without an offset have 0."""
     bus = device.bus
     bus.disable_torque()
     bus.write_all("Operating_Mode", device.calibration_mode)
-    bus.write_all("Drive_Mode", 1, device.reversed)
-    bus.reset_calibration()
-    operator.ask(f"Move {device} to the middle of all its joints, then press ENTER.")
-    offsets = bus.home()
-    sweeps = _sweep(device, operator)
-    found = {}
-    for name, motor in bus.motors.items():
-        mode = int(name in device.reversed)
-        if name in sweeps:
-            own = sweeps[name].result()
-            offset = bus.moved_offset(offsets[name], own.shift) if own.shift else offsets[name]
-            found[name] = MotorCalibration(motor.id, mode, offset, own.low, own.high)
-        else:
-            found[name] = MotorCalibration(motor.id, mode, offsets[name], 0, MODELS[motor.model].resolution - 1)
+    for name in bus.motors:
+        bus.write("Drive_Mode", name, int(name in device.reversed))
+    found = {
+        name: MotorCalibration(
+            motor.id, int(name in device.reversed), offsets.get(name, 0), 0, MODELS[motor.model].resolution - 1
+        )
+        for name, motor in bus.motors.items()
+    }
     bus.write_calibration(found)
     return found
+
+
+def give_calibration(bus: MotorBus, calibration: Mapping[str, MotorCalibration]) -> None:
+    """Write a calibration into the motors, with their directions where they keep them."""
+    bus.disable_torque(retries=RETRIES)
+    if not bus.applies_drive_mode:
+        for name, own in calibration.items():
+            bus.write("Drive_Mode", name, own.drive_mode, retries=RETRIES)
+    bus.write_calibration(calibration)
+
+
+def undo_calibration(device: BusDevice) -> None:
+    """Put the calibration before the last one back into the motors and the file; undone again, it is the last one."""
+    calibration = previous_calibration(device)
+    give_calibration(device.bus, calibration)
+    device.calibration = calibration
+    device.save_calibration()
+
+
+def previous_calibration(device: BusDevice) -> dict[str, MotorCalibration]:
+    """The calibration before the last one, if there is one for this arm."""
+    path = device.previous_calibration_fpath
+    if not path.is_file():
+        raise UsageError(f"there is no calibration of {device} to go back to: {path} is missing")
+    calibration = read_calibration_file(path)
+    if calibration.keys() != device.bus.motors.keys():
+        raise UsageError(
+            f"{path} is for {', '.join(calibration)}, but {device} has {', '.join(device.bus.motors)}; calibrate anew"
+        )
+    return calibration
+
+
+@contextmanager
+def _put_back_unless_done(device: BusDevice, operator: Operator) -> Iterator[None]:
+    """Give the motors back what they had before, if that is known and the block is left early."""
+    before = device.bus.stored
+    try:
+        yield
+    except BaseException:
+        if before is not None:
+            _put_back(device, operator, before)
+        raise
+
+
+def _put_back(device: BusDevice, operator: Operator, before: Mapping[str, MotorCalibration]) -> None:
+    try:
+        give_calibration(device.bus, before)
+    except RobotFault as fault:
+        operator.say(
+            f"\nThe calibration was not finished, and the motors of {device} could not get back the one before: {fault}"
+        )
+    else:
+        device.bus.calibration = dict(device.calibration)
+        operator.say(f"\nThe calibration was not finished; the motors of {device} have the one before again.")
 
 
 def _sweep(device: BusDevice, operator: Operator) -> dict[str, JointSweep]:

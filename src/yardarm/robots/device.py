@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from yardarm.config import option
-from yardarm.errors import AlreadyConnected, NotConnected
+from yardarm.errors import AlreadyConnected, NotConnected, RobotFault
 from yardarm.files import write_atomically
 from yardarm.robots.motors import MotorCalibration, calibration_to_json, read_calibration_file
 from yardarm.robots.places import calibration_folder
 
 __all__ = ["Device", "DeviceConfig", "Features"]
+
+log = logging.getLogger(__name__)
 
 Features = dict[str, type | tuple[int, ...]]
 """Names of values: `float` for a number, (height, width, channels) for a picture."""
@@ -40,6 +45,7 @@ class Device(ABC):
 
     def __init__(self, config: Any) -> None:
         self.config = config
+        self._owner = os.getpid()
         self.id: str | None = config.id
         self.calibration_dir: Path = config.calibration_dir or calibration_folder(self.folder, self.name)
         # LeRobot's name for the file of a device without a name.
@@ -74,6 +80,19 @@ class Device(ABC):
     def configure(self) -> None:
         """Set what it needs to work."""
 
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Connected inside of the block, for what a person does with it by hand; if possible, not configured."""
+        self.connect(calibrate=False)
+        try:
+            yield
+        finally:
+            self.disconnect()
+
+    def release(self, joints: Iterable[str] | None = None) -> None:
+        """Let a person move it by hand; what has no motors that hold it needs nothing more."""
+        self.require_connected()
+
     def save_calibration(self) -> None:
         """Write the calibration file, and keep the one before, so that it can be put back."""
         self.calibration_dir.mkdir(parents=True, exist_ok=True)
@@ -107,9 +126,16 @@ class Device(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.disconnect()
+        try:
+            self.disconnect()
+        except NotConnected:
+            pass  # it was disconnected inside of the block
+        except RobotFault as fault:
+            if error is None:
+                raise
+            log.warning("%s: %s", self, fault)  # what ended the block says more
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):  # the interpreter may be half gone
-            if self.is_connected:
+            if self._owner == os.getpid():  # a child has a copy, which is not its own to leave
                 self.disconnect()

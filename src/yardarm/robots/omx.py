@@ -13,6 +13,7 @@ class OmxFollower(KochFollower):
     """The arm that acts."""
 
     name = "omx_follower"
+    built_offsets = {}  # noqa: RUF012 - a table
     motors = {  # noqa: RUF012 - a table
         "shoulder_pan": Motor(11, "xl430-w250", BODY),
         "shoulder_lift": Motor(12, "xl430-w250", BODY),

@@ -11,6 +11,7 @@ from yardarm.config import option
 from yardarm.errors import UsageError
 from yardarm.robots.bus_device import BusDevice, BusDeviceConfig
 from yardarm.robots.device import Device, DeviceConfig, Features
+from yardarm.robots.motors import MotorHealth
 from yardarm.robots.places import ROBOTS_FOLDER
 
 __all__ = ["BusRobot", "BusRobotConfig", "Robot", "closer_goals"]
@@ -51,6 +52,21 @@ class Robot(Device):
     def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Begin to act, and return what was really sent."""
 
+    # What `Guarded` needs to protect it. A robot that cannot tell is guarded by what it can.
+
+    @property
+    def action_units(self) -> dict[str, str]:
+        """The units of an action's positions, as far as they are known."""
+        return {}
+
+    def positions(self) -> dict[str, float]:
+        """Where the joints are."""
+        return {name: value for name, value in self.get_observation().items() if name in self.action_features}
+
+    def health(self) -> dict[str, MotorHealth]:
+        """How its motors are, by the names of their joints; nothing, if it cannot tell."""
+        return {}
+
 
 @dataclass
 class BusRobotConfig(BusDeviceConfig):
@@ -78,6 +94,16 @@ class BusRobot(BusDevice, Robot):
         """The joints."""
         return self.joint_features
 
+    @property
+    def action_units(self) -> dict[str, str]:
+        """The units of the joints."""
+        return {f"{name}.pos": motor.unit for name, motor in self.bus.motors.items()}
+
+    def health(self) -> dict[str, MotorHealth]:
+        """How its motors are."""
+        self.require_connected()
+        return self.bus.health()
+
     def get_observation(self) -> dict[str, Any]:
         """The joints' positions."""
         return self.positions()
@@ -92,10 +118,10 @@ class BusRobot(BusDevice, Robot):
         self.bus.sync_write("Goal_Position", motors)
         return {f"{name}.pos": self.bus.scale(name).reachable(goal) for name, goal in motors.items()}
 
-    def disconnect(self) -> None:
-        """Release the motors, unless told otherwise, and close the port."""
-        self.require_connected()
-        self.bus.disconnect(self.config.disable_torque_on_disconnect)
+    @property
+    def releases_at_the_end(self) -> bool:
+        """Whether its motors are without torque after `disconnect`."""
+        return bool(self.config.disable_torque_on_disconnect)
 
 
 def closer_goals(goals: Mapping[str, float], present: Mapping[str, float], cap: Cap) -> dict[str, float]:

@@ -47,8 +47,3 @@ class BusLeader(BusDevice, Teleoperator):
     def get_action(self) -> dict[str, Any]:
         """Where the person holds the joints."""
         return self.positions()
-
-    def disconnect(self) -> None:
-        """Release the motors, and close the port."""
-        self.require_connected()
-        self.bus.disconnect()

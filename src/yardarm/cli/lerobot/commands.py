@@ -13,23 +13,26 @@ MODULES = {
     "train": "commands.train",
     "record": "commands.record",
     "info": "commands.info",
+    "find-port": "commands.find_port",
+    "setup-motors": "commands.setup_motors",
+    "calibrate": "commands.calibrate",
+    "find-joint-limits": "commands.find_joint_limits",
     "dataset-viz": "lerobot.dataset_viz",
     "edit-dataset": "lerobot.edit_dataset",
     "imgtransform-viz": "lerobot.imgtransform_viz",
 }
-NO_ROBOTS = "commands for robots are not there yet; `yardarm eval` and `yardarm record` work in simulation"
+NO_CONTROL = (
+    "commands that control a robot are not there yet; from Python, yardarm.robots drives it, and `yardarm eval` and "
+    "`yardarm record` work in simulation"
+)
 ABSENT = {
-    "replay": "it plays a dataset's episode on a robot, and commands for robots are not there yet; `yardarm replay` "
+    "replay": "it plays a dataset's episode on a robot, which is not there yet; `yardarm replay` "
     "renders an episode of an evaluation, `yardarm dataset view` shows one of a dataset",
     "annotate": "datasets cannot be annotated yet; `yardarm dataset rename-task` rewords an instruction",
     "train-tokenizer": "action tokenizers cannot be trained here, because no policy here uses one",
-    **dict.fromkeys(
-        (
-            *("calibrate", "find-cameras", "find-joint-limits", "find-port", "rollout", "setup-can", "setup-motors"),
-            "teleoperate",
-        ),
-        NO_ROBOTS,
-    ),
+    "find-cameras": "cameras are not there yet; arms are driven without them so far",
+    "setup-can": "robots on a CAN bus are not there yet",
+    **dict.fromkeys(("rollout", "teleoperate"), NO_CONTROL),
 }
 
 

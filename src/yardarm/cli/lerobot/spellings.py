@@ -38,6 +38,11 @@ SCHEDULE = Absent("a schedule here has --scheduler.name=constant|linear|cosine a
 OTHER_OPTIMIZER = Absent("adam and adamw take lr, betas, eps and weight_decay; sgd takes lr, momentum and weight_decay")
 OWN_FEATURES = Absent("the world itself says what it offers; --rename_map renames its inputs for a policy")
 
+BY_ENTRY_POINT = Absent("a package's robots register themselves by an entry point: docs/adding-a-robot.md")
+FOR_ROBOTS: Answers = {
+    "robot.discover_packages_path": BY_ENTRY_POINT,
+    "teleop.discover_packages_path": BY_ENTRY_POINT,
+}
 FOR_ALL: Answers = {
     "env.features.": OWN_FEATURES,
     "env.features_map.": OWN_FEATURES,
@@ -49,6 +54,7 @@ FOR_ALL: Answers = {
 
 ABSENT: Mapping[str, Answers] = {
     "eval": FOR_ALL,
+    **dict.fromkeys(("calibrate", "setup-motors", "find-joint-limits", "robot info"), FOR_ROBOTS),
     "train": {
         **FOR_ALL,
         "dataset.repo_type": Absent("only datasets can be read, not buckets; omit it", ("dataset",)),
@@ -111,7 +117,7 @@ ABSENT: Mapping[str, Answers] = {
             "the same command resumes a recording by itself, and a larger --n_episodes adds episodes; omit it"
         ),
         "robot.": Absent(
-            "commands for robots are not there yet; --env.type=… names a simulated world, and --policy.type=… who acts "
+            "recording on a robot is not there yet; --env.type=… names a simulated world, and --policy.type=… who acts "
             "in it"
         ),
         "teleop.": Absent("teleoperation is not there yet; --policy.type=… names who acts, such as expert"),

@@ -9,6 +9,7 @@ from yardarm.robots.motors.calibration import (
 )
 from yardarm.robots.motors.dynamixel_bus import DynamixelBus
 from yardarm.robots.motors.feetech_bus import FeetechBus
+from yardarm.robots.motors.health import MotorHealth
 from yardarm.robots.motors.sweep import JointSweep
 from yardarm.robots.motors.units import DEGREES, PERCENT, SIGNED_PERCENT
 
@@ -23,6 +24,7 @@ __all__ = [
     "Motor",
     "MotorBus",
     "MotorCalibration",
+    "MotorHealth",
     "calibration_from_json",
     "calibration_to_json",
     "read_calibration_file",

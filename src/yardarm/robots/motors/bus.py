@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -13,19 +14,20 @@ from typing import ClassVar, Literal
 from yardarm.errors import AlreadyConnected, BusFault, NotConnected, UsageError, nearest
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude, untwos_complement
-from yardarm.robots.motors.line import SerialLine
+from yardarm.robots.motors.health import HealthRegisters, MotorHealth
+from yardarm.robots.motors.line import SETTLING_SIZES, LineCounts, SerialLine
 from yardarm.robots.motors.registers import MODELS, Register, model
 from yardarm.robots.motors.units import Scale
 from yardarm.robots.motors.wire import BROADCAST, Status, WireProtocol
 
-__all__ = ["BusCounts", "Motor", "MotorBus"]
+__all__ = ["BAUD_RATE", "BusCounts", "Motor", "MotorBus"]
 
 log = logging.getLogger(__name__)
 
+# A lost packet must not fail anything, and writing the same value twice does no harm.
+RETRIES = 10
 # However often a request may be tried again, it ends after this.
 RETRY_BUDGET_S = 0.3
-# A lost packet must not fail a connect.
-HANDSHAKE_RETRIES = 2
 BAUD_RATE = 1_000_000
 # Positions are in the user's units; all other registers are numbers.
 POSITIONS = ("Goal_Position", "Present_Position")
@@ -50,6 +52,18 @@ class BusCounts:
     alerts: dict[str, set[str]] = field(default_factory=dict)
     """What each motor has complained about."""
 
+    def summary(self, line: LineCounts) -> str:
+        """What happened here and on the line, in words; empty if there is nothing to say."""
+        numbers = {
+            "answers were missing": line.missing,
+            "answers came late": line.late,
+            "requests were repeated": self.retries,
+            "bytes were no answer": line.dropped_bytes,
+        }
+        said = [f"{number} {what}" for what, number in numbers.items() if number]
+        said += [f"{name} reported {', '.join(sorted(alerts))}" for name, alerts in self.alerts.items()]
+        return "; ".join(said)
+
 
 class MotorBus(ABC):
     """Motors on one port. What differs between vendors is in their subclasses."""
@@ -61,6 +75,10 @@ class MotorBus(ABC):
     """Whether readings start again after a turn."""
     applies_drive_mode: ClassVar[bool]
     """Whether the bus must reverse positions, because motors do not."""
+    health_registers: ClassVar[HealthRegisters]
+    """Where motors say how they are."""
+    torque_registers: ClassVar[tuple[str, ...]]
+    """What is 1 while a motor holds its position, and 0 while it can be moved by hand."""
 
     def __init__(
         self,
@@ -74,7 +92,13 @@ class MotorBus(ABC):
         self.line = SerialLine(port, BAUD_RATE, self.protocol, on_bytes)
         self.retry_budget_s = RETRY_BUDGET_S
         self.counts = BusCounts()
+        self.stored: dict[str, MotorCalibration] | None = None
+        """The calibration that the motors had when they were last asked."""
+        self._limits: dict[str, dict[str, float]] = {}
         self._names = {motor.id: name for name, motor in self.motors.items()}
+        # What is asked over and over again is looked up once.
+        self._places: dict[tuple[str, ...], Register] = {}
+        self._sync_reads: dict[tuple[str, tuple[str, ...]], tuple[bytes, dict[int, int]]] = {}
 
     @property
     def is_connected(self) -> bool:
@@ -85,6 +109,8 @@ class MotorBus(ABC):
         """Open the port, and see that all motors are there."""
         if self.is_connected:
             raise AlreadyConnected(f"the bus on {self.line.port} is already connected")
+        self.counts, self.line.counts = BusCounts(), LineCounts()
+        self._limits = {}
         self.line.open()
         try:
             if handshake:
@@ -94,40 +120,45 @@ class MotorBus(ABC):
             raise
 
     def disconnect(self, disable_torque: bool = True) -> None:
-        """Release the motors and close the port, whatever happens on the way."""
+        """Release the motors and close the port, whatever happens on the way; say what went wrong since `connect`."""
         self._check_connected()
         try:
             if disable_torque:
-                self.disable_torque(retries=5)
+                self._release()
         finally:
             self.line.close()
+            if summary := self.counts.summary(self.line.counts):
+                log.warning("on %s: %s", self.line.port, summary)
 
     # Registers.
 
-    def read(self, register: str, motor: str, *, normalize: bool = True, retries: int = 0) -> float:
+    def read(self, register: str, motor: str, *, normalize: bool = True, retries: int = RETRIES) -> float:
         """A register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.read(id, own.address, own.size)
         answers = self._ask(request, {id: own.size}, retries, f"reading {register}")
         return self._decoded(register, motor, answers[id].params, normalize)
 
-    def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = 0) -> None:
+    def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = RETRIES) -> None:
         """Set a register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.write(id, own.address, self._encoded(register, motor, value, normalize))
         self._ask(request, {id: 0}, retries, f"writing {register}")
 
     def sync_read(
-        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = 0
+        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = RETRIES
     ) -> dict[str, float]:
         """A register of several motors, or of all, in one request."""
-        names = list(self.motors if motors is None else motors)
-        own, ids = self._register(register, names), [self._motor(name).id for name in names]
-        request = self.protocol.sync_read(ids, own.address, own.size)
-        answers = self._ask(request, dict.fromkeys(ids, own.size), retries, f"reading {register}")
+        names = tuple(self.motors if motors is None else motors)
+        if (register, names) not in self._sync_reads:
+            own, ids = self._register(register, names), [self._motor(name).id for name in names]
+            request = self.protocol.sync_read(ids, own.address, own.size)
+            self._sync_reads[register, names] = request, dict.fromkeys(ids, own.size)
+        request, expected = self._sync_reads[register, names]
+        answers = self._ask(request, expected, retries, f"reading {register}")
         return {
             name: self._decoded(register, name, answers[id].params, normalize)
-            for name, id in zip(names, ids, strict=True)
+            for name, id in zip(names, expected, strict=True)
         }
 
     def sync_write(self, register: str, values: Mapping[str, float], *, normalize: bool = True) -> None:
@@ -146,27 +177,86 @@ class MotorBus(ABC):
 
     def ping(self, id: int, retries: int = 0) -> Status | None:
         """Whether a motor is there."""
-        self._check_connected()
-        for _ in range(retries + 1):
-            if answer := self.line.ask(self.protocol.ping(id), {id: self.pong_size}).get(id):
-                return answer
-        return None
+        return self._try(self.protocol.ping(id), {id: self.pong_size}, retries)[0].get(id)
 
-    def broadcast_ping(self) -> list[int]:
-        """The ids of all motors on the bus."""
+    def broadcast_ping(self, seconds: float = BROADCAST_S) -> dict[int, Status]:
+        """The answers of all motors on the bus, by their ids."""
         self._check_connected()
         candidates = dict.fromkeys(range(BROADCAST - 1), self.pong_size)
-        return sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, BROADCAST_S))
+        return dict(sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, seconds).items()))
+
+    def health(self, retries: int = 0) -> dict[str, MotorHealth]:
+        """How all motors are, by one request; the first one also asks what they may be."""
+        if not self._limits:
+            self._limits = self._read_together(self.health_registers.limits, retries)
+        now = self._read_together(self.health_registers.now, retries)
+        return {
+            name: self.health_registers.health(motor.model, now[name], self._limits[name])
+            for name, motor in self.motors.items()
+        }
+
+    def _read_together(self, registers: Sequence[str], retries: int) -> dict[str, dict[str, float]]:
+        """Registers that lie near each other, of all motors, in one request: by motor, then by name."""
+        names = list(self.motors)
+        places = {register: self._register(register, names) for register in registers}
+        start = min(own.address for own in places.values())
+        size = max(own.address + own.size for own in places.values()) - start
+        if size in SETTLING_SIZES:
+            size = SETTLING_SIZES.stop  # no answer of ours may look like one that settles what a motor owes
+        ids = [motor.id for motor in self.motors.values()]
+        request = self.protocol.sync_read(ids, start, size)
+        answers = self._ask(request, dict.fromkeys(ids, size), retries, f"reading {', '.join(registers)}")
+        return {
+            name: {
+                register: self._decoded(register, name, answers[id].params[own.address - start :][: own.size], False)
+                for register, own in places.items()
+            }
+            for name, id in zip(names, ids, strict=True)
+        }
 
     # Torque.
 
-    @abstractmethod
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
+    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
         """Have motors hold their position."""
+        for name in self.motors if motors is None else motors:
+            self._set_torque(name, 1, retries)
 
-    @abstractmethod
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
-        """Let motors be moved by hand."""
+    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
+        """Let motors be moved by hand: all that answer, also after one that does not."""
+        faults = []
+        for name in self.motors if motors is None else motors:
+            try:
+                self._set_torque(name, 0, retries)
+            except BusFault as fault:
+                faults.append(str(fault))
+        if faults:
+            raise BusFault("; ".join(dict.fromkeys(faults)))  # a port that is gone is gone for all of them
+
+    def _set_torque(self, name: str, value: int, retries: int) -> None:
+        for register in self.torque_registers:
+            self.write(register, name, value, retries=retries)
+
+    def _release(self) -> None:
+        """Release the motors. What does not answer may still hear: it is told once more, with all the others."""
+        try:
+            self.disable_torque()
+        except BusFault as fault:
+            with contextlib.suppress(BusFault):
+                self.sync_write("Torque_Enable", dict.fromkeys(self.motors, 0))
+            raise BusFault(f"{fault}; the arm may still hold: switch off its power before you touch it") from None
+
+    def release_requests(self) -> list[tuple[bytes, bytes]]:
+        """What anybody must send to release the motors, and how each answer begins; nobody answers the first."""
+        own = self._register("Torque_Enable", list(self.motors))
+        off = bytes(own.size)
+        everybody = self.protocol.sync_write({motor.id: off for motor in self.motors.values()}, own.address, own.size)
+        requests = [(everybody, b"")]
+        for name, motor in self.motors.items():
+            for register in self.torque_registers:
+                own = self._register(register, [name])
+                request = self.protocol.write(motor.id, own.address, bytes(own.size))
+                requests.append((request, self.protocol.acknowledgement(motor.id)))
+        return requests
 
     @contextmanager
     def torque_disabled(self) -> Iterator[None]:
@@ -184,9 +274,21 @@ class MotorBus(ABC):
     # Calibration.
 
     @property
-    @abstractmethod
     def is_calibrated(self) -> bool:
         """Whether the motors have the calibration of the file."""
+        self.stored = self.read_calibration()
+        return self.agrees(self.stored)
+
+    def agrees(self, stored: Mapping[str, MotorCalibration]) -> bool:
+        """Whether what motors keep of a calibration is that of the file."""
+        return stored.keys() == self.calibration.keys() and all(
+            self.keeps(stored[name], own) for name, own in self.calibration.items()
+        )
+
+    @classmethod
+    @abstractmethod
+    def keeps(cls, stored: MotorCalibration, calibration: MotorCalibration) -> bool:
+        """Whether what a motor keeps is a calibration's."""
 
     @abstractmethod
     def read_calibration(self) -> dict[str, MotorCalibration]:
@@ -229,17 +331,17 @@ class MotorBus(ABC):
     """The bytes of an answer to a ping."""
 
     @abstractmethod
-    def _model_number(self, id: int, pong: Status) -> int:
+    def model_number(self, id: int, pong: Status) -> int:
         """The model of a motor that has answered a ping."""
 
     def _handshake(self) -> None:
         """See that every motor is there, and is of the expected model; name all that are not."""
         problems = []
         for name, motor in self.motors.items():
-            pong = self.ping(motor.id, HANDSHAKE_RETRIES)
+            pong = self.ping(motor.id, RETRIES)
             if pong is None:
                 problems.append(f"{name} (id {motor.id}) does not answer")
-            elif (number := self._model_number(motor.id, pong)) != MODELS[motor.model].number:
+            elif (number := self.model_number(motor.id, pong)) != MODELS[motor.model].number:
                 problems.append(f"{name} (id {motor.id}) is a {model(number)}, not a {motor.model}")
         if problems:
             raise BusFault(
@@ -250,21 +352,24 @@ class MotorBus(ABC):
 
     def _ask(self, request: bytes, expected: Mapping[int, int], retries: int, doing: str) -> dict[int, Status]:
         """Ask until everybody has answered, as often and as long as allowed."""
+        answers, tries = self._try(request, expected, retries)
+        if len(answers) < len(expected):
+            missing = ", ".join(self._called(id) for id in expected if id in self.line.owing)
+            often = f" after {tries} tries" if tries > 1 else ""
+            raise BusFault(f"{doing}: no answer from {missing} on {self.line.port}{often}; check power and cables")
+        self._check(answers, doing)
+        return answers
+
+    def _try(self, request: bytes, expected: Mapping[int, int], retries: int) -> tuple[dict[int, Status], int]:
+        """The answers of the last try, and how many there were."""
         self._check_connected()
         ends = time.monotonic() + self.retry_budget_s
-        for attempt in range(retries + 1):
-            self.counts.retries += attempt > 0
+        for tries in range(1, retries + 2):
             answers = self.line.ask(request, expected)
-            if len(answers) == len(expected):
-                self._check(answers, doing)
-                return answers
-            if time.monotonic() > ends:
+            if len(answers) == len(expected) or time.monotonic() > ends:
                 break
-        missing = [self._called(id) for id in expected if id not in answers]
-        tries = f" after {attempt + 1} tries" if attempt else ""
-        raise BusFault(
-            f"{doing}: no answer from {', '.join(missing)} on {self.line.port}{tries}; check power and cables"
-        )
+            self.counts.retries += tries <= retries
+        return answers, tries
 
     def _check(self, answers: Mapping[int, Status], doing: str) -> None:
         """Note what motors complain about; raise if one has refused."""
@@ -292,6 +397,12 @@ class MotorBus(ABC):
 
     def _register(self, register: str, names: Sequence[str]) -> Register:
         """Where the motors keep a value; it must be the same place in all of them."""
+        asked = (register, *names)
+        if asked not in self._places:
+            self._places[asked] = self._found_register(register, names)
+        return self._places[asked]
+
+    def _found_register(self, register: str, names: Sequence[str]) -> Register:
         places = set()
         for name in names:
             known = MODELS[self._motor(name).model].registers

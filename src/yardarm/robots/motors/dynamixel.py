@@ -8,11 +8,11 @@ Wherever ``FF FF FD`` occurs after the length, another ``FD`` is inserted, so th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from yardarm.robots.motors.wire import BROADCAST, Instruction, Status
+from yardarm.robots.motors.wire import BROADCAST, Fits, Instruction, Status
 
-__all__ = ["HEADER", "PLAIN", "STATUS", "STUFFED", "DynamixelProtocol", "crc16", "packet"]
+__all__ = ["HEADER", "STATUS", "DynamixelProtocol", "content_of", "find_packet", "packet"]
 
 HEADER = b"\xff\xff\xfd\x00"
 STUFFED, PLAIN = b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"
@@ -77,6 +77,10 @@ class DynamixelProtocol:
         each = b"".join(bytes((id,)) + data for id, data in values.items())
         return packet(BROADCAST, Instruction.SYNC_WRITE, _words(address, size) + each)
 
+    def acknowledgement(self, id: int) -> bytes:
+        """Header, id, length and kind of an answer to a write."""
+        return packet(id, STATUS, bytes(1))[:8]
+
     def alerts(self, error: int) -> tuple[str, ...]:
         """What a motor complains about; its register Hardware_Error_Status says more."""
         return ("hardware alert",) if error & ALERT else ()
@@ -90,41 +94,54 @@ class DynamixelProtocol:
         """The bytes of an answer with so many parameters, without stuffing."""
         return FRAME + params
 
-    def take(self, received: bytes, expected: Mapping[int, int]) -> tuple[Status | None, int]:
-        """The first expected answer in the bytes, and how many bytes are done with."""
-        start = received.find(HEADER)
-        while start >= 0:
-            head = received[start : start + 7]
-            if len(head) < 7:
-                return None, start
-            id, length = head[4], int.from_bytes(head[5:], "little")
-            if id in expected and length <= _longest(expected[id]):
-                end = start + 7 + length
-                if end > len(received):
-                    return None, start
-                status = _status(id, received[start:end], expected[id])
-                if status is not None:
-                    return status, end
-            start = received.find(HEADER, start + 1)
-        # The first bytes of a header may have come alone.
-        kept = next((size for size in (3, 2, 1) if received.endswith(HEADER[:size])), 0)
-        return None, len(received) - kept
+    def answers(self, status: Status, params: int) -> bool:
+        """Whether this answers a question for so many bytes; a refusal has none of them."""
+        return len(status.params) == params or (not status.params and self.refusal(status.error) is not None)
+
+    def take(self, received: bytes, known: Mapping[int, Collection[int]]) -> tuple[Status | None, int]:
+        """The first answer in the bytes, and how many bytes are done with."""
+        begins = 0
+        while True:
+            start, end = find_packet(
+                received[begins:], lambda id, length: id in known and length <= _longest(max(known[id]))
+            )
+            if not end:
+                return None, begins + start
+            whole, begins = received[begins + start : begins + end], begins + end
+            content = content_of(whole)
+            if content[0] == STATUS and len(content) > 1:
+                status = Status(whole[4], content[1], content[2:], len(whole))
+                if any(self.answers(status, size) for size in known[status.id]):
+                    return status, begins
+
+
+def find_packet(received: bytes, fits: Fits) -> tuple[int, int]:
+    """Where the first whole packet that fits begins and ends; if there is none, where one may begin, and 0."""
+    start = received.find(HEADER)
+    while start >= 0:
+        if len(received) < start + 7:
+            return start, 0
+        length = received[start + 5] + 256 * received[start + 6]
+        if length >= 3 and fits(received[start + 4], length):
+            end = start + 7 + length
+            if end > len(received):
+                return start, 0
+            if crc16(received[start : end - 2]) == received[end - 2] + 256 * received[end - 1]:
+                return start, end
+        start = received.find(HEADER, start + 1)
+    # The first bytes of a header may have come alone.
+    kept = next((size for size in (3, 2, 1) if received.endswith(HEADER[:size])), 0)
+    return len(received) - kept, 0
+
+
+def content_of(whole: bytes) -> bytes:
+    """The instruction and the parameters of a packet, as they were before they were stuffed."""
+    return whole[7:-2].replace(STUFFED, PLAIN)
 
 
 def _longest(params: int) -> int:
     """The length of an answer in which everything is stuffed that can be."""
     return params + 4 + (params + 2) // 3
-
-
-def _status(id: int, whole: bytes, params: int) -> Status | None:
-    """A whole packet as an answer; None if it is damaged, or none. A refusal has no parameters."""
-    if int.from_bytes(whole[-2:], "little") != crc16(whole[:-2]):
-        return None
-    content = whole[7:-2].replace(STUFFED, PLAIN)
-    if len(content) < 2 or content[0] != STATUS:
-        return None
-    error, own = content[1], content[2:]
-    return Status(id, error, own) if len(own) == params or (error and not own) else None
 
 
 def packet(id: int, instruction: int, params: bytes = b"") -> bytes:

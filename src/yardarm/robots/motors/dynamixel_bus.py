@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from yardarm.robots.motors.bus import MotorBus
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.dynamixel import DynamixelProtocol
+from yardarm.robots.motors.health import HealthRegisters
 from yardarm.robots.motors.registers import MODELS
 from yardarm.robots.motors.sweep import half_turn
 from yardarm.robots.motors.wire import Status, WireProtocol
@@ -30,26 +31,25 @@ class DynamixelBus(MotorBus):
     }
     applies_drive_mode = False
     wraps = False
+    health_registers = HealthRegisters(
+        "Present_Current",
+        "Present_Temperature",
+        "Present_Input_Voltage",
+        temperature_limit="Temperature_Limit",
+        load_limit="Current_Limit",
+        without_load_limit=("xl430-w250", "xc430-w150"),  # they keep their load in the place of the current
+    )
+    torque_registers = ("Torque_Enable",)
     pong_size = 3
-
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
-        """Have motors hold their position."""
-        for name in self.motors if motors is None else motors:
-            self.write("Torque_Enable", name, 1, retries=retries)
-
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
-        """Let motors be moved by hand."""
-        for name in self.motors if motors is None else motors:
-            self.write("Torque_Enable", name, 0, retries=retries)
 
     def configure_motors(self) -> None:
         """Answer at once."""
         self.write_all("Return_Delay_Time", 0)
 
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether the motors have the calibration of the file."""
-        return self.read_calibration() == self.calibration
+    @classmethod
+    def keeps(cls, stored: MotorCalibration, calibration: MotorCalibration) -> bool:
+        """They keep all of it."""
+        return stored == calibration
 
     def read_calibration(self) -> dict[str, MotorCalibration]:
         """The calibration that the motors have."""
@@ -70,5 +70,6 @@ class DynamixelBus(MotorBus):
         """A smaller offset lowers readings."""
         return offset - shift
 
-    def _model_number(self, id: int, pong: Status) -> int:
+    def model_number(self, id: int, pong: Status) -> int:
+        """The answer to a ping has it."""
         return int.from_bytes(pong.params[:2], "little")

@@ -6,11 +6,11 @@ answer    FF FF id length error       params… checksum
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from yardarm.robots.motors.wire import BROADCAST, Instruction, Status
+from yardarm.robots.motors.wire import BROADCAST, Fits, Instruction, Status
 
-__all__ = ["HEADER", "FeetechProtocol", "checksum", "packet"]
+__all__ = ["FeetechProtocol", "find_packet", "packet"]
 
 HEADER = b"\xff\xff"
 # Header, id, length, error, checksum.
@@ -47,6 +47,10 @@ class FeetechProtocol:
         each = b"".join(bytes((id,)) + data for id, data in values.items())
         return packet(BROADCAST, Instruction.SYNC_WRITE, bytes((address, size)) + each)
 
+    def acknowledgement(self, id: int) -> bytes:
+        """Header, id and length of an answer to a write."""
+        return packet(id, 0)[:4]
+
     def alerts(self, error: int) -> tuple[str, ...]:
         """What a motor complains about."""
         return tuple(name for bit, name in ALERTS.items() if error & bit)
@@ -59,24 +63,34 @@ class FeetechProtocol:
         """The bytes of an answer with so many parameters."""
         return FRAME + params
 
-    def take(self, received: bytes, expected: Mapping[int, int]) -> tuple[Status | None, int]:
-        """The first expected answer in the bytes, and how many bytes are done with."""
-        start = received.find(HEADER)
-        while start >= 0:
-            head = received[start : start + 4]
-            if len(head) < 4:
-                return None, start
-            id, params = head[2], head[3] - 2
-            if id in expected and params == expected[id]:
-                end = start + self.answer_size(params)
-                if end > len(received):
-                    return None, start
-                whole = received[start:end]
-                if checksum(whole[2:-1]) == whole[-1]:
-                    return Status(id, whole[4], whole[5:-1]), end
-            start = received.find(HEADER, start + 1)
-        # The first byte of a header may have come alone.
-        return None, len(received) - received.endswith(HEADER[:1])
+    def answers(self, status: Status, params: int) -> bool:
+        """Whether this answers a question for so many bytes."""
+        return len(status.params) == params
+
+    def take(self, received: bytes, known: Mapping[int, Collection[int]]) -> tuple[Status | None, int]:
+        """The first answer in the bytes, and how many bytes are done with."""
+        start, end = find_packet(received, lambda id, length: length - 2 in known.get(id, ()))
+        if not end:
+            return None, start
+        return Status(received[start + 2], received[start + 4], received[start + 5 : end - 1], end - start), end
+
+
+def find_packet(received: bytes, fits: Fits) -> tuple[int, int]:
+    """Where the first whole packet that fits begins and ends; if there is none, where one may begin, and 0."""
+    start = received.find(HEADER)
+    while start >= 0:
+        if len(received) < start + 4:
+            return start, 0
+        length = received[start + 3]
+        if length >= 2 and fits(received[start + 2], length):
+            end = start + 4 + length
+            if end > len(received):
+                return start, 0
+            if checksum(received[start + 2 : end - 1]) == received[end - 1]:
+                return start, end
+        start = received.find(HEADER, start + 1)
+    # The first byte of a header may have come alone.
+    return len(received) - received.endswith(HEADER[:1]), 0
 
 
 def packet(id: int, instruction: int, params: bytes = b"") -> bytes:

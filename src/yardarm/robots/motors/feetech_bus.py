@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from yardarm.errors import BusFault
-from yardarm.robots.motors.bus import HANDSHAKE_RETRIES, MotorBus
+from yardarm.robots.motors.bus import RETRIES, MotorBus
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.feetech import FeetechProtocol
+from yardarm.robots.motors.health import HealthRegisters
 from yardarm.robots.motors.registers import FEETECH_STS, MODELS
 from yardarm.robots.motors.sweep import half_turn, home_offset
 from yardarm.robots.motors.wire import Status, WireProtocol
@@ -39,19 +41,11 @@ class FeetechBus(MotorBus):
     }
     applies_drive_mode = True
     wraps = True
-
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
-        """Have motors hold their position, and lock what they keep."""
-        self._set_torque(1, motors, retries)
-
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = 0) -> None:
-        """Let motors be moved by hand, and unlock what they keep."""
-        self._set_torque(0, motors, retries)
-
-    def _set_torque(self, value: int, motors: Iterable[str] | None, retries: int) -> None:
-        for name in self.motors if motors is None else motors:
-            self.write("Torque_Enable", name, value, retries=retries)
-            self.write("Lock", name, value, retries=retries)
+    health_registers = HealthRegisters(
+        "Present_Load", "Present_Temperature", "Present_Voltage", temperature_limit="Max_Temperature_Limit"
+    )
+    # The lock is that of the EEPROM.
+    torque_registers = ("Torque_Enable", "Lock")
 
     def configure_motors(self, acceleration: int = FASTEST) -> None:
         """Answer at once, accelerate freely, and keep positions within a turn."""
@@ -63,13 +57,10 @@ class FeetechBus(MotorBus):
             if phase & COUNTS_TURNS:
                 self.write("Phase", name, phase & ~COUNTS_TURNS)
 
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether the motors have the offsets and limits of the file; they keep no drive mode."""
-        stored = self.read_calibration()
-        return stored.keys() == self.calibration.keys() and all(
-            _kept(stored[name]) == _kept(own) for name, own in self.calibration.items()
-        )
+    @classmethod
+    def keeps(cls, stored: MotorCalibration, calibration: MotorCalibration) -> bool:
+        """Offset and limits are all that they keep."""
+        return replace(stored, id=calibration.id, drive_mode=calibration.drive_mode) == calibration
 
     def read_calibration(self) -> dict[str, MotorCalibration]:
         """The offsets and limits that the motors have."""
@@ -91,9 +82,10 @@ class FeetechBus(MotorBus):
         """A larger offset lowers readings; one that does not fit has an equivalent that does."""
         return home_offset(offset + shift, 4096, LARGEST_OFFSET)
 
-    def _model_number(self, id: int, pong: Status) -> int:
+    def model_number(self, id: int, pong: Status) -> int:
+        """It has to be asked for."""
         request = self.protocol.read(id, MODEL.address, MODEL.size)
-        answers = self._ask(request, {id: MODEL.size}, HANDSHAKE_RETRIES, "reading Model_Number")
+        answers = self._ask(request, {id: MODEL.size}, RETRIES, "reading Model_Number")
         return int.from_bytes(answers[id].params, "little")
 
     def _handshake(self) -> None:
@@ -101,15 +93,10 @@ class FeetechBus(MotorBus):
         super()._handshake()
         versions = {
             name: tuple(
-                int(self.read(register, name, retries=HANDSHAKE_RETRIES))
-                for register in ("Firmware_Major_Version", "Firmware_Minor_Version")
+                int(self.read(register, name)) for register in ("Firmware_Major_Version", "Firmware_Minor_Version")
             )
             for name in self.motors
         }
         if len(set(versions.values())) > 1:
             listed = ", ".join(f"{name} {major}.{minor}" for name, (major, minor) in versions.items())
             raise BusFault(f"the motors have different firmware ({listed}); update it with Feetech's FD software")
-
-
-def _kept(calibration: MotorCalibration) -> tuple[int, int, int]:
-    return calibration.homing_offset, calibration.range_min, calibration.range_max

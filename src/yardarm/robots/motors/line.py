@@ -1,45 +1,60 @@
 """The serial line to the motors: one request at a time, and the answers to it and to no other.
 
-send ──▶ drop what is left over ──▶ write ──▶ wait (asleep, in the kernel) ──▶ answers ──▶ done
-                                                │ time is up
-                                                ▼
-         the next request first waits until the line is silent: whatever comes now is late
+drop what is left over ──▶ write ──▶ wait (asleep, in the kernel) ──▶ all answers ──▶ done
+                                        │ time is up
+                                        ▼
+           who has not answered owes an answer, which may be lost, or only late
+
+A motor that owes an answer is first asked for something of a size that no other answer has. A motor answers in turn,
+and a cable does not reorder: once it has answered that, what it owed has come, or never will. Each time it is another
+size, because that answer may be late itself.
 """
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import select
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from yardarm.errors import BusFault, SetupError
 from yardarm.robots.motors.wire import Status, WireProtocol
 
-__all__ = ["LineCounts", "SerialLine"]
+__all__ = ["SETTLING_SIZES", "LineCounts", "SerialLine"]
 
 # A packet has ten bits for each byte: eight of data, a start bit and a stop bit.
 BITS = 10
 # How long a motor and the adapter on the USB may take to begin an answer: FTDI's adapters collect for 16 ms, and a busy
 # machine may be late itself. Answers usually begin within 1 ms.
 PATIENCE_S = 0.050
-# After a time-out: how long the line must be silent before anything else is asked, and how long that may take.
-SILENCE_S = 0.020
-LONGEST_SILENCE_S = 0.2
+# How long to ask a motor that owes an answer before it is given up.
+LONGEST_LATENESS_S = 0.2
+# Registers have 1, 2 or 4 bytes; an answer to a write has none, and one to a ping at most 3.
+SETTLING_SIZES = range(5, 17)
+# How long to wait for a port that another process has.
+LOCK_S = 1.0
 CHUNK = 4096
 
 
 @dataclass(slots=True)
 class LineCounts:
-    """What happened on a line, in packets and bytes."""
+    """What happened on a line. Whatever disturbs an answer makes it missing, damaged, or both."""
 
     requests: int = 0
     timeouts: int = 0
     """Requests to which an answer was missing."""
+    missing: int = 0
+    """Answers that did not come in time, or not whole."""
+    late: int = 0
+    """Answers that came when nobody waited for them any more."""
+    damaged: int = 0
+    """Stretches of bytes that were no answer: damaged ones, and noise."""
     dropped_bytes: int = 0
-    """Bytes that were no answer to the question: noise, damaged packets, late answers."""
+    """All bytes that were no answer to the question: damaged and late answers, noise."""
 
 
 class SerialLine:
@@ -51,10 +66,14 @@ class SerialLine:
         self.port, self.baud_rate = port, baud_rate
         self.patience_s = PATIENCE_S
         self.counts = LineCounts()
+        self.owing: dict[int, int] = {}
+        """The ids of the motors that owe an answer, and the size of another answer that settles it."""
         self._protocol = protocol
-        self._on_bytes = on_bytes or (lambda sent, content: None)
+        self._on_bytes = on_bytes
         self._serial: Any = None
-        self._suspect = False
+        # The sizes of answers that may still come, long after they were asked for.
+        self._late_sizes: dict[int, set[int]] = {}
+        self._settling_sizes = itertools.cycle(SETTLING_SIZES)
 
     @property
     def is_open(self) -> bool:
@@ -68,12 +87,29 @@ class SerialLine:
         except ModuleNotFoundError as error:
             raise SetupError(f"robots need pyserial; run: pip install 'yardarm[robots]' ({error})") from error
         try:
-            self._serial = serial.Serial(self.port, self.baud_rate, timeout=0, exclusive=True)
+            self._serial = self._locked(serial.Serial)
         except (OSError, ValueError) as error:
             raise BusFault(
                 f"cannot open the port {self.port}: {error}; is it plugged in, and does another program use it? "
                 "`yardarm find-port` lists what there is"
             ) from None
+        self._descriptor = self._serial.fileno()
+        self._input, self._output = select.poll(), select.poll()
+        self._input.register(self._descriptor, select.POLLIN)
+        self._output.register(self._descriptor, select.POLLOUT)
+        self.owing.clear()
+        self._late_sizes.clear()
+
+    def _locked(self, serial: Callable[..., Any]) -> Any:
+        """The port, for this process alone. The watchdog of a killed program may have it for a moment."""
+        ends = time.monotonic() + LOCK_S
+        while True:
+            try:
+                return serial(self.port, self.baud_rate, timeout=0, exclusive=True)
+            except OSError as error:
+                if error.errno != errno.EWOULDBLOCK or time.monotonic() > ends:
+                    raise
+            time.sleep(0.02)
 
     def close(self) -> None:
         """Close the port."""
@@ -88,91 +124,163 @@ class SerialLine:
             self._serial.baudrate = baud_rate
 
     def ask(self, request: bytes, expected: Mapping[int, int]) -> dict[int, Status]:
-        """Send a request, and return the answers of those that are expected to answer: id → size of the answer.
+        """Send a request, and return the answers. `expected` has their sizes, by id, in the order of the answers.
 
-        Who does not answer in time is missing from the result.
+        Who does not answer in time is missing from the result, and is among `owing`.
         """
-        self._fall_silent()
-        self._write(request)
-        self.counts.requests += 1
-        answers = sum(self._protocol.answer_size(params) for params in expected.values())
-        on_the_way_s = (len(request) + answers) * BITS / self.baud_rate
-        found = self._receive(dict(expected), time.monotonic() + self.patience_s + on_the_way_s)
-        if len(found) < len(expected):
-            self.counts.timeouts += 1
-            self._suspect = True
-        return found
+        if self.owing and not self._settle(expected):
+            return {}
+        damaged = self.counts.damaged
+        answers = self._exchange(request, expected)
+        if self.counts.damaged > damaged and len(answers) == len(expected) and any(expected.values()):
+            # Some bytes were no answer: others may have become part of one, and of its short checksum.
+            answers = self._exchange(request, expected)
+        return answers
 
     def tell(self, request: bytes) -> None:
         """Send a request that nobody answers."""
-        self._fall_silent()
         self._write(request)
         self.counts.requests += 1
 
     def listen(self, request: bytes, candidates: Mapping[int, int], seconds: float) -> dict[int, Status]:
-        """Send a request, and return whoever answers within a time."""
-        self._fall_silent()
+        """Send a request, and return whoever answers within a time, in any order."""
+        self._drop_leftovers()
         self._write(request)
-        return self._receive(dict(candidates), time.monotonic() + seconds)
+        self.counts.requests += 1
+        return self._receive(candidates, time.monotonic() + seconds, in_turn=False)
 
-    def _receive(self, expected: dict[int, int], until: float) -> dict[int, Status]:
-        """Read until everybody has answered, or the time is up. Each answers once."""
-        found: dict[int, Status] = {}
-        received = b""
-        while expected and (content := self._read(until)):
-            received += content
-            while expected:
-                status, done = self._protocol.take(received, expected)
-                answer = self._protocol.answer_size(len(status.params)) if status else 0
-                self.counts.dropped_bytes += max(0, done - answer)
-                received = received[done:]
-                if status is None:
-                    break
-                found[status.id] = status
-                del expected[status.id]
-        self.counts.dropped_bytes += len(received)
+    def _settle(self, ids: Iterable[int]) -> bool:
+        """Whether everything has come that these motors owe, or is known to be lost."""
+        ends = time.monotonic() + LONGEST_LATENESS_S
+        for id in [id for id in ids if id in self.owing]:
+            size = self.owing[id]
+            while not self._exchange(self._protocol.read(id, 0, size), {id: size}, size):
+                if time.monotonic() > ends:
+                    return False
+        return True
+
+    def _exchange(
+        self, request: bytes, expected: Mapping[int, int], settled_by: int | None = None
+    ) -> dict[int, Status]:
+        """Send a request, and wait for its answers. `settled_by` is the size that settles what does not come."""
+        self._drop_leftovers()
+        # Before they are here, anything may interrupt us.
+        self.owing.update(dict.fromkeys(expected, settled_by or next(self._settling_sizes)))
+        self._write(request)
+        self.counts.requests += 1
+        answers = sum(self._protocol.answer_size(size) for size in expected.values())
+        on_the_way_s = (len(request) + answers) * BITS / self.baud_rate
+        found = self._receive(expected, time.monotonic() + self.patience_s + on_the_way_s)
+        for id in found:
+            del self.owing[id]
+        if missing := expected.keys() - found:
+            self.counts.timeouts += 1
+            self.counts.missing += len(missing)
+            for id in missing:
+                self._late_sizes.setdefault(id, set()).add(expected[id])
         return found
 
-    def _fall_silent(self) -> None:
-        """Drop what was not asked for; after a time-out, wait until nothing comes any more."""
-        longest = time.monotonic() + LONGEST_SILENCE_S
-        while True:
-            quiet_until = time.monotonic() + SILENCE_S if self._suspect else 0.0
-            content = self._read(min(quiet_until, longest))
-            if not content:
+    def _drop_leftovers(self) -> None:
+        """Drop what has come since, and see what it was."""
+        if content := self._read(0.0):
+            intake = _Intake(self._protocol, self.counts, self._known({}))
+            while content:
+                for status in intake.take(content):
+                    self._drop_late(status)
+                content = self._read(0.0)
+            intake.end()
+
+    def _receive(self, expected: Mapping[int, int], until: float, in_turn: bool = True) -> dict[int, Status]:
+        """Read until everybody has answered, or the time is up.
+
+        Motors answer in the order in which they were asked: who has not come before the last one does not come.
+        """
+        found: dict[int, Status] = {}
+        intake = _Intake(self._protocol, self.counts, self._known(expected))
+        last = next(reversed(expected)) if in_turn else None
+        while content := self._read(until):
+            for status in intake.take(content):
+                if status.id in expected and self._protocol.answers(status, expected[status.id]):
+                    found.setdefault(status.id, status)
+                else:
+                    self._drop_late(status)
+            if last in found or len(found) == len(expected):
                 break
-            self.counts.dropped_bytes += len(content)
-        self._suspect = False
+        intake.end()
+        return found
+
+    def _drop_late(self, status: Status) -> None:
+        self.counts.late += 1
+        self.counts.dropped_bytes += status.wire_size
+
+    def _known(self, expected: Mapping[int, int]) -> dict[int, set[int]]:
+        """The sizes of the answers that may come from each motor, now or late."""
+        known = {id: {size} for id, size in expected.items()}
+        for id, sizes in self._late_sizes.items():
+            known[id] = known.get(id, set()) | sizes
+        return known
 
     def _read(self, until: float) -> bytes:
         """Whatever comes first, asleep until then; nothing if the time is up."""
-        descriptor = self._open_serial().fileno()
-        wait = max(0.0, until - time.monotonic())
+        self._check_open()
+        wait_s = until - time.monotonic() if until else 0.0
         try:
-            ready, _, _ = select.select([descriptor], [], [], wait)
-            content = os.read(descriptor, CHUNK) if ready else b""
+            if not self._input.poll(max(0.0, 1000 * wait_s)):
+                return b""
+            content = os.read(self._descriptor, CHUNK)
         except OSError as error:
             raise self._lost(error) from None
-        if ready and not content:
+        if not content:
             raise self._lost("it was closed")
-        if content:
+        if self._on_bytes:
             self._on_bytes(False, content)
         return content
 
     def _write(self, content: bytes) -> None:
-        descriptor = self._open_serial().fileno()
-        self._on_bytes(True, content)
+        self._check_open()
+        if self._on_bytes:
+            self._on_bytes(True, content)
         try:
-            while content:
-                select.select([], [descriptor], [])
-                content = content[os.write(descriptor, content) :]
+            while rest := content[os.write(self._descriptor, content) :]:
+                content = rest
+                self._output.poll()
         except OSError as error:
             raise self._lost(error) from None
 
-    def _open_serial(self) -> Any:
+    def _check_open(self) -> None:
         if self._serial is None:
             raise BusFault(f"the port {self.port} is not open; connect first")
-        return self._serial
 
     def _lost(self, reason: object) -> BusFault:
         return BusFault(f"the port {self.port} is gone ({reason}); check the USB cable, then connect again")
+
+
+class _Intake:
+    """Finds answers in what comes, and counts what is none. `known` has the sizes of answers that may come, by id."""
+
+    def __init__(self, protocol: WireProtocol, counts: LineCounts, known: Mapping[int, set[int]]) -> None:
+        self._protocol, self._counts, self._known = protocol, counts, known
+        self._received = b""
+        self._in_noise = False
+
+    def take(self, content: bytes) -> Iterator[Status]:
+        """The answers that are whole now."""
+        self._received += content
+        while self._received:
+            status, done = self._protocol.take(self._received, self._known)
+            self._received = self._received[done:]
+            self._drop(done - (status.wire_size if status else 0))
+            if status is None:
+                return
+            self._in_noise = False
+            yield status
+
+    def end(self) -> None:
+        """Nothing more comes: the beginning of an answer was none."""
+        self._drop(len(self._received))
+
+    def _drop(self, size: int) -> None:
+        if size:
+            self._counts.dropped_bytes += size
+            self._counts.damaged += not self._in_noise
+            self._in_noise = True

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["BROADCAST", "Instruction", "Status", "WireProtocol"]
+__all__ = ["BROADCAST", "Fits", "Instruction", "Status", "WireProtocol"]
 
 BROADCAST = 0xFE
 
@@ -22,6 +22,10 @@ class Instruction(enum.IntEnum):
     SYNC_WRITE = 0x83
 
 
+Fits = Callable[[int, int], bool]
+"""Whether a packet may be wanted, by the id and the length in its head."""
+
+
 @dataclass(frozen=True, slots=True)
 class Status:
     """A motor's answer: what is wrong with it, and what was asked for."""
@@ -29,6 +33,8 @@ class Status:
     id: int
     error: int
     params: bytes
+    wire_size: int = field(default=0, compare=False)
+    """Its bytes on the wire."""
 
 
 class WireProtocol(Protocol):
@@ -49,6 +55,9 @@ class WireProtocol(Protocol):
     def sync_write(self, values: Mapping[int, bytes], address: int, size: int) -> bytes:
         """Set the same register of several motors; nobody answers."""
 
+    def acknowledgement(self, id: int) -> bytes:
+        """How a motor's answer to a write begins, whatever it complains about."""
+
     def alerts(self, error: int) -> tuple[str, ...]:
         """What a motor complains about, while it does what it is asked."""
 
@@ -58,9 +67,12 @@ class WireProtocol(Protocol):
     def answer_size(self, params: int) -> int:
         """The bytes of an answer with so many parameters, without stuffing."""
 
-    def take(self, received: bytes, expected: Mapping[int, int]) -> tuple[Status | None, int]:
+    def answers(self, status: Status, params: int) -> bool:
+        """Whether this answers a question for so many bytes."""
+
+    def take(self, received: bytes, known: Mapping[int, Collection[int]]) -> tuple[Status | None, int]:
         """The first answer in the bytes, and how many bytes are done with.
 
-        `expected` has the size of the answer for each id that was asked. Whatever is none of these is passed over:
+        `known` has the sizes of the answers that may come from each id. Whatever is none of these is passed over:
         noise, damaged packets, and answers to other questions. What may be the beginning of an answer stays.
         """

@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from yardarm.robots.motors.dynamixel import HEADER as DYNAMIXEL_HEADER
-from yardarm.robots.motors.dynamixel import PLAIN, STATUS, STUFFED, crc16
-from yardarm.robots.motors.dynamixel import packet as dynamixel_packet
-from yardarm.robots.motors.feetech import HEADER as FEETECH_HEADER
-from yardarm.robots.motors.feetech import checksum
-from yardarm.robots.motors.feetech import packet as feetech_packet
+from yardarm.robots.motors import dynamixel, feetech
 from yardarm.robots.motors.wire import BROADCAST, Instruction
 from yardarm.robots.twins.servo import Servo
 
@@ -28,6 +23,11 @@ class Request:
     id: int
     instruction: int
     params: bytes
+
+
+def _any(id: int, length: int) -> bool:
+    """Motors take whatever is a packet."""
+    return True
 
 
 class MotorSide(Protocol):
@@ -52,21 +52,14 @@ class FeetechSide:
 
     def take(self, received: bytes) -> tuple[Request | None, int]:
         """The first whole request in the bytes."""
-        start = received.find(FEETECH_HEADER)
-        while start >= 0:
-            head = received[start : start + 4]
-            end = start + 4 + head[3] if len(head) == 4 else len(received) + 1
-            if end > len(received):
-                return None, start
-            content = received[start + 2 : end]
-            if len(content) >= 4 and checksum(content[:-1]) == content[-1]:
-                return Request(content[0], content[2], content[3:-1]), end
-            start = received.find(FEETECH_HEADER, start + 1)
-        return None, len(received) - received.endswith(b"\xff")
+        start, end = feetech.find_packet(received, _any)
+        if not end:
+            return None, start
+        return Request(received[start + 2], received[start + 4], received[start + 5 : end - 1]), end
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
         """A motor's answer."""
-        return feetech_packet(id, error, params)
+        return feetech.packet(id, error, params)
 
     def pong(self, servo: Servo) -> bytes:
         """Nothing but that it is there."""
@@ -80,23 +73,15 @@ class DynamixelSide:
 
     def take(self, received: bytes) -> tuple[Request | None, int]:
         """The first whole request in the bytes."""
-        start = received.find(DYNAMIXEL_HEADER)
-        while start >= 0:
-            head = received[start : start + 7]
-            end = start + 7 + int.from_bytes(head[5:], "little") if len(head) == 7 else len(received) + 1
-            if end > len(received):
-                return None, start
-            whole = received[start:end]
-            if len(whole) >= 10 and crc16(whole[:-2]) == int.from_bytes(whole[-2:], "little"):
-                content = whole[7:-2].replace(STUFFED, PLAIN)
-                return Request(whole[4], content[0], content[1:]), end
-            start = received.find(DYNAMIXEL_HEADER, start + 1)
-        kept = next((size for size in (3, 2, 1) if received.endswith(DYNAMIXEL_HEADER[:size])), 0)
-        return None, len(received) - kept
+        start, end = dynamixel.find_packet(received, _any)
+        if not end:
+            return None, start
+        content = dynamixel.content_of(received[start:end])
+        return Request(received[start + 4], content[0], content[1:]), end
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
         """A motor's answer."""
-        return dynamixel_packet(id, STATUS, bytes((error,)) + params)
+        return dynamixel.packet(id, dynamixel.STATUS, bytes((error,)) + params)
 
     def pong(self, servo: Servo) -> bytes:
         """Its model and its firmware."""

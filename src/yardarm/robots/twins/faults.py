@@ -36,8 +36,6 @@ KNOWN = (*DISTURBANCES, "unplugged", "overload", "brownout", "lateness", "seed")
 LATENESS_S = (0.06, 0.2)
 BROWNOUT_S = 0.5
 MOST_NOISE = 3
-# Between a late answer and the next one of the same motor.
-BEHIND_S = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +164,7 @@ class FaultInjector:
         self._random = random.Random(plan.seed)
         self._requests = 0
         self._going_on: set[Event] = set()
-        self._said_at: dict[int, float] = {}
+        self._late_until: dict[int, float] = {}
         chain.before_request = self._happen
 
     def answer(self, content: bytes) -> Iterator[Outgoing]:
@@ -178,12 +176,13 @@ class FaultInjector:
         kind = self._draw()
         if kind is not None:
             self.injected[kind] += 1
-        content, after_s = out.content, out.after_s
+        content, sender = out.content, _sender(out.content)
         match kind:
             case "lost":
                 return
             case "late":
-                after_s += self._random.uniform(*self.plan.lateness_s)
+                comes = time.monotonic() + out.after_s + self._random.uniform(*self.plan.lateness_s)
+                self._late_until[sender] = max(comes, self._late_until.get(sender, 0.0))
             case "corrupted":
                 place, flips = self._random.randrange(len(content)), self._random.randrange(1, 256)
                 content = content[:place] + bytes((content[place] ^ flips,)) + content[place + 1 :]
@@ -191,7 +190,7 @@ class FaultInjector:
                 content = content[: self._random.randrange(1, len(content))]
             case "noise":
                 content = self._random.randbytes(self._random.randint(1, MOST_NOISE)) + content
-        yield Outgoing(content, self._in_turn(_sender(out.content), after_s))
+        yield Outgoing(content, out.after_s, self._late_until.get(sender, 0.0))
 
     def _draw(self) -> str | None:
         drawn = self._random.random()
@@ -200,15 +199,6 @@ class FaultInjector:
             if drawn < 0:
                 return kind
         return None
-
-    def _in_turn(self, id: int, after_s: float) -> float:
-        """When an answer leaves: no earlier than what the motor said before, if that is still on its way."""
-        now = time.monotonic()
-        before = self._said_at.get(id, 0.0)
-        if before > now:
-            after_s = max(after_s, before + BEHIND_S - now)
-        self._said_at[id] = now + after_s
-        return after_s
 
     def _happen(self) -> None:
         """Before each request: begin and end what the plan says."""

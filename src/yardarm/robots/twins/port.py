@@ -30,6 +30,8 @@ class Outgoing:
 
     content: bytes
     after_s: float = 0.0
+    not_before: float = 0.0
+    """The earliest time, by `time.monotonic`; what may leave at the same time leaves in the order of the answers."""
 
 
 class PortServer:
@@ -89,4 +91,5 @@ class PortServer:
         now = time.monotonic()
         with self._taking:
             for out in self._answer(os.read(self._motors, CHUNK)):
-                heapq.heappush(self._waiting, (now + out.after_s, next(self._order), out.content))
+                leaves = max(now + out.after_s, out.not_before)
+                heapq.heappush(self._waiting, (leaves, next(self._order), out.content))

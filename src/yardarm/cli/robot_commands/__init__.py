@@ -1,0 +1,1 @@
+"""The commands of ``yardarm robot``, one per file."""

@@ -1,0 +1,115 @@
+"""Two arms as one device: names of the left arm begin with ``left_``, those of the right arm with ``right_``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from yardarm.errors import UsageError
+from yardarm.robots.bus_device import BusDevice
+from yardarm.robots.calibrating import previous_calibration
+from yardarm.robots.device import Device
+from yardarm.robots.operator import Operator
+from yardarm.robots.uninterrupted import uninterrupted
+
+__all__ = ["ArmPair", "prefixed", "without_prefix"]
+
+SIDES = ("left", "right")
+
+
+class ArmPair(Device):
+    """Whatever happens to one arm, the other one is left safe, too."""
+
+    arm_class: ClassVar[type[BusDevice]]
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        self.arms = {side: self._arm(side) for side in SIDES}
+
+    def _arm(self, side: str) -> Any:
+        option = f"{side}_arm_config"
+        own = getattr(self.config, option)
+        if self.id is None:
+            raise UsageError(f"{self}: id is missing; the arms' calibrations are kept as ID_left and ID_right")
+        for name in ("id", "calibration_dir"):
+            if getattr(own, name) is not None:
+                raise UsageError(f"{self}: omit {option}.{name}; the pair's {name} is for both arms")
+        if not own.port:
+            raise UsageError(f"{self}: {option}.port is missing; `yardarm find-port` lists what is plugged in")
+        return self.arm_class(replace(own, id=f"{self.id}_{side}", calibration_dir=self.config.calibration_dir))
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether both arms are."""
+        return all(arm.is_connected for arm in self.arms.values())
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether both arms are."""
+        return all(arm.is_calibrated for arm in self.arms.values())
+
+    def connect(self, calibrate: bool = True) -> None:
+        """Connect both arms, or none."""
+        self.require_disconnected()
+        with contextlib.ExitStack() as connected:
+            for arm in self.arms.values():
+                arm.connect(calibrate)
+                connected.callback(arm.disconnect)
+            connected.pop_all()
+
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Both arms connected inside of the block, with nothing configured."""
+        with contextlib.ExitStack() as both:
+            for arm in self.arms.values():
+                both.enter_context(arm.at_rest())
+            yield
+
+    def release(self, joints: Iterable[str] | None = None) -> None:
+        """Switch torque off in both arms, or in some of their joints."""
+        wanted = None if joints is None else dict.fromkeys(joints)
+        for side, arm in self.arms.items():
+            arm.release(None if wanted is None else without_prefix(wanted, side))
+
+    def disconnect(self) -> None:
+        """Leave both arms safe, the second one even if the first fails."""
+        if not any(arm.is_connected for arm in self.arms.values()):
+            self.require_connected()
+        with uninterrupted(), contextlib.ExitStack() as both:
+            for arm in reversed(self.arms.values()):  # the last one in is the first one out
+                if arm.is_connected:
+                    both.callback(arm.disconnect)
+
+    def calibrate(self, operator: Operator | None = None) -> None:
+        """Calibrate one arm after the other."""
+        for arm in self.arms.values():
+            arm.calibrate(operator)
+
+    def undo_calibration(self) -> None:
+        """Go back to the calibration before the last one, in both arms; again: forth."""
+        for arm in self.arms.values():
+            previous_calibration(arm)  # both have one, or neither is changed
+        for arm in self.arms.values():
+            arm.undo_calibration()
+
+    def setup_motors(self, operator: Operator | None = None) -> None:
+        """Give the new motors of one arm after the other their ids."""
+        for arm in self.arms.values():
+            arm.setup_motors(operator)
+
+    def configure(self) -> None:
+        """Configure both arms."""
+        for arm in self.arms.values():
+            arm.configure()
+
+
+def prefixed(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What both arms say, under the names of the pair."""
+    return {f"{side}_{name}": value for side, own in values.items() for name, value in own.items()}
+
+
+def without_prefix(values: Mapping[str, Any], side: str) -> dict[str, Any]:
+    """What is meant for one arm, under its own names."""
+    return {name.removeprefix(f"{side}_"): value for name, value in values.items() if name.startswith(f"{side}_")}

@@ -1,0 +1,66 @@
+"""Joints under strain: which must yield to a load, and when an arm that is too hot lets go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from yardarm.robots.motors import MotorHealth
+
+__all__ = ["HOLD_S", "Cooling", "LoadWatch", "heat_limit"]
+
+# How many looks in a row must find a load too high: a moment of it is part of any quick move.
+OVERLOADED_LOOKS = 2
+# An overloaded joint moves again when its load has fallen to this share of the limit.
+RELIEVED = 0.7
+# The arm stops this far below the temperature at which its motors would switch themselves off, and drop it.
+MARGIN_C = 5.0
+# From then until its joints are released, and from one joint to the next, in seconds.
+HOLD_S, RELEASE_EVERY_S = 5.0, 0.5
+
+
+class LoadWatch:
+    """Counts how long joints are overloaded."""
+
+    def __init__(self, limit: float) -> None:
+        self.yielding: set[str] = set()
+        """Joints that were overloaded, and are not relieved yet."""
+        self._limit = limit
+        self._looks: dict[str, int] = {}
+
+    def look(self, health: Mapping[str, MotorHealth]) -> tuple[list[str], list[str]]:
+        """Who has to yield from now on, and who may move again."""
+        yields, relieved = [], []
+        for name, own in health.items():
+            self._looks[name] = self._looks.get(name, 0) + 1 if own.load > self._limit else 0
+            if name in self.yielding and own.load < RELIEVED * self._limit:
+                relieved.append(name)
+            elif name not in self.yielding and self._looks[name] >= OVERLOADED_LOOKS:
+                yields.append(name)
+        self.yielding.update(yields)
+        self.yielding.difference_update(relieved)
+        return yields, relieved
+
+
+class Cooling:
+    """An arm that is too hot: it holds still for a while, so that somebody can support it, and then lets go."""
+
+    def __init__(self, joints: Sequence[str], since: float) -> None:
+        self._since = since
+        self._left = list(joints)
+        self._all = len(self._left)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all joints are released."""
+        return not self._left
+
+    def due(self, now: float) -> list[str]:
+        """The joints to release now, from the tip to the base."""
+        released = math.floor((now - self._since - HOLD_S) / RELEASE_EVERY_S) + 1
+        return [self._left.pop() for _ in range(min(released, self._all) - (self._all - len(self._left)))]
+
+
+def heat_limit(health: MotorHealth, own: float | None) -> float:
+    """The temperature at which the arm stops: the user's, or one safely below the motor's own limit."""
+    return health.temperature_limit - MARGIN_C if own is None else own

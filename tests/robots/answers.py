@@ -1,0 +1,83 @@
+"""What a person types: ahead, into a pipe, or on a terminal, where commands see one."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+
+import pytest
+
+STILL_S = 60.0
+
+
+def type_ahead(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    """Have these lines typed, and nothing after them."""
+    typed, keyboard = os.pipe()
+    os.write(keyboard, "".join(f"{line}\n" for line in lines).encode())
+    os.close(keyboard)
+    monkeypatch.setattr(sys, "stdin", os.fdopen(typed))
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes], screen: int) -> None:
+        self.process, self._screen = process, screen
+        self.output = ""
+
+    def wait_for(self, pattern: str) -> None:
+        """Wait until something is on the screen, and forget all before it."""
+        ends = time.monotonic() + STILL_S
+        while not (found := re.search(pattern, self.output)):
+            ready, _, _ = select.select([self._screen], [], [], max(0.0, ends - time.monotonic()))
+            assert ready, f"'{pattern}' did not come; there is: {self.output}"
+            self.output += os.read(self._screen, 4096).decode(errors="replace")
+        self.output = self.output[found.end() :]
+
+    def type(self, text: str) -> None:
+        os.write(self._screen, text.encode())
+
+    def exit_code(self) -> int:
+        """Wait until the command ends."""
+        ends = time.monotonic() + STILL_S
+        while self.process.poll() is None:
+            assert time.monotonic() < ends, f"it did not end; there is: {self.output}"
+            self._drain()
+        self._drain()
+        return self.process.returncode
+
+    def _drain(self) -> None:
+        if select.select([self._screen], [], [], 0.05)[0]:
+            with contextlib.suppress(OSError):  # the other end is closed
+                self.output += os.read(self._screen, 4096).decode(errors="replace")
+
+
+@contextlib.contextmanager
+def on_a_terminal(*words: object) -> Iterator[Terminal]:
+    """Run the command line as a user does, on a terminal."""
+    screen, keyboard = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "yardarm", *map(str, words)],
+        stdin=keyboard,
+        stdout=keyboard,
+        stderr=keyboard,
+        start_new_session=True,
+        # Ctrl-C reaches whoever has the terminal.
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(keyboard)
+    try:
+        yield Terminal(process, screen)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(screen)

@@ -1,0 +1,57 @@
+"""Robots of other packages: those for Yardarm are found, those for LeRobot are answered in one line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from yardarm.errors import UsageError
+from yardarm.robots import CAMERAS, ROBOTS, TELEOPERATORS, make_robot, make_teleoperator
+from yardarm.robots.so_arm import SoFollower
+
+
+def install(folder: Path, name: str, entry_points: str = "") -> None:
+    """A package's metadata, as pip leaves it."""
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_points)
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    for registry in (ROBOTS, TELEOPERATORS, CAMERAS):
+        monkeypatch.setattr(registry, "_plugins", None)
+    return tmp_path
+
+
+def test_a_package_brings_a_robot_by_an_entry_point(packages: Path) -> None:
+    (packages / "my_robots.py").write_text(
+        "from yardarm.robots.so_arm import SoFollower\n\n\nclass Mine(SoFollower):\n    name = 'mine'\n"
+    )
+    install(packages, "my-robots", "[yardarm.robots]\nmine = my_robots:Mine\n")
+    robot = make_robot("mine", port="/dev/none")
+    assert robot.name == "mine"
+    assert isinstance(robot, SoFollower)
+
+
+@pytest.mark.parametrize("name", ["lerobot_robot_ur5", "lerobot-robot-ur5"])
+def test_a_package_for_lerobot_needs_lerobot(name: str, packages: Path) -> None:
+    install(packages, name)
+    with pytest.raises(UsageError) as error:
+        make_robot("ur5")
+    assert str(error.value) == (
+        f"robot 'ur5' comes with {name}, which needs LeRobot; a package for Yardarm has an entry point yardarm.robots"
+    )
+
+
+def test_types_that_only_lerobot_has_are_known() -> None:
+    with pytest.raises(UsageError, match="teleoperator 'gamepad' is not supported yet; LeRobot itself"):
+        make_teleoperator("gamepad")
+
+
+def test_there_are_no_cameras_yet() -> None:
+    assert CAMERAS.names() == []
