@@ -149,7 +149,7 @@ def _summary(twin: Twin) -> str:
 def _help() -> str:
     robots, leaders = (", ".join(registry.names()) for registry in (ROBOTS, TELEOPERATORS))
     rows: list[tuple[str, str, str]] = [
-        ("--robot.type", "", f"the arm: {robots}"),
+        ("--robot.type", "", f"the arm: {robots}; a pair has a twin for each of its arms"),
         ("--teleop.type", "", f"or a leader: {leaders}"),
         ("--robot.id, --teleop.id", "", "the name of the arm: its motors have the calibration that is kept under it"),
         ("--robot.calibration_dir", "", "the folder of that calibration [LeRobot's]"),

@@ -17,6 +17,7 @@ from yardarm.errors import UsageError, nearest
 from yardarm.robots.bus_device import BODY, BusDevice
 from yardarm.robots.making import ROBOTS, TELEOPERATORS
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorCalibration
+from yardarm.robots.motors.registers import MODELS
 from yardarm.robots.twins.arm_model import STEP_S, ArmModel, model_for
 from yardarm.robots.twins.body import ArmBody
 from yardarm.robots.twins.clock import WallClock
@@ -85,7 +86,9 @@ class Twin:
         self.model: ArmModel = model_for(self.driver.name, self.motors, published_model)
         self.body = ArmBody(self.model)
         if calibrated and calibration is None:
-            calibration = calibration_of(self.motors, self.body.travels, self.driver.full_turn, self.driver.reversed)
+            calibration = self._built_calibration() or calibration_of(
+                self.motors, self.body.travels, self.driver.full_turn, self.driver.reversed
+            )
         self.calibration = dict(calibration) if calibration else None
         self._check_calibration()
         self.chain = chain_of(self.motors, self.calibration)
@@ -218,12 +221,25 @@ class Twin:
     def _mounted(self) -> dict[str, Drive]:
         """The motors in their joints, whose ends are the calibration's."""
         travels, drives = self.body.travels, {}
+        # An arm that needs no calibration is built so that a certain one fits, whatever its motors have.
+        fitting = self.calibration or self._built_calibration() or {}
         for name, motor in self.motors.items():
-            own = self.calibration[name] if self.calibration else None
-            mounting = mount(motor, self.servos[name], travels[name], own, name in self.driver.reversed)
+            mounting = mount(motor, travels[name], fitting.get(name), name in self.driver.reversed)
             drives[name] = drive_of(self.servos[name], mounting, strength_of(motor))
         self.body.limit({name: drive.mounting.travel for name, drive in drives.items()})
         return drives
+
+    def _built_calibration(self) -> dict[str, MotorCalibration] | None:
+        """The calibration that the arm's driver knows without looking; None: somebody has to show it."""
+        offsets, reversed = self.driver.built_offsets, self.driver.reversed
+        if offsets is None:
+            return None
+        return {
+            name: MotorCalibration(
+                motor.id, int(name in reversed), offsets.get(name, 0), 0, MODELS[motor.model].resolution - 1
+            )
+            for name, motor in self.motors.items()
+        }
 
     def _answers(self, content: bytes) -> list[Outgoing]:
         with self._lock:
