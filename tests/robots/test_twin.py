@@ -270,12 +270,46 @@ def test_power_that_comes_back_finds_an_arm_without_torque(tmp_path: Path) -> No
         assert arm.is_calibrated, "the calibration is in the EEPROM"
 
 
+class WillingOperator:
+    """Presses Enter at every question."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.told.append(text)
+
+    def ask(self, text: str) -> str:
+        return ""
+
+    def show(self, rows: Any) -> None:
+        pass
+
+    def has_answered(self) -> bool:
+        return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type", [SO, "koch_follower"])
+def test_unpacked_motors_get_their_ids_one_after_the_other(type: str) -> None:
+    with Twin(type, unpacked=True, real_time=False) as twin:
+        arm: Any = make_robot(type, port=twin.port)
+        operator = WillingOperator()
+        arm.setup_motors(operator)
+        assert [servo.id for servo in twin.servos.values()] == [motor.id for motor in arm.motors.values()]
+        assert "All motors" in operator.told[-1]
+        arm.bus.connect()  # all of them are on the cable, and answer under their ids
+        arm.bus.disconnect()
+
+
 def test_mistakes_are_answered_in_one_line() -> None:
     with pytest.raises(UsageError, match="unknown robot 'so102_follower'"):
         Twin("so102_follower")
     with Twin(SO, real_time=False) as twin:
         with pytest.raises(UsageError, match="there is no joint 'elbow'; did you mean 'elbow_flex'"):
             twin.hold({"elbow": 3.0})
+        with pytest.raises(UsageError, match="the position of gripper must be a number, got nan"):
+            twin.hold({"gripper": math.nan})
         with pytest.raises(UsageError, match="a motion moves 'elbow'"):
             twin.play(Motion([0.0], {"elbow": [1.0]}))
     with Twin(SO) as twin, pytest.raises(UsageError, match="lives in real time"):

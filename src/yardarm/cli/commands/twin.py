@@ -88,7 +88,9 @@ def episode_motion(dataset: str, number: int, repeats: bool) -> Motion:
 def _say(plan: TwinPlan, twin: Twin, port: str) -> None:
     kinds = sorted({motor.model for motor in twin.motors.values()})
     print(f"A twin of {twin.type}: {twin.model.description}; {len(twin.motors)} motors ({', '.join(kinds)})")
-    if twin.calibration and plan.calibration is None:
+    if plan.options.unpacked:
+        print("Its motors have no ids yet; run: yardarm setup-motors with the flags below")
+    elif twin.calibration and plan.calibration is None:
         print(f"Its motors are calibrated; wrote {plan.calibration_file}")
     elif twin.calibration:
         print(f"Its motors have the calibration of {plan.calibration_file}")
