@@ -19,7 +19,7 @@ from yardarm.robots.motors import DynamixelBus, FeetechBus, MotorBus, read_calib
 from yardarm.robots.motors.feetech import packet
 from yardarm.robots.motors.wire import Status
 from yardarm.robots.so_arm import SO_MOTORS
-from yardarm.robots.twins.chain import MotorChain
+from yardarm.robots.twins.chain import DynamixelSide, MotorChain
 from yardarm.robots.twins.factory import chain_of
 from yardarm.robots.twins.faults import FaultInjector, parse_faults
 from yardarm.robots.twins.port import Outgoing, PortServer
@@ -121,6 +121,21 @@ def test_noise_inside_of_an_answer_cannot_make_another_one() -> None:
         bus.connect(handshake=False)
         assert FeetechBus.protocol.take(script[0], {1: (2,)})[0] == Status(1, 0, b"\x34\xc4")
         assert bus.read("Present_Position", "shoulder_pan", normalize=False) == 0x234
+        bus.disconnect(disable_torque=False)
+
+
+def test_a_request_that_a_motor_misheard_is_sent_again() -> None:
+    chain = chain_of(KochFollower.motors)
+    script = [DynamixelSide().answer(1, 3, b"")]
+
+    def answer(content: bytes) -> list[Outgoing]:
+        return [Outgoing(script.pop())] if script else [Outgoing(own) for own in chain.take(content)]
+
+    with PortServer(answer) as port:
+        bus = DynamixelBus(port.path, KochFollower.motors)
+        bus.connect(handshake=False)
+        assert bus.read("Model_Number", "shoulder_pan") == 1060
+        assert bus.counts.retries == 1
         bus.disconnect(disable_torque=False)
 
 

@@ -1,5 +1,6 @@
 """Robots and teleoperators: real ones, by the names, flags and units that LeRobot gives them. Needs no torch."""
 
+from yardarm.robots.bus_device import BODY, BusDeviceConfig
 from yardarm.robots.device import DeviceConfig
 from yardarm.robots.guarded import Guarded, GuardOptions, guard
 from yardarm.robots.making import (
@@ -13,13 +14,18 @@ from yardarm.robots.making import (
     teleoperator_from_data,
 )
 from yardarm.robots.operator import Operator, TerminalOperator
-from yardarm.robots.robot import Robot
-from yardarm.robots.teleoperator import Teleoperator
+from yardarm.robots.robot import BusRobot, BusRobotConfig, Robot
+from yardarm.robots.teleoperator import BusLeader, Teleoperator
 
 __all__ = [
+    "BODY",
     "CAMERAS",
     "ROBOTS",
     "TELEOPERATORS",
+    "BusDeviceConfig",
+    "BusLeader",
+    "BusRobot",
+    "BusRobotConfig",
     "DeviceConfig",
     "GuardOptions",
     "Guarded",

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 # A lost packet must not fail anything, and writing the same value twice does no harm.
 RETRIES = 10
 # However often a request may be tried again, it ends after this.
-RETRY_BUDGET_S = 0.3
+RETRY_BUDGET_S = 0.5
 BAUD_RATE = 1_000_000
 # Positions are in the user's units; all other registers are numbers.
 POSITIONS = ("Goal_Position", "Present_Position")
@@ -366,7 +366,10 @@ class MotorBus(ABC):
         ends = time.monotonic() + self.retry_budget_s
         for tries in range(1, retries + 2):
             answers = self.line.ask(request, expected)
-            if len(answers) == len(expected) or time.monotonic() > ends:
+            is_good = len(answers) == len(expected) and not any(
+                status.error and self.protocol.misheard(status.error) for status in answers.values()
+            )
+            if is_good or time.monotonic() > ends:
                 break
             self.counts.retries += tries <= retries
         return answers, tries

@@ -20,10 +20,11 @@ STUFFED, PLAIN = b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"
 STATUS = 0x55
 # Header, id, length, instruction, error, checksum.
 FRAME = 11
+MISHEARD = 3
 REFUSALS = {
     1: "it failed",
     2: "it does not know the instruction",
-    3: "the request arrived damaged",
+    MISHEARD: "the request arrived damaged",
     4: "the value is out of range",
     5: "the value has the wrong length",
     6: "the value is beyond the motor's limit",
@@ -89,6 +90,10 @@ class DynamixelProtocol:
         """Why a motor did not do what it was asked."""
         number = error & ~ALERT
         return REFUSALS.get(number, f"error {number}") if number else None
+
+    def misheard(self, error: int) -> bool:
+        """Whether the request arrived damaged."""
+        return error & ~ALERT == MISHEARD
 
     def answer_size(self, params: int) -> int:
         """The bytes of an answer with so many parameters, without stuffing."""

@@ -19,7 +19,10 @@ ALERTS = {0x01: "voltage", 0x02: "angle sensor", 0x04: "overheating", 0x08: "ove
 
 
 def checksum(content: bytes) -> int:
-    """Of everything between the header and the checksum itself."""
+    """Of everything between the header and the checksum itself.
+
+    It shows every change of one byte; of larger damage, 1 in 256 passes.
+    """
     return ~sum(content) & 0xFF
 
 
@@ -58,6 +61,10 @@ class FeetechProtocol:
     def refusal(self, error: int) -> str | None:
         """These motors complain, and do what they are asked."""
         return None
+
+    def misheard(self, error: int) -> bool:
+        """These motors do not answer what arrived damaged."""
+        return False
 
     def answer_size(self, params: int) -> int:
         """The bytes of an answer with so many parameters."""

@@ -64,6 +64,9 @@ class WireProtocol(Protocol):
     def refusal(self, error: int) -> str | None:
         """Why a motor did not do what it was asked; None: it did."""
 
+    def misheard(self, error: int) -> bool:
+        """Whether a motor says that the request arrived damaged, and must be sent again."""
+
     def answer_size(self, params: int) -> int:
         """The bytes of an answer with so many parameters, without stuffing."""
 
