@@ -90,7 +90,7 @@ OF_EXAMPLES = ("--policy.height", "--policy.noise", "--policy.width")
 
 
 def test_every_flag_in_the_documentation_exists() -> None:
-    with_flags = ("eval", "record", "replay", "serve", "compare", "plan", "report", "train", "view")
+    with_flags = ("eval", "record", "replay", "serve", "compare", "plan", "report", "train", "twin", "view")
     helps = [yardarm_here(command, "--help").stdout for command in with_flags]
     helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
     helps += [yardarm_here("runs", command, "--help").stdout for command in RUNS_COMMANDS]
