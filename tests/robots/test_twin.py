@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import wait_until
 from yardarm.errors import UsageError
 from yardarm.robots import make_robot, make_teleoperator
-from yardarm.robots.motors import calibration_to_json
+from yardarm.robots.motors import calibration_to_json, read_calibration_file
 from yardarm.robots.motors.dynamixel import packet
 from yardarm.robots.twins import Motion, Twin
 
@@ -156,9 +157,8 @@ def test_a_weak_supply_makes_motors_complain(tmp_path: Path) -> None:
         twin.supply_share = 0.3
         twin.advance(0.1)
         arm.get_observation()
-        assert {"voltage"} in [{word.split()[-1] for word in own} for own in arm.bus.counts.alerts.values()] or any(
-            "voltage" in word for own in arm.bus.counts.alerts.values() for word in own
-        )
+        assert all("voltage" in " ".join(own) for own in arm.bus.counts.alerts.values())
+        assert len(arm.bus.counts.alerts) == 6
 
 
 @pytest.mark.parametrize("type", ["so101_leader", "koch_leader", "omx_leader"])
@@ -231,8 +231,6 @@ def test_new_motors_show_the_bare_encoder() -> None:
 def test_a_given_calibration_fits_the_arm(tmp_path: Path) -> None:
     golden = Path(__file__).parents[1] / "golden" / "robots" / SO / "calibration.json"
     (tmp_path / "arm.json").write_bytes(golden.read_bytes())
-    from yardarm.robots.motors import read_calibration_file
-
     with Twin(SO, calibration=read_calibration_file(golden), real_time=False) as twin:
         arm: Any = make_robot(SO, port=twin.port, id="arm", calibration_dir=tmp_path)
         arm.bus.line.patience_s, arm.bus.retry_budget_s = 1.0, 10.0
@@ -316,11 +314,15 @@ def test_mistakes_are_answered_in_one_line() -> None:
         twin.advance(1.0)
 
 
+def test_the_guides_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "twins.md").read_text()
+    exec(guide.split("```python\n")[1].split("```")[0], {})
+    port, state = capsys.readouterr().out.splitlines()
+    assert port.startswith("/dev/pts/")
+    assert float(state.split()[0]) == pytest.approx(30.0, abs=0.5)
+
+
 def test_a_twin_lives_by_the_clock_on_the_wall() -> None:
     with Twin(SO) as twin:
         assert twin.clock is not None
-        for _ in range(1000):
-            if twin.seconds > 0.2:
-                break
-            twin._server._thread.join(0.01)
-        assert twin.seconds > 0.2
+        wait_until(lambda: twin.seconds > 0.2)
