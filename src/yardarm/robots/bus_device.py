@@ -176,6 +176,7 @@ class BusDevice(Device):
             return False
         if not agrees:
             self.bus.write_calibration(self.calibration)
+        operator.say("It is kept; nothing was changed." if agrees else "It is in the motors now.")
         return True
 
     def undo_calibration(self) -> None:

@@ -16,7 +16,6 @@ from yardarm.robots.inspection import (
     MotorReport,
     inspect_device,
     inspect_port,
-    permission_hint,
     scan_port,
     usb_ports,
 )
@@ -66,7 +65,7 @@ def _whatever_answers(port: str | None) -> list[ArmReport]:
         if scan.motors:
             reports.append(inspect_port(scan))
         else:
-            print(f"yardarm: {path}: {permission_hint(path) or scan.in_words()}", file=sys.stderr)
+            print(f"yardarm: {path}: {scan.in_words()}", file=sys.stderr)
     return reports
 
 

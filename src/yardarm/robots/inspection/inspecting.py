@@ -11,7 +11,7 @@ from yardarm.robots.bus_device import BusDevice
 from yardarm.robots.device import Device
 from yardarm.robots.inspection.motor_state import MotorState, read_state
 from yardarm.robots.inspection.problems import Problem, missing_motors, wrong_states, wrong_with_motor
-from yardarm.robots.inspection.scanning import BUSES, PortScan
+from yardarm.robots.inspection.scanning import BAUD_RATES, BUSES, PortScan
 from yardarm.robots.motors import Motor, MotorBus, MotorCalibration
 from yardarm.robots.motors.bus import BAUD_RATE
 from yardarm.robots.motors.registers import MODELS, model
@@ -138,7 +138,7 @@ def _strangers(bus: MotorBus, present: Iterable[int]) -> list[FoundMotor]:
     """Motors that the arm does not have, or that are at another speed."""
     known, strangers = set(present), []
     try:
-        for baud_rate in sorted(bus.baud_codes, key=lambda rate: rate != BAUD_RATE):
+        for baud_rate in BAUD_RATES.get(type(bus), [BAUD_RATE]):
             found = [own for own in find_motors_at(bus, baud_rate) if own.id not in known]
             strangers += found
             known |= {own.id for own in found}
