@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 # A lost packet must not fail anything, and writing the same value twice does no harm.
 RETRIES = 10
 # However often a request may be tried again, it ends after this.
-RETRY_BUDGET_S = 0.3
+RETRY_BUDGET_S = 0.5
 BAUD_RATE = 1_000_000
 # Positions are in the user's units; all other registers are numbers.
 POSITIONS = ("Goal_Position", "Present_Position")
