@@ -161,7 +161,7 @@ def test_a_weak_supply_makes_motors_complain(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("type", ["so101_leader", "koch_leader"])
+@pytest.mark.parametrize("type", ["so101_leader", "koch_leader", "omx_leader"])
 def test_a_leader_stays_where_a_hand_puts_it(type: str, tmp_path: Path) -> None:
     with driven(type, tmp_path) as (twin, arm):
         wanted = {"shoulder_pan": 25.0, "shoulder_lift": -30.0, "elbow_flex": 20.0, "wrist_flex": -15.0}
@@ -173,14 +173,15 @@ def test_a_leader_stays_where_a_hand_puts_it(type: str, tmp_path: Path) -> None:
         assert {name: shown[f"{name}.pos"] for name in wanted} == pytest.approx(wanted, abs=1.5)
 
 
-def test_the_koch_leaders_gripper_springs_back(tmp_path: Path) -> None:
-    with driven("koch_leader", tmp_path) as (twin, arm):
-        twin.hold({"gripper": 10.0})
+@pytest.mark.parametrize(("type", "open"), [("koch_leader", 50.0), ("omx_leader", 60.0)])
+def test_a_gripper_springs_back(type: str, open: float, tmp_path: Path) -> None:
+    with driven(type, tmp_path) as (twin, arm):
+        twin.hold({"gripper": 40.0})
         twin.advance(0.5)
-        assert arm.get_action()["gripper.pos"] == pytest.approx(10.0, abs=3)
+        assert arm.get_action()["gripper.pos"] == pytest.approx(40.0, abs=3)
         twin.release(["gripper"])
         twin.advance(1.0)
-        assert arm.get_action()["gripper.pos"] == pytest.approx(50.0, abs=3)
+        assert arm.get_action()["gripper.pos"] == pytest.approx(open, abs=3)
 
 
 def test_a_script_moves_a_leader(tmp_path: Path) -> None:
@@ -246,6 +247,20 @@ def test_a_given_calibration_fits_the_arm(tmp_path: Path) -> None:
             assert not arm.bus.counts.alerts
 
 
+def test_an_arm_that_needs_no_calibration_is_right_from_the_factory(tmp_path: Path) -> None:
+    with Twin("omx_follower", real_time=False) as twin:
+        arm: Any = make_robot("omx_follower", port=twin.port, id="new", calibration_dir=tmp_path)
+        arm.bus.line.patience_s, arm.bus.retry_budget_s = 1.0, 10.0
+        with arm:
+            shown = {f"{name}.pos": value for name, value in twin.positions.items()}
+            assert arm.get_observation() == pytest.approx(shown, abs=0.2)
+
+
+def test_a_pair_has_no_twin_of_its_own() -> None:
+    with pytest.raises(UsageError, match="bi_so_follower is not an arm on one bus"):
+        Twin("bi_so_follower")
+
+
 def test_power_that_comes_back_finds_an_arm_without_torque(tmp_path: Path) -> None:
     with driven(SO, tmp_path) as (twin, arm):
         assert arm.bus.read("Torque_Enable", "elbow_flex") == 1
@@ -255,12 +270,46 @@ def test_power_that_comes_back_finds_an_arm_without_torque(tmp_path: Path) -> No
         assert arm.is_calibrated, "the calibration is in the EEPROM"
 
 
+class WillingOperator:
+    """Presses Enter at every question."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.told.append(text)
+
+    def ask(self, text: str) -> str:
+        return ""
+
+    def show(self, rows: Any) -> None:
+        pass
+
+    def has_answered(self) -> bool:
+        return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type", [SO, "koch_follower"])
+def test_unpacked_motors_get_their_ids_one_after_the_other(type: str) -> None:
+    with Twin(type, unpacked=True, real_time=False) as twin:
+        arm: Any = make_robot(type, port=twin.port)
+        operator = WillingOperator()
+        arm.setup_motors(operator)
+        assert [servo.id for servo in twin.servos.values()] == [motor.id for motor in arm.motors.values()]
+        assert "All motors" in operator.told[-1]
+        arm.bus.connect()  # all of them are on the cable, and answer under their ids
+        arm.bus.disconnect()
+
+
 def test_mistakes_are_answered_in_one_line() -> None:
     with pytest.raises(UsageError, match="unknown robot 'so102_follower'"):
         Twin("so102_follower")
     with Twin(SO, real_time=False) as twin:
         with pytest.raises(UsageError, match="there is no joint 'elbow'; did you mean 'elbow_flex'"):
             twin.hold({"elbow": 3.0})
+        with pytest.raises(UsageError, match="the position of gripper must be a number, got nan"):
+            twin.hold({"gripper": math.nan})
         with pytest.raises(UsageError, match="a motion moves 'elbow'"):
             twin.play(Motion([0.0], {"elbow": [1.0]}))
     with Twin(SO) as twin, pytest.raises(UsageError, match="lives in real time"):
