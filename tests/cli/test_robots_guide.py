@@ -49,6 +49,9 @@ def test_a_command_of_the_guide_works_as_typed(
     words = shlex.split(with_ports(command, ports))[1:]
     if words[0] == "find-joint-limits":
         words += ["--teleop_time_s=0.2", "--warmup_time_s=0"]
+    if words[:2] == ["robot", "log"]:
+        arm = f"--robot.type=so101_follower --robot.port={ports['/dev/ttyACM0']} --robot.id=blue"
+        assert yardarm_here("robot", "info", *arm.split(), f"--robot.log={words[2]}").returncode == 0
     type_ahead(monkeypatch, *["" if words[0] != "setup-motors" else "s"] * 6)
     answer = yardarm_here(*words)
     is_about_all_ports = words in (["find-port"], ["robot", "info"])  # there are none on the USB of most test machines
@@ -58,8 +61,9 @@ def test_a_command_of_the_guide_works_as_typed(
 
 def test_there_are_commands_and_code() -> None:
     assert len(COMMANDS) >= 9
-    assert len(CODE) == 1
+    assert len(CODE) == 2
 
 
-def test_the_code_of_the_guide_works(ports: dict[str, str]) -> None:
-    exec(with_ports(CODE[0], ports), {})
+@pytest.mark.parametrize("code", CODE)
+def test_the_code_of_the_guide_works(code: str, ports: dict[str, str]) -> None:
+    exec(with_ports(code, ports), {})

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from yardarm.errors import RobotFault
 from yardarm.robots import watchdog
 from yardarm.robots.motors import MotorBus
 from yardarm.robots.motors.registers import MODELS
@@ -39,6 +40,10 @@ class TorqueWatch:
             self._process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
             )
+        except OSError as error:
+            raise RobotFault(
+                f"the watchdog of {device} cannot be started: {error}; the option watchdog=false does without it"
+            ) from None
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self._tell(json.dumps(order))
