@@ -44,7 +44,7 @@ class Shape:
     """How far the first five joints turn to either side, in degrees."""
 
 
-# Lengths from the arms' published drawings and models, to a few millimetres; masses from those of motors and parts.
+# Estimates: nobody has held a ruler against them. The SO-101's are its published model's, rounded.
 SHAPES = {
     "so101": Shape(
         0.117, 0.116, 0.135, 0.061, 0.098, 0.018, (0.1, 0.103, 0.104, 0.079, 0.087, 0.012), (110, 100, 97, 95, 160)

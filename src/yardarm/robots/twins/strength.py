@@ -32,7 +32,7 @@ class Strength:
 
 # Torque, friction and inertia of the STS3215 are those of the SO-101's published simulation model; friction and inertia
 # of the Dynamixels are guesses, scaled from these with the torque.
-STS3215 = Strength(3.35, 5.6, 2.7, 12.1, 0.052, 0.028)
+STS3215 = Strength(3.35, 4.7, 2.7, 12.1, 0.052, 0.028)
 XL330 = Strength(0.52, 10.8, 1.47, 5.0, 0.012, 0.004)
 XL430 = Strength(1.5, 6.4, 1.4, 12.1, 0.03, 0.012)
 STRENGTHS = {
