@@ -259,7 +259,7 @@ def test_limits_can_be_flags() -> None:
     options = decode(GuardOptions, "guard", flags, "robot info")
     assert options.max_speed == {"gripper": 100, "lift": 180.5}
     assert options.start_speed == 30
-    with pytest.raises(UsageError, match="--guard.max_speed must be a number or a mapping"):
+    with pytest.raises(UsageError, match=r"--guard\.max_speed must be a number or a mapping"):
         decode(GuardOptions, "guard", {"max_speed": FlagText("fast")}, "robot info")
 
 
