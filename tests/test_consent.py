@@ -209,9 +209,9 @@ def trapped(folder: Path) -> Path:
     "words",
     [
         ["report", "RUN"],
-        ["compare", "RUN", "RUN2"],
-        ["tasks", "toy"],
-        ["plan", "--baseline=0.8", "--detect=0.1"],
+        pytest.param(["compare", "RUN", "RUN2"], marks=pytest.mark.slow),
+        pytest.param(["tasks", "toy"], marks=pytest.mark.slow),
+        pytest.param(["plan", "--baseline=0.8", "--detect=0.1"], marks=pytest.mark.slow),
         pytest.param(["info"], marks=pytest.mark.slow),  # tries every world
         ["replay", "RUN", "--task=left"],
         ["dataset", "info", "nothing"],

@@ -24,6 +24,7 @@ EXAMPLES = ROOT / "examples"
 PAGES = [ROOT / "README.md", ROOT / "recipes" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+@pytest.mark.slow
 def test_the_example_policy_runs_as_its_docstring_says() -> None:
     words = ["eval", "--policy.type=my_policy:HoverPolicy", "--policy.height=0.2", "--env.type=metaworld"]
     answer = yardarm(*words, "--env.task=reach-v3", "--eval.n_episodes=2", PYTHONPATH=path_with(EXAMPLES))
@@ -41,6 +42,7 @@ def test_the_policy_for_lerobots_interface_runs_as_its_docstring_says() -> None:
     assert "2/2 episodes" in answer.stdout
 
 
+@pytest.mark.slow
 def test_a_noisy_expert_is_worse_than_the_expert() -> None:
     words = ["--policy.noise=3", "--against=expert", "--env.type=metaworld", "--env.task=reach-v3,button-press-v3"]
     words += ["--eval.stop=decided", "--eval.n_episodes=6", "--env.episode_length=100"]
@@ -69,12 +71,12 @@ def test_a_module_is_evaluated_while_it_learns() -> None:
     [
         ("engine.py", "--scale"),
         ("driver.py", "--scale"),
-        ("scale.py", "--scale"),
-        ("act.py", "--repetitions"),
+        pytest.param("scale.py", "--scale", marks=pytest.mark.slow),
+        pytest.param("act.py", "--repetitions", marks=pytest.mark.slow),
         ("remote.py", "--only"),
         ("viewer.py", "--only"),
-        ("dataset_io.py", "--only"),
-        ("training.py", "--only"),
+        pytest.param("dataset_io.py", "--only", marks=pytest.mark.slow),
+        pytest.param("training.py", "--only", marks=pytest.mark.slow),
         ("motor_bus.py", "--only"),
     ],
 )

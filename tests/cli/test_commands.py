@@ -185,7 +185,7 @@ def test_videos_are_made_after_the_evaluation_and_listed() -> None:
     assert info["overall"]["video_paths"] == ["run/videos/metaworld/reach-v3/episode_00000_corner2.mp4"]
 
 
-@pytest.mark.parametrize("use_async_envs", ["true", "false"])
+@pytest.mark.parametrize("use_async_envs", ["true", pytest.param("false", marks=pytest.mark.slow)])
 def test_what_cannot_be_replayed_is_filmed_while_it_runs(use_async_envs: str) -> None:
     answer = yardarm(
         "eval", "--env.type=toy", "--policy.type=toy-mover", "--env.replayable=false", "--env.task=far",

@@ -179,7 +179,7 @@ def test_versions_that_do_not_fit_are_named(package: str, version: str, message:
     assert answer.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("value", ["rubbish", "glfw"])
+@pytest.mark.parametrize("value", ["rubbish", pytest.param("glfw", marks=pytest.mark.slow)])
 def test_a_broken_renderer_is_found_before_any_episode_runs(value: str, tmp_path: Path) -> None:
     answer = yardarm(*EVAL, "--eval.videos=1", f"--output_dir={tmp_path / 'run'}", MUJOCO_GL=value)
     assert answer.returncode == 2

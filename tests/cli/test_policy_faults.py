@@ -100,7 +100,9 @@ def test_a_policy_that_raises_when_it_is_closed_costs_nothing(tmp_path: Path) ->
     assert journal_lines(tmp_path / "run") == 4
 
 
-@pytest.mark.parametrize(("fault", "code"), [("os._exit(3)", 3), ("ctypes.string_at(0)", -11)])
+@pytest.mark.parametrize(
+    ("fault", "code"), [pytest.param("os._exit(3)", 3, marks=pytest.mark.slow), ("ctypes.string_at(0)", -11)]
+)
 def test_a_policy_that_takes_the_process_with_it_costs_no_finished_episode(
     fault: str, code: int, tmp_path: Path
 ) -> None:

@@ -48,7 +48,7 @@ def test_epochs_differ_and_the_last_frames_can_be_left_out(plain: LeRobotDataset
 
 
 @pytest.mark.parametrize("shuffle", ["frames", "episodes", "none"])
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_loader_goes_on_at_the_very_sample(plain: LeRobotDataset, shuffle: str, workers: int) -> None:
     options: dict[str, Any] = {"shuffle": shuffle, "seed": 3, "num_workers": workers}
     loader = DatasetLoader(plain, 4, **options)

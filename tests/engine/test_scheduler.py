@@ -138,8 +138,8 @@ def test_images_reach_the_policy_whole(tmp_path: Path) -> None:
             return [ActionChunk(np.tile([*mean, 0.5], (5, 1))) for mean in means]
 
     size = {"observation_height": 32, "observation_width": 40}
-    config = MetaworldConfig(task="reach-v3,push-v3", episode_length=10, **size)
-    run = evaluate(Photographer(), config, n_episodes=2, batch_size=3, output_dir=tmp_path / "run")
+    config = MetaworldConfig(task="push-v3", episode_length=10, **size)
+    run = evaluate(Photographer(), config, n_episodes=2, batch_size=2, output_dir=tmp_path / "run")
     alone = evaluate(Photographer(), config, n_episodes=2, use_async_envs=False, output_dir=tmp_path / "alone")
     assert courses(run) == courses(alone)
     key = run.episodes[0].key

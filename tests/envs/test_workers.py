@@ -133,7 +133,7 @@ def test_a_renderer_that_does_not_work_is_refused_before_anything_runs(
     pool.close()
 
 
-@pytest.mark.parametrize("backend", ["egl", "osmesa"])
+@pytest.mark.parametrize("backend", ["egl", pytest.param("osmesa", marks=pytest.mark.slow)])
 def test_pictures_do_not_depend_on_the_renderer(backend: str, reach: TaskSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     pictures = {}
     for name in ("egl", backend):

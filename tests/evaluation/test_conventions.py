@@ -68,8 +68,11 @@ PICKING = "push-v3,pick-place-v3,assembly-v3"
         ("push-v3", dict.fromkeys((*ARM, "_3"), (-1e-4, 1e-4)), "the robot hardly moved in any episode"),
         ("push-v3", dict.fromkeys(ARM, (-0.017, 0.017)), "hardly moved in any episode (no action is beyond 1.7% of"),
         (PICKING, {"_3": (0, 1)}, "axis 3 stayed on one side of zero"),
-        (PICKING, {"_3": (0, 0)}, "axis 3 was 0 in every action: is the gripper convention right?"),
-        (PICKING, {"_2": (0.1, 0.4)}, "axis 2 stayed on one side of zero"),
+        pytest.param(
+            *(PICKING, {"_3": (0, 0)}, "axis 3 was 0 in every action: is the gripper convention right?"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(PICKING, {"_2": (0.1, 0.4)}, "axis 2 stayed on one side of zero", marks=pytest.mark.slow),
     ],
 )
 def test_what_is_odd_is_told(task: str, axes: dict[str, Any], warning: str, tmp_path: Path) -> None:
@@ -97,11 +100,11 @@ def test_an_axis_that_never_changes_within_a_task_is_told_of(tmp_path: Path) -> 
     ("task", "axes"),
     [
         pytest.param("push-v3", {}, id="ordinary"),
-        pytest.param("push-v3", {"_0": (-3, 3)}, id="more than it gets"),
-        pytest.param("push-v3", {"_3": (0, 1)}, id="a gripper that one task needs on one side"),
+        pytest.param("push-v3", {"_0": (-3, 3)}, id="more than it gets", marks=pytest.mark.slow),
+        pytest.param("push-v3", {"_3": (0, 1)}, id="a gripper that one task needs on one side", marks=pytest.mark.slow),
         pytest.param("push-v3", {"_1": (0.1, 0.9)}, id="an arm that pushes one way"),
         pytest.param("push-v3", {"_3": (0, 0)}, id="a gripper that is not needed"),
-        pytest.param(PICKING, {"_3": (-1, -1)}, id="a gripper that stays open"),
+        pytest.param(PICKING, {"_3": (-1, -1)}, id="a gripper that stays open", marks=pytest.mark.slow),
         pytest.param(PICKING, {"_3": (-1, -0.8)}, id="a gripper that stays open, roughly"),
     ],
 )

@@ -48,7 +48,7 @@ def _without_index(course: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("policy", [pytest.param("expert", marks=pytest.mark.slow), "random"])
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     order=st.permutations(TASKS),
     batch_size=st.integers(1, 4),
@@ -71,7 +71,7 @@ def test_no_schedule_changes_an_episode(
         assert _without_index(course) == reference(policy)[key.task, key.seed]
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(batch_size=st.integers(2, 5), chunk=st.sampled_from([1, 3, 7]))
 def test_a_policy_on_the_host_sees_the_same_whoever_shares_its_batch(batch_size: int, chunk: int) -> None:
     assert toy_run(chunk, batch_size) == toy_run(chunk, 1)

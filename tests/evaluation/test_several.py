@@ -56,7 +56,7 @@ def several(policies: Sequence[Policy | PolicySpec], folder: Path, **options: in
     return EvalConfig(env, list(policies), EvalOptions(n_episodes=4, **options), output_dir=folder)
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 0])
+@pytest.mark.parametrize("at_once", [pytest.param(1, marks=pytest.mark.slow), 2, 0])
 def test_each_policy_plays_as_it_does_alone(at_once: int, tmp_path: Path) -> None:
     policies = [Speedy(0.5), Speedy(1.0), PolicySpec("toy_world:MoverPolicy")]
     results = evaluate_several(several(policies, tmp_path / "all", policies_at_once=at_once, batch_size=3))

@@ -86,7 +86,11 @@ class Recorded(NamedTuple):
     course: Course
 
 
-@pytest.fixture(scope="module", params=[("libero_spatial", 0, 0), ("libero_object", 3, 2)], ids=lambda case: case[0])
+@pytest.fixture(
+    scope="module",
+    params=[("libero_spatial", 0, 0), pytest.param(("libero_object", 3, 2), marks=pytest.mark.slow)],
+    ids=lambda case: case[0],
+)
 def recorded(request: pytest.FixtureRequest) -> Iterator[Recorded]:
     suite, task_id, index = request.param
     with np.load(GOLDEN / "libero" / f"{suite}_{task_id}_{index}.npz") as file:

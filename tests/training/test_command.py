@@ -73,6 +73,7 @@ def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(sent: signal.Si
     assert again.returncode == 0, again.stderr
 
 
+@pytest.mark.slow
 def test_record_train_evaluate_compare(tmp_path: Path) -> None:
     """The whole loop, in a real simulator."""
     expert = ("--policy.type=expert", *SHORT[:2])
@@ -213,7 +214,7 @@ def test_videos_of_episodes_that_are_not_trained_on_may_be_missing(tmp_path: Pat
     assert part.returncode == 0, part.stderr
 
 
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_training_that_fails_before_its_first_step_leaves_nothing_behind(workers: int, tmp_path: Path) -> None:
     data = demonstrations(tmp_path / "data", episodes=2, features=IMAGES)
     video_of(data).write_bytes(b"no video")

@@ -39,6 +39,7 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "mixed": {"mixed_precision": "bf16"},
 }
+LONG = ("diffusion", "averaged", "accumulated")
 
 
 class StopsAfter(TrainingListener):
@@ -67,7 +68,9 @@ def resumed(config: TrainConfig, folder: Path) -> None:
     assert train(config, checkpoint=find_checkpoint_to_resume(folder)).finished
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in LONG else kind for kind in KINDS]
+)
 def test_a_training_that_was_stopped_gives_the_same_weights(kind: str, tmp_path: Path) -> None:
     features = {"features": IMAGES} if kind in ("images", "diffusion") else {}
     data = demonstrations(tmp_path / "data", **features)

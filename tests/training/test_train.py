@@ -33,7 +33,9 @@ def losses(folder: Path, kind: str = "train") -> list[float]:
 
 
 @pytest.mark.parametrize(
-    "policy", [{**TINY_ACT, "dropout": 0.0, "use_vae": False}, TINY_DIFFUSION], ids=["act", "diffusion"]
+    "policy",
+    [{**TINY_ACT, "dropout": 0.0, "use_vae": False}, pytest.param(TINY_DIFFUSION, marks=pytest.mark.slow)],
+    ids=["act", "diffusion"],
 )
 def test_a_tiny_set_is_learned_by_heart(policy: dict[str, Any], tmp_path: Path) -> None:
     data = demonstrations(tmp_path / "data", episodes=2)

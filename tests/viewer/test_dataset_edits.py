@@ -87,19 +87,18 @@ def test_a_dataset_is_replaced_only_when_that_is_asked_for(address: str, folder:
     assert [path.name for path in folder.iterdir()] == ["arm"]
 
 
-@pytest.mark.parametrize("output", ["../elsewhere", "/tmp/elsewhere", "arm", "a/b", ".hidden", "", "arm_edited\n"])
-def test_a_new_dataset_lies_beside_the_old_one_and_nowhere_else(address: str, folder: Path, output: str) -> None:
+def test_a_new_dataset_lies_beside_the_old_one_and_nowhere_else(address: str, folder: Path) -> None:
     note(address, [0], delete=True)
     before = snapshot(folder.parent)
-    status, answer = send(address, "/api/dataset/apply", **NAME, output=output)
-    assert status == 400
-    assert "name" in answer["problem"]
-    assert snapshot(folder.parent) == before
+    for output in ("../elsewhere", "/tmp/elsewhere", "arm", "a/b", ".hidden", "", "arm_edited\n"):
+        status, answer = send(address, "/api/dataset/apply", **NAME, output=output)
+        assert status == 400, output
+        assert "name" in answer["problem"], output
+        assert snapshot(folder.parent) == before, output
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
+def test_notes_that_make_no_sense_are_refused(address: str, folder: Path) -> None:
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"episodes": [9], "flag": ""}, "episodes 9: the dataset has 5 episodes, 0 to 4"),
         ({"episodes": [0], "keep": [5, 5]}, "nothing would be left of episode 0"),
         ({"episodes": [0], "keep": [0, 9999]}, "--end=9999: episode 0 has only "),
@@ -108,12 +107,11 @@ def test_a_new_dataset_lies_beside_the_old_one_and_nowhere_else(address: str, fo
         ({"episodes": [0], "flag": 3}, "flag must be "),
         ({"episodes": "all", "flag": ""}, "episodes must be "),
         ({"episodes": [0], "flag": "x" * 2000}, "'flag' must be shorter than 1000 characters"),
-    ],
-)
-def test_notes_that_make_no_sense_are_refused(address: str, folder: Path, change: Any, problem: str) -> None:
-    status, answer = send(address, "/api/dataset/note", **NAME, **change)
-    assert status == 400
-    assert problem in answer["problem"]
+    ]
+    for change, problem in changes:
+        status, answer = send(address, "/api/dataset/note", **NAME, **change)
+        assert status == 400, change
+        assert problem in answer["problem"], change
     assert not (folder / "arm" / REVIEW_FILE).exists()
 
 

@@ -12,6 +12,7 @@ from rich.table import Column, Table
 from yardarm.cli.dataset_commands import common
 from yardarm.cli.flags import switch
 from yardarm.datasets.editing import DatasetSummary, describe_dataset
+from yardarm.workspace import readable_size
 
 __all__ = ["run"]
 
@@ -50,8 +51,8 @@ def _show(summary: DatasetSummary, console: Console) -> None:
     if summary.lengths:
         own = summary.lengths
         console.print(f"{own['min']} to {own['max']} frames per episode, median {own['median']:g}")
-    parts = ", ".join(f"{name} {readable(size)}" for name, size in summary.sizes.items() if size)
-    console.print(f"{readable(sum(summary.sizes.values()))} on disk: {parts}\n")
+    parts = ", ".join(f"{name} {readable_size(size)}" for name, size in summary.sizes.items() if size)
+    console.print(f"{readable_size(sum(summary.sizes.values()))} on disk: {parts}\n")
     _show_features(summary, console)
     console.print(f"\n{len(summary.tasks)} task(s)")
     for task, episodes in list(summary.tasks.items())[:MOST_TASKS]:
@@ -83,12 +84,3 @@ def duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} seconds"
     return f"{seconds / 60:.1f} minutes" if seconds < 3600 else f"{seconds / 3600:.1f} hours"
-
-
-def readable(size: float) -> str:
-    """A size in a readable unit."""
-    for unit in ("B", "KB", "MB", "GB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TB"

@@ -52,7 +52,8 @@ export function points(difference) {
 export function number(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  return value.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 0 : size >= 1 ? 1 : 3 });
+  const text = value.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 0 : size >= 1 ? 1 : 3 });
+  return text === "-0" ? "0" : text;
 }
 
 /** A measured value, with the digits that matter next to values of this scale. */
