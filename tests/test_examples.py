@@ -90,11 +90,13 @@ OF_EXAMPLES = ("--policy.height", "--policy.noise", "--policy.width")
 
 
 def test_every_flag_in_the_documentation_exists() -> None:
-    with_flags = ("eval", "record", "replay", "serve", "compare", "plan", "report", "train", "view")
+    with_flags = ("eval", "record", "replay", "serve", "compare", "plan", "report", "train", "twin", "view")
     helps = [yardarm_here(command, "--help").stdout for command in with_flags]
     helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
     helps += [yardarm_here("runs", command, "--help").stdout for command in RUNS_COMMANDS]
     helps += [yardarm_here(command, "--help").stdout for command in ("dataset-viz", "imgtransform-viz")]
+    arms = [("--robot.type=so101_follower",), ("--robot.type=bi_so_follower",), ("--teleop.type=so101_leader",)]
+    helps += [yardarm_here("calibrate", *arm, "--help").stdout for arm in arms]
     helps += [yardarm_here("edit-dataset", f"--operation.type={name}", "--help").stdout for name in OPERATIONS]
     helps += [f"--{name}" for names in RENAMED.values() for name in names]
     known = set(re.findall(r"--[\w.-]*\w", " ".join(helps)))

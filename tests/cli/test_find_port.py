@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import grp
-import os
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.helpers import yardarm_here
 from tests.robots.answers import on_a_terminal, type_ahead
 from tests.robots.twin_port import twin_of
-from yardarm.robots.inspection import permission_hint
 from yardarm.robots.twins.port import PortServer
 
 
@@ -83,27 +78,3 @@ def test_a_mistake_gets_one_line(words: list[str], message: str) -> None:
     answer = yardarm_here("find-port", *words)
     assert answer.returncode == 2
     assert message in answer.stderr
-
-
-@pytest.mark.skipif(os.geteuid() != 0 or not sys.platform.startswith("linux"), reason="becomes another user")
-def test_a_user_who_may_not_open_a_port_is_told_the_group() -> None:
-    port = Path("/dev/shm") / f"port-{os.getpid()}"
-    port.touch(mode=0o660)
-    os.chown(port, 0, grp.getgrnam("dialout").gr_gid)
-    heard, said = os.pipe()
-    try:
-        if not (child := os.fork()):
-            os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
-            os.write(said, permission_hint(str(port)).encode())
-            os._exit(0)
-        os.waitpid(child, 0)
-        os.close(said)
-        text = os.read(heard, 4096).decode()
-        assert permission_hint(str(port)) == ""
-    finally:
-        port.unlink()
-        os.close(heard)
-    assert f"you may not use {port}" in text
-    assert "sudo usermod -aG dialout $USER" in text

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from tests.helpers import GOLDEN
+from yardarm.cli.commands.find_joint_limits import LimitsOptions
+from yardarm.cli.devices import take_device
 from yardarm.cli.flags import Flags
 from yardarm.cli.lerobot.commands import find_command
 from yardarm.cli.lerobot.dataset_viz import own_flags
@@ -19,6 +21,7 @@ from yardarm.cli.lerobot.edit_dataset import read_edit
 from yardarm.cli.lerobot.imgtransform_viz import read_options
 from yardarm.cli.lerobot.spellings import own_spellings
 from yardarm.cli.sections import nested
+from yardarm.config import decode
 from yardarm.errors import UsageError
 from yardarm.evaluation import config_from_data as read_evaluation
 from yardarm.recording import RecordConfig
@@ -95,7 +98,23 @@ def read(row: Row, world: str = "metaworld") -> Any:
         return read_edit({"operation.type": row.kind or "info", **flags})
     if row.command == "lerobot-dataset-viz":
         return own_flags({name.replace("-", "_"): value for name, value in flags.items()})
+    if row.command == "--robot.…":
+        return read_arm(own_spellings("calibrate", flags))
+    if row.command == "lerobot-find-joint-limits":
+        return decode(LimitsOptions, "", nested(own_spellings("find-joint-limits", flags), {}), "find-joint-limits")
     return read_options(_over(flags, {"repo_id": "me/reach"}))
+
+
+def read_arm(flags: Flags) -> Any:
+    """An arm of the type that has the option."""
+    side, _, option = next(iter(flags)).partition(".")
+    kind = {"robot": "so101_follower", "teleop": "so101_leader"}[side]
+    if "_arm_config." in option:
+        kind = {"robot": "bi_so_follower", "teleop": "bi_so_leader"}[side]
+    base = {f"{side}.type": "koch_leader" if option == "gripper_open_pos" else kind, f"{side}.id": "blue"}
+    ports = ("left_arm_config.port", "right_arm_config.port") if kind.startswith("bi_") else ("port",)
+    base |= {f"{side}.{port}": "/dev/none" for port in ports}
+    return take_device(nested({**base, **flags}, {}), "calibrate")
 
 
 def _over(flags: Flags, *bases: Flags) -> Flags:

@@ -66,6 +66,10 @@ def overload(twin: TwinPort) -> None:
     twin.servo(6).error = 0x20
 
 
+def unsteady(twin: TwinPort) -> None:
+    twin.servo(3).read = lambda address, size: b""
+
+
 def beyond(twin: TwinPort) -> None:
     twin.servo(2).shaft = CALIBRATION["shoulder_lift"].range_max + CALIBRATION["shoulder_lift"].homing_offset + 50
 
@@ -95,6 +99,7 @@ def beyond(twin: TwinPort) -> None:
         (setting(1, Present_Voltage=150), "has 15.0 V, and bears 14.0 V: switch the power off at once"),
         (setting(6, Present_Voltage=100), "gripper has 10.0 V where others have 12.1 V: check the plugs"),
         (setting(6, Present_Load=900), "gripper (id 6) pulls with 90% of its force"),
+        (unsteady, "elbow_flex does not always answer (reading Model_Number: no answer"),
         (overload, "gripper (id 6) reports overload"),
         (beyond, "shoulder_lift (id 2) is at"),
     ],
@@ -135,7 +140,7 @@ def test_json_has_the_same(tmp_path: Path) -> None:
         [arm] = json.loads(info(twin, tmp_path, "--json").stdout)["arms"]
     assert [motor["name"] for motor in arm["motors"]] == list(CALIBRATION)
     assert arm["motors"][0]["state"]["celsius"] == 60
-    assert arm["findings"][0]["to_do"] == "let it cool down"
+    assert arm["problems"][0]["to_do"] == "let it cool down"
 
 
 def test_both_arms_of_a_pair_are_shown(tmp_path: Path) -> None:

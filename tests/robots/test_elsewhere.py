@@ -11,6 +11,23 @@ from yardarm.errors import UsageError
 from yardarm.robots import CAMERAS, ROBOTS, TELEOPERATORS, make_robot, make_teleoperator
 from yardarm.robots.so_arm import SoFollower
 
+MINE = """
+from dataclasses import dataclass, field
+from typing import Any
+
+from yardarm.robots.so_arm import SoFollower, SoFollowerConfig
+
+
+@dataclass
+class MineConfig(SoFollowerConfig):
+    cameras: dict[str, Any] = field(default_factory=dict)
+
+
+class Mine(SoFollower):
+    name = "mine"
+    config_class = MineConfig
+"""
+
 
 def install(folder: Path, name: str, entry_points: str = "") -> None:
     """A package's metadata, as pip leaves it."""
@@ -29,13 +46,12 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_package_brings_a_robot_by_an_entry_point(packages: Path) -> None:
-    (packages / "my_robots.py").write_text(
-        "from yardarm.robots.so_arm import SoFollower\n\n\nclass Mine(SoFollower):\n    name = 'mine'\n"
-    )
+    (packages / "my_robots.py").write_text(MINE)
     install(packages, "my-robots", "[yardarm.robots]\nmine = my_robots:Mine\n")
-    robot = make_robot("mine", port="/dev/none")
+    robot = make_robot("mine", port="/dev/none", cameras={"front": {"index": 0}})
     assert robot.name == "mine"
     assert isinstance(robot, SoFollower)
+    assert robot.config.cameras == {"front": {"index": 0}}
 
 
 @pytest.mark.parametrize("name", ["lerobot_robot_ur5", "lerobot-robot-ur5"])

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.robots.twin_port import TwinPort, twin_of
+from yardarm.config import FlagText, decode
 from yardarm.errors import RobotFault, UsageError
 from yardarm.robots import Guarded, GuardOptions, Robot, guard, make_robot
 from yardarm.robots.device import DeviceConfig
@@ -251,6 +252,15 @@ def test_limits_must_be_positive_and_of_joints_that_there_are() -> None:
         GuardOptions(max_speed={"lift": -3.0})
     with pytest.raises(UsageError, match=r"guard.max_speed: ideal has no joint 'lft'; did you mean 'lift'\?"):
         Guarded(IdealArm(), GuardOptions(max_speed={"lft": 3.0}))
+
+
+def test_limits_can_be_flags() -> None:
+    flags = {"max_speed": FlagText("{gripper: 100, lift: 180.5}"), "start_speed": FlagText("30")}
+    options = decode(GuardOptions, "guard", flags, "robot info")
+    assert options.max_speed == {"gripper": 100, "lift": 180.5}
+    assert options.start_speed == 30
+    with pytest.raises(UsageError, match=r"--guard\.max_speed must be a number or a mapping"):
+        decode(GuardOptions, "guard", {"max_speed": FlagText("fast")}, "robot info")
 
 
 def test_everything_else_is_the_robots(robot: Guarded) -> None:

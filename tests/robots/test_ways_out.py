@@ -17,7 +17,7 @@ import pytest
 
 from tests.helpers import descendants, wait_until
 from tests.robots.twin_port import TwinPort, twin_of
-from yardarm.errors import BusFault
+from yardarm.errors import BusFault, RobotFault
 from yardarm.robots import make_robot
 from yardarm.robots.motors import PERCENT, FeetechBus, Motor, read_calibration_file
 from yardarm.robots.twins.factory import chain_of
@@ -139,6 +139,17 @@ def test_no_watchdog_where_none_is_wanted_or_the_arm_shall_stay_up(twin: TwinPor
     with arm_on(twin, **options):
         assert len(own_watchdogs()) == before
     assert torques(twin) == ({0} if "watchdog" in options else {1})
+
+
+def test_an_arm_without_the_watchdog_that_it_should_have_is_not_driven(
+    twin: TwinPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arm = arm_on(twin)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(RobotFault, match=r"watchdog of so_follower 'calibration' cannot be started.*watchdog=false"):
+        arm.connect()
+    assert not arm.is_connected
+    assert torques(twin) == {0}
 
 
 def test_a_dead_motor_does_not_keep_the_others_on_torque(twin: TwinPort) -> None:

@@ -6,11 +6,13 @@ import contextlib
 import logging
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from yardarm.config import option
 from yardarm.errors import BusFault, RobotFault, UsageError
+from yardarm.robots.bus_log.writing import BusLog
 from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_calibration
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motor_setup import set_up_motors
@@ -34,6 +36,7 @@ class BusDeviceConfig(DeviceConfig):
 
     port: str = option("", "the serial port, such as /dev/ttyACM0; `yardarm find-port` lists them")
     num_read_retries: int = option(RETRIES, "how often to ask again when motors do not answer")
+    log: Path | None = option(None, "a file that keeps every packet; `yardarm robot log FILE` shows it")
     watchdog: bool = option(True, "have a second process release the motors if this one is killed")
 
 
@@ -60,8 +63,14 @@ class BusDevice(Device):
         motors = {
             name: replace(motor, unit=body) if motor.unit == BODY else motor for name, motor in self.motors.items()
         }
-        self.bus = self.bus_class(config.port, motors, self.calibration)
+        bus_log = BusLog(config.log, self._about()) if config.log else None
+        self.bus = self.bus_class(config.port, motors, self.calibration, bus_log.on_bytes if bus_log else None)
+        self.bus.log = bus_log
         self._watch: TorqueWatch | None = None
+
+    def _about(self) -> dict[str, Any]:
+        """What a log of the bus says of this device."""
+        return {"device": self.name, "id": self.id, "config": asdict(self.config)}
 
     @property
     def joint_features(self) -> Features:
@@ -132,7 +141,7 @@ class BusDevice(Device):
             self.bus.stored = self.bus.read_calibration()
             yield
         finally:
-            self.bus.disconnect()
+            self._leave(self.releases_at_the_end)
 
     def release(self, joints: Iterable[str] | None = None) -> None:
         """Switch torque off, of all joints or of some: the arm falls, unless somebody holds it."""
@@ -167,6 +176,7 @@ class BusDevice(Device):
             return False
         if not agrees:
             self.bus.write_calibration(self.calibration)
+        operator.say("It is kept; nothing was changed." if agrees else "It is in the motors now.")
         return True
 
     def undo_calibration(self) -> None:

@@ -11,6 +11,7 @@ from yardarm.errors import RobotFault, UsageError
 from yardarm.robots.motors import JointSweep, MotorBus, MotorCalibration, read_calibration_file
 from yardarm.robots.motors.registers import MODELS
 from yardarm.robots.operator import Operator, Row
+from yardarm.robots.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     from yardarm.robots.bus_device import BusDevice
@@ -110,7 +111,8 @@ def _put_back_unless_done(device: BusDevice, operator: Operator) -> Iterator[Non
 
 def _put_back(device: BusDevice, operator: Operator, before: Mapping[str, MotorCalibration]) -> None:
     try:
-        give_calibration(device.bus, before)
+        with uninterrupted():
+            give_calibration(device.bus, before)
     except RobotFault as fault:
         operator.say(
             f"\nThe calibration was not finished, and the motors of {device} could not get back the one before: {fault}"

@@ -93,10 +93,11 @@ def _made(registry: Registry, section: str, data: Any, command: str) -> Any:
 
 def _decoded(kind: type, section: str, options: Mapping[str, Any], command: str) -> Any:
     """A configuration; the options of each arm of a pair are below the arm's own name: ``left_arm_config.port``."""
-    _refuse_cameras(section, options)
     hints = typing.get_type_hints(kind)
+    if "cameras" not in hints:
+        options = _without_cameras(section, options)
     arms = [field.name for field in dataclasses.fields(kind) if dataclasses.is_dataclass(hints[field.name])]
-    own = {name: value for name, value in options.items() if name.partition(".")[0] not in (*arms, "cameras")}
+    own = {name: value for name, value in options.items() if name.partition(".")[0] not in arms}
     config = decode(kind, section, own, command)
     for arm in arms:
         setattr(config, arm, _decoded(hints[arm], f"{section}.{arm}", _below(section, arm, options), command))
@@ -112,6 +113,9 @@ def _below(section: str, name: str, options: Mapping[str, Any]) -> dict[str, Any
     return {**whole, **dotted}
 
 
-def _refuse_cameras(section: str, options: Mapping[str, Any]) -> None:
-    if any(plain_value(value) for name, value in options.items() if name.partition(".")[0] == "cameras"):
+def _without_cameras(section: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a robot that has no cameras; an empty map of them, as LeRobot's users type it, is fine."""
+    cameras = [name for name in options if name.partition(".")[0] == "cameras"]
+    if any(plain_value(options[name]) for name in cameras):
         raise UsageError(f"--{section}.cameras: arms are driven without cameras so far; omit it")
+    return {name: value for name, value in options.items() if name not in cameras}

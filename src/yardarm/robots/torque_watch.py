@@ -10,8 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from yardarm.errors import RobotFault
 from yardarm.robots import watchdog
 from yardarm.robots.motors import MotorBus
+from yardarm.robots.motors.registers import MODELS
 
 __all__ = ["TorqueWatch"]
 
@@ -27,7 +29,7 @@ class TorqueWatch:
             "device": device,
             "port": bus.line.port,
             "baud_rate": bus.line.baud_rate,
-            "requests": [(request.hex(), answer.hex()) for request, answer in bus.release_requests()],
+            "requests": [(request.hex(), answer.hex()) for request, answer in _release_requests(bus)],
         }
         self._owner = os.getpid()
         # By its file, not as a module: it starts in a third of the time. -P: beside it lies an operator.py.
@@ -38,6 +40,10 @@ class TorqueWatch:
             self._process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
             )
+        except OSError as error:
+            raise RobotFault(
+                f"the watchdog of {device} cannot be started: {error}; the option watchdog=false does without it"
+            ) from None
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self._tell(json.dumps(order))
@@ -64,3 +70,18 @@ class TorqueWatch:
     def _close(self) -> None:
         with contextlib.suppress(OSError):
             self._process.communicate()
+
+
+def _release_requests(bus: MotorBus) -> list[tuple[bytes, bytes]]:
+    """What anybody must send to release the motors, and how each answer begins; nobody answers the first."""
+    protocol, motors = bus.protocol, bus.motors.values()
+    torque = MODELS[next(iter(motors)).model].registers["Torque_Enable"]
+    everybody = {motor.id: bytes(torque.size) for motor in motors}
+    requests = [(protocol.sync_write(everybody, torque.address, torque.size), b"")]
+    for motor in motors:
+        for name in bus.torque_registers:
+            own = MODELS[motor.model].registers[name]
+            requests.append(
+                (protocol.write(motor.id, own.address, bytes(own.size)), protocol.acknowledgement(motor.id))
+            )
+    return requests

@@ -25,9 +25,9 @@ def uninterrupted() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in SIGNALS}
     # None: its handler is not Python's, and could not be put back.
     own = {number: handler for number, handler in before.items() if handler is not None}
-    for number in own:
-        signal.signal(number, lambda number, frame: came.append(number))
     try:
+        for number in own:
+            signal.signal(number, lambda number, frame: came.append(number))
         yield
     finally:
         for number, handler in own.items():

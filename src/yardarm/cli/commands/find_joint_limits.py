@@ -12,12 +12,13 @@ from yardarm.cli.flags import Flags, describe, listed
 from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, positive
 from yardarm.errors import UsageError
-from yardarm.robots import Operator, Robot, Teleoperator, TerminalOperator
+from yardarm.robots import GuardOptions, Operator, Robot, Teleoperator, TerminalOperator, guard
 from yardarm.robots.limits import Extremes, Kinematics, follow_joints
 
 __all__ = ["run"]
 
 COMMAND = "find-joint-limits"
+GUARD = "guard"
 AXES = ("x", "y", "z")
 Move = Callable[[], dict[str, float]]
 
@@ -47,6 +48,7 @@ def run(words: Sequence[str]) -> int:
         return 0
     data = gather(flags)
     robot, leader = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
+    protection: GuardOptions = decode(GuardOptions, GUARD, data.pop(GUARD, {}), COMMAND)
     options: LimitsOptions = decode(LimitsOptions, "", data, COMMAND)
     if robot is None:
         raise UsageError(
@@ -55,7 +57,7 @@ def run(words: Sequence[str]) -> int:
     hand = _hand(robot, options)
     operator = TerminalOperator()
     joints, places = Extremes(), Extremes()
-    with _moved(robot, leader, operator) as move, contextlib.suppress(KeyboardInterrupt):
+    with _moved(guard(robot, protection), leader, operator) as move, contextlib.suppress(KeyboardInterrupt):
         if options.warmup_time_s:
             operator.say(f"Warm-up, {options.warmup_time_s:g} s: move the arm; nothing counts yet.")
             follow_joints(move, options.warmup_time_s, options.control_loop_fps, operator, Extremes())
@@ -138,7 +140,7 @@ def _help(flags: Flags) -> str:
         "Find how far an arm's joints go: a leader moves the arm, or you move it by hand, through its whole reach. "
         "With a URDF\nfile, it also finds where the hand gets.\n\n"
         f"usage: yardarm {COMMAND} --robot.type=… --robot.port=… [--teleop.type=… --teleop.port=…] [--flag=value …]\n\n"
-        + listed([*describe(LimitsOptions), *device_rows(flags)])
+        + listed([*describe(LimitsOptions), *describe(GuardOptions, f"{GUARD}."), *device_rows(flags)])
         + "\n\nexample, by hand:\n"
         f"  yardarm {COMMAND} --robot.type=so101_follower --robot.port=/dev/ttyACM0 --robot.id=blue"
     )

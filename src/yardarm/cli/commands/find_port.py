@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from yardarm.cli.flags import Flags, listed, read_flags, refuse_unknown, switch, text
 from yardarm.errors import UsageError
 from yardarm.robots import Operator, TerminalOperator
-from yardarm.robots.inspection import UsbPort, permission_hint, scan_port, usb_ports
+from yardarm.robots.inspection import UsbPort, scan_port, usb_ports
 
 __all__ = ["run"]
 
@@ -57,9 +57,8 @@ def _ports(flags: Flags) -> Callable[[], list[UsbPort]]:
 def _show(port: UsbPort) -> bool:
     """Say what answers on a port; returns whether anything does."""
     scan = scan_port(port.path)
-    what = permission_hint(port.path) or scan.in_words()
     about = f" ({port.description})" if port.description not in ("", "n/a") else ""
-    print(f"{port.path}{about}: {what}", flush=True)
+    print(f"{port.path}{about}: {scan.in_words()}", flush=True)
     return bool(scan.motors)
 
 

@@ -88,7 +88,9 @@ def episode_motion(dataset: str, number: int, repeats: bool) -> Motion:
 def _say(plan: TwinPlan, twin: Twin, port: str) -> None:
     kinds = sorted({motor.model for motor in twin.motors.values()})
     print(f"A twin of {twin.type}: {twin.model.description}; {len(twin.motors)} motors ({', '.join(kinds)})")
-    if twin.calibration and plan.calibration is None:
+    if plan.options.unpacked:
+        print("Its motors have no ids yet; run: yardarm setup-motors with the flags below")
+    elif twin.calibration and plan.calibration is None:
         print(f"Its motors are calibrated; wrote {plan.calibration_file}")
     elif twin.calibration:
         print(f"Its motors have the calibration of {plan.calibration_file}")
@@ -149,7 +151,7 @@ def _summary(twin: Twin) -> str:
 def _help() -> str:
     robots, leaders = (", ".join(registry.names()) for registry in (ROBOTS, TELEOPERATORS))
     rows: list[tuple[str, str, str]] = [
-        ("--robot.type", "", f"the arm: {robots}"),
+        ("--robot.type", "", f"the arm: {robots}; a pair has a twin for each of its arms"),
         ("--teleop.type", "", f"or a leader: {leaders}"),
         ("--robot.id, --teleop.id", "", "the name of the arm: its motors have the calibration that is kept under it"),
         ("--robot.calibration_dir", "", "the folder of that calibration [LeRobot's]"),

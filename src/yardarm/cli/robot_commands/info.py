@@ -16,7 +16,6 @@ from yardarm.robots.inspection import (
     MotorReport,
     inspect_device,
     inspect_port,
-    permission_hint,
     scan_port,
     usb_ports,
 )
@@ -53,7 +52,7 @@ def run(words: Sequence[str]) -> int:
     else:
         for report in reports:
             _show(report)
-    return 1 if not reports or any(report.findings for report in reports) else 0
+    return 1 if not reports or any(report.problems for report in reports) else 0
 
 
 def _whatever_answers(port: str | None) -> list[ArmReport]:
@@ -66,7 +65,7 @@ def _whatever_answers(port: str | None) -> list[ArmReport]:
         if scan.motors:
             reports.append(inspect_port(scan))
         else:
-            print(f"yardarm: {path}: {permission_hint(path) or scan.in_words()}", file=sys.stderr)
+            print(f"yardarm: {path}: {scan.in_words()}", file=sys.stderr)
     return reports
 
 
@@ -78,9 +77,9 @@ def _show(report: ArmReport) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    for finding in report.findings:
-        print(f"✗ {finding}")
-    if not report.findings:
+    for problem in report.problems:
+        print(f"✗ {problem}")
+    if not report.problems:
         print("✓ nothing is wrong")
     print()
 

@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from yardarm.errors import RobotFault, UsageError
 from yardarm.robots.making import ROBOTS, TELEOPERATORS
 from yardarm.robots.motors import DynamixelBus, FeetechBus, MotorBus
+from yardarm.robots.motors.bus import BAUD_RATE
 from yardarm.robots.motors.setup import FoundMotor, find_motors_at
 
-__all__ = ["BUSES", "PortScan", "ids_in_words", "scan_port"]
+__all__ = ["BAUD_RATES", "BUSES", "PortScan", "ids_in_words", "scan_port"]
 
 BUSES: Mapping[str, type[MotorBus]] = {"Feetech": FeetechBus, "Dynamixel": DynamixelBus}
 # The speed of arms, then those of new motors and of careless set-ups: all within two seconds.
-BAUD_RATES = {"Feetech": (1_000_000, 500_000, 115_200), "Dynamixel": (1_000_000, 57_600, 2_000_000, 115_200)}
+BAUD_RATES: Mapping[type[MotorBus], Sequence[int]] = {
+    FeetechBus: (BAUD_RATE, 500_000, 115_200),
+    DynamixelBus: (BAUD_RATE, 57_600, 2_000_000, 115_200),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class PortScan:
             return "no motor answers; is the power on?"
         models = " and ".join(dict.fromkeys(motor.model for motor in self.motors))
         rate = self.motors[0].baud_rate
-        speed = "" if rate == 1_000_000 else f" at {rate} baud"
+        speed = "" if rate == BAUD_RATE else f" at {rate} baud"
         ids = [motor.id for motor in self.motors]
         if len(ids) == 1:
             return f"1 {self.vendor} motor ({models}), id {ids[0]}{speed}{self._guess()}"
@@ -61,7 +65,7 @@ def scan_port(port: str) -> PortScan:
         bus = bus_class(port, {})
         try:
             bus.connect(handshake=False)
-            for baud_rate in BAUD_RATES[vendor]:
+            for baud_rate in BAUD_RATES[bus_class]:
                 if found := find_motors_at(bus, baud_rate):
                     return PortScan(port, vendor, tuple(found))
         except RobotFault as fault:

@@ -16,6 +16,7 @@ from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude
 from yardarm.robots.motors.health import HealthRegisters, MotorHealth
 from yardarm.robots.motors.line import SETTLING_SIZES, LineCounts, SerialLine
+from yardarm.robots.motors.noting import CallLog, noted
 from yardarm.robots.motors.registers import MODELS, Register, model
 from yardarm.robots.motors.units import Scale
 from yardarm.robots.motors.wire import BROADCAST, Status, WireProtocol
@@ -93,6 +94,7 @@ class MotorBus(ABC):
         self.line = SerialLine(port, BAUD_RATE, self.protocol, on_bytes)
         self.retry_budget_s = RETRY_BUDGET_S
         self.counts = BusCounts()
+        self.log: CallLog | None = None
         self.stored: dict[str, MotorCalibration] | None = None
         """The calibration that the motors had when they were last asked."""
         self._limits: dict[str, dict[str, float]] = {}
@@ -112,6 +114,16 @@ class MotorBus(ABC):
             raise AlreadyConnected(f"the bus on {self.line.port} is already connected")
         self.counts, self.line.counts = BusCounts(), LineCounts()
         self._limits = {}
+        if self.log is not None:
+            self.log.begin(self)
+        try:
+            self._open(handshake)
+        except BaseException:
+            self._end_log()
+            raise
+
+    @noted
+    def _open(self, handshake: bool) -> None:
         self.line.open()
         try:
             if handshake:
@@ -124,6 +136,13 @@ class MotorBus(ABC):
         """Release the motors and close the port, whatever happens on the way; say what went wrong since `connect`."""
         self._check_connected()
         try:
+            self._close(disable_torque)
+        finally:
+            self._end_log()
+
+    @noted
+    def _close(self, disable_torque: bool) -> None:
+        try:
             if disable_torque:
                 self._release()
         finally:
@@ -131,8 +150,13 @@ class MotorBus(ABC):
             if summary := self.counts.summary(self.line.counts):
                 log.warning("on %s: %s", self.line.port, summary)
 
+    def _end_log(self) -> None:
+        if self.log is not None:
+            self.log.end()
+
     # Registers.
 
+    @noted
     def read(self, register: str, motor: str, *, normalize: bool = True, retries: int = RETRIES) -> float:
         """A register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
@@ -140,12 +164,14 @@ class MotorBus(ABC):
         answers = self._ask(request, {id: own.size}, retries, f"reading {register}")
         return self._decoded(own, register, motor, answers[id].params, normalize)
 
+    @noted
     def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = RETRIES) -> None:
         """Set a register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.write(id, own.address, self._encoded(own, register, motor, value, normalize))
         self._ask(request, {id: 0}, retries, f"writing {register}")
 
+    @noted
     def sync_read(
         self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = RETRIES
     ) -> dict[str, float]:
@@ -162,6 +188,7 @@ class MotorBus(ABC):
             for name, id in zip(names, expected, strict=True)
         }
 
+    @noted
     def sync_write(self, register: str, values: Mapping[str, float], *, normalize: bool = True) -> None:
         """Set a register of several motors in one request, which nobody answers."""
         self._check_connected()
@@ -176,16 +203,19 @@ class MotorBus(ABC):
         for name in self.motors if motors is None else motors:
             self.write(register, name, value, normalize=False)
 
+    @noted
     def ping(self, id: int, retries: int = 0) -> Status | None:
         """Whether a motor is there."""
         return self._try(self.protocol.ping(id), {id: self.pong_size}, retries)[0].get(id)
 
+    @noted
     def broadcast_ping(self, seconds: float = BROADCAST_S) -> dict[int, Status]:
         """The answers of all motors on the bus, by their ids."""
         self._check_connected()
         candidates = dict.fromkeys(range(BROADCAST - 1), self.pong_size)
         return dict(sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, seconds).items()))
 
+    @noted
     def health(self, retries: int = 0) -> dict[str, MotorHealth]:
         """How all motors are, by one request; the first one also asks what they may be."""
         if not self._limits:
@@ -247,19 +277,6 @@ class MotorBus(ABC):
             with contextlib.suppress(BusFault):
                 self.sync_write("Torque_Enable", dict.fromkeys(self.motors, 0))
             raise BusFault(f"{fault}; the arm may still hold: switch off its power before you touch it") from None
-
-    def release_requests(self) -> list[tuple[bytes, bytes]]:
-        """What anybody must send to release the motors, and how each answer begins; nobody answers the first."""
-        own = self._register("Torque_Enable", list(self.motors))
-        off = bytes(own.size)
-        everybody = self.protocol.sync_write({motor.id: off for motor in self.motors.values()}, own.address, own.size)
-        requests = [(everybody, b"")]
-        for name, motor in self.motors.items():
-            for register in self.torque_registers:
-                own = self._register(register, [name])
-                request = self.protocol.write(motor.id, own.address, bytes(own.size))
-                requests.append((request, self.protocol.acknowledgement(motor.id)))
-        return requests
 
     @contextmanager
     def torque_disabled(self) -> Iterator[None]:
@@ -427,6 +444,10 @@ class MotorBus(ABC):
             return raw.to_bytes(own.size, self.byte_order)
         except (ValueError, OverflowError) as error:
             raise UsageError(f"{register} of {name}: {error}") from None
+
+    def decoded(self, register: str, name: str, params: bytes, normalize: bool) -> float:
+        """What the bytes of a motor's register mean."""
+        return self._decoded(self._register(register, [name]), register, name, params, normalize)
 
     def _decoded(self, own: Register, register: str, name: str, params: bytes, normalize: bool) -> float:
         raw = int.from_bytes(params, self.byte_order, signed=own.signed)

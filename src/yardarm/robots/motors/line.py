@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yardarm.errors import BusFault, SetupError
+from yardarm.robots.motors.permission import permission_hint
 from yardarm.robots.motors.wire import Status, WireProtocol
 
 __all__ = ["SETTLING_SIZES", "LineCounts", "SerialLine"]
@@ -64,7 +65,7 @@ class SerialLine:
         self, port: str, baud_rate: int, protocol: WireProtocol, on_bytes: Callable[[bool, bytes], None] | None = None
     ) -> None:
         self.port, self.baud_rate = port, baud_rate
-        self.patience_s = PATIENCE_S
+        self.patience_s, self.lateness_s = PATIENCE_S, LONGEST_LATENESS_S
         self.counts = LineCounts()
         self.owing: dict[int, int] = {}
         """The ids of the motors that owe an answer, and the size of another answer that settles it."""
@@ -89,10 +90,10 @@ class SerialLine:
         try:
             self._serial = self._locked(serial.Serial)
         except (OSError, ValueError) as error:
-            raise BusFault(
-                f"cannot open the port {self.port}: {error}; is it plugged in, and does another program use it? "
-                "`yardarm find-port` lists what there is"
-            ) from None
+            hint = permission_hint(self.port) or (
+                "is it plugged in, and does another program use it? `yardarm find-port` lists what there is"
+            )
+            raise BusFault(f"cannot open the port {self.port}: {error}; {hint}") from None
         self._descriptor = self._serial.fileno()
         self._input, self._output = select.poll(), select.poll()
         self._input.register(self._descriptor, select.POLLIN)
@@ -151,7 +152,7 @@ class SerialLine:
 
     def _settle(self, ids: Iterable[int]) -> bool:
         """Whether everything has come that these motors owe, or is known to be lost."""
-        ends = time.monotonic() + LONGEST_LATENESS_S
+        ends = time.monotonic() + self.lateness_s
         for id in [id for id in ids if id in self.owing]:
             size = self.owing[id]
             while not self._exchange(self._protocol.read(id, 0, size), {id: size}, size):

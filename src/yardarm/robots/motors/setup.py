@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from yardarm.errors import BusFault
 from yardarm.robots.motors.bus import BAUD_RATE, MotorBus
 from yardarm.robots.motors.registers import MODELS, model
+from yardarm.robots.motors.wire import Status
 
 __all__ = ["LISTEN_S", "FoundMotor", "find_motors", "find_motors_at", "give_id", "is_set_up"]
 
@@ -44,7 +45,14 @@ def find_motors_at(bus: MotorBus, baud_rate: int, seconds: float = LISTEN_S) -> 
     except (OSError, ValueError):
         return []  # the adapter cannot go at this speed
     pongs = bus.broadcast_ping(seconds)
-    return [FoundMotor(id, model(bus.model_number(id, pong)), baud_rate) for id, pong in pongs.items()]
+    return [FoundMotor(id, _model(bus, id, pong), baud_rate) for id, pong in pongs.items()]
+
+
+def _model(bus: MotorBus, id: int, pong: Status) -> str:
+    try:
+        return model(bus.model_number(id, pong))
+    except BusFault:
+        return "motor that does not say its model"
 
 
 def give_id(bus: MotorBus, name: str, found: FoundMotor) -> None:

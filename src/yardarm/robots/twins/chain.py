@@ -100,6 +100,8 @@ class MotorChain:
         self.servos = list(servos)
         self.before_request: Callable[[], None] = lambda: None
         """What happens to the motors just before they hear a request."""
+        self.before_call: Callable[[int], None] = lambda id: None
+        """What happens to the cable just before a motor, or everybody, is called."""
         self._side = side
         self._received = b""
         self.requests = 0
@@ -115,6 +117,7 @@ class MotorChain:
                 return
             self.requests += 1
             self.before_request()
+            self.before_call(request.id)
             yield from self._answers(request)
 
     def _answers(self, request: Request) -> Iterator[bytes]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
 
 __all__ = ["WallClock"]
+
+log = logging.getLogger(__name__)
 
 # How often it looks at the clock: below this, no client notices.
 LOOK_EVERY_S = 0.005
@@ -37,5 +40,9 @@ class WallClock:
             if now - done > LARGEST_LAG_S:
                 self.lost_s += now - done - LOOK_EVERY_S
                 done = now - LOOK_EVERY_S
-            self._advance(now - done)
+            try:
+                self._advance(now - done)
+            except Exception:
+                log.exception("the twin stands still")  # a script of the user's failed; motors still answer
+                return
             done = now

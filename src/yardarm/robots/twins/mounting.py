@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from yardarm.robots.motors import PERCENT, SIGNED_PERCENT, MotorCalibration
 from yardarm.robots.motors.bus import Motor
-from yardarm.robots.twins.servo import Servo
+from yardarm.robots.twins.factory import new_servo
 
 __all__ = ["RAD_PER_STEP", "Mounting", "Travel", "calibration_of", "mount"]
 
@@ -70,13 +70,13 @@ class Mounting:
         return min(max(angle, self.travel.low), self.travel.high)
 
 
-def mount(
-    motor: Motor, servo: Servo, travel: Travel, calibration: MotorCalibration | None, reversed: bool = False
-) -> Mounting:
+def mount(motor: Motor, travel: Travel, calibration: MotorCalibration | None, reversed: bool = False) -> Mounting:
     """Put a motor into a joint. With a calibration, it sits so that the calibration is right, and so are the ends."""
     direction = -1 if reversed else 1
     if calibration is None:
         return Mounting(travel, travel, motor.unit, MIDDLE, direction)
+    servo = new_servo(motor.model, motor.id)
+    servo.calibrate(calibration)
     middle = travel.middle if motor.unit == PERCENT else 0.0
     half = (calibration.range_max - calibration.range_min) / 2
     zero = servo.shaft_at(calibration.range_min + half) - direction * middle / RAD_PER_STEP

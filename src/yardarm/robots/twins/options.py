@@ -31,6 +31,9 @@ class TwinOptions:
         None,
         "true: calibrated motors, and a file of it for the id if there is none; false: new motors [as that file is]",
     )
+    unpacked: bool = option(
+        False, "motors that all have id 1, each plugged in when the one before has its own: for setup-motors"
+    )
     faults: str = option("", "disturb the answers: 0.02, or lost=0.01,late=0.02,unplugged=gripper@10-12,seed=3, …")
     motion: Path | None = option(
         None, "move the joints by a CSV or JSON file: `time` in seconds, and a column per joint"
@@ -53,6 +56,8 @@ class TwinOptions:
             positive("--twin.seconds", self.seconds)
         if self.motion and self.dataset:
             raise UsageError("--twin.motion and --twin.dataset exclude each other; omit one")
+        if self.unpacked and self.calibrated:
+            raise UsageError("--twin.unpacked and --twin.calibrated exclude each other; omit one")
         if self.clock == STDIN and self.view:
             raise UsageError("--twin.view needs the clock on the wall; omit --twin.clock=stdin")
         if self.view_port is not None and not 0 < self.view_port < 65536:
@@ -83,6 +88,7 @@ class TwinPlan:
             real_time=self.options.clock == WALL,
             use_degrees=self.use_degrees,
             published_model=None if wanted == AUTO else wanted == PUBLISHED,
+            unpacked=self.options.unpacked,
             faults=self.options.faults,
         )
         try:
@@ -116,7 +122,11 @@ def plan_twin(section: str, device: Mapping[str, Any], options: TwinOptions, mot
     config: DeviceConfig = decode(driver.config_class, section, own, "twin")
     folder = config.calibration_dir or calibration_folder(driver.folder, driver.name)
     file = folder / f"{config.id}.json"
-    known = read_calibration_file(file) if file.is_file() and options.calibrated is not False else None
+    known = (
+        read_calibration_file(file)
+        if file.is_file() and options.calibrated is not False and not options.unpacked
+        else None
+    )
     if options.motion is not None:
         motion = read_motion(options.motion, options.repeat)
     if motion is not None:

@@ -7,6 +7,7 @@ a program ──▶ port ──▶ motors' registers ──▶ drives ──▶ 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from yardarm.errors import UsageError, nearest
 from yardarm.robots.bus_device import BODY, BusDevice
 from yardarm.robots.making import ROBOTS, TELEOPERATORS
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorCalibration
+from yardarm.robots.motors.registers import MODELS
 from yardarm.robots.twins.arm_model import STEP_S, ArmModel, model_for
 from yardarm.robots.twins.body import ArmBody
 from yardarm.robots.twins.clock import WallClock
@@ -28,6 +30,7 @@ from yardarm.robots.twins.mounting import calibration_of, mount
 from yardarm.robots.twins.port import Outgoing, PortServer
 from yardarm.robots.twins.servo import Servo
 from yardarm.robots.twins.strength import strength_of
+from yardarm.robots.twins.unpacked import UnpackedMotors
 
 __all__ = ["JointState", "Script", "Twin", "driver_of"]
 
@@ -65,7 +68,8 @@ class Twin:
 
     Its motors come from the factory, with their ids set up; or have a `calibration`; or, if `calibrated`, one that a
     careful person would have found (`calibration` then is that one). It lives in real time, or by `advance` alone.
-    `faults` disturb what it answers, as ``--twin.faults`` does.
+    `unpacked` motors have no ids of their own yet, and are plugged in one by one. `faults` disturb what it answers, as
+    ``--twin.faults`` does.
     """
 
     def __init__(
@@ -77,6 +81,7 @@ class Twin:
         real_time: bool = True,
         use_degrees: bool | None = None,
         published_model: bool | None = None,
+        unpacked: bool = False,
         faults: str = "",
     ) -> None:
         self.type, self.driver = type, driver_of(type)
@@ -85,12 +90,16 @@ class Twin:
         self.model: ArmModel = model_for(self.driver.name, self.motors, published_model)
         self.body = ArmBody(self.model)
         if calibrated and calibration is None:
-            calibration = calibration_of(self.motors, self.body.travels, self.driver.full_turn, self.driver.reversed)
+            calibration = self._built_calibration() or calibration_of(
+                self.motors, self.body.travels, self.driver.full_turn, self.driver.reversed
+            )
         self.calibration = dict(calibration) if calibration else None
         self._check_calibration()
         self.chain = chain_of(self.motors, self.calibration)
         self.servos: dict[str, Servo] = dict(zip(self.motors, self.chain.servos, strict=True))
         self.drives = self._mounted()
+        if unpacked:
+            UnpackedMotors(self.chain, self.motors)
         self.supply_share = 1.0
         """How much of its voltage the supply has: below 1, it is weak."""
         self.seconds = 0.0
@@ -142,7 +151,7 @@ class Twin:
 
     def hold(self, positions: Mapping[str, float]) -> None:
         """Have a hand take joints, pull them to positions in their units, and hold them there."""
-        wanted = {self._known(name): float(value) for name, value in positions.items()}
+        wanted = self._checked(positions)
         with self._lock:
             self._held |= wanted
 
@@ -163,13 +172,13 @@ class Twin:
     def place(self, positions: Mapping[str, float]) -> None:
         """Put joints to positions at once, as nothing in the world could."""
         with self._lock:
-            self.body.place({self._known(name): self._angle(name, value) for name, value in positions.items()})
+            self.body.place({name: self._angle(name, value) for name, value in self._checked(positions).items()})
             self.body.step(self.drives, 0)
 
     def power_cycle(self) -> None:
         """Pull the plug, and put it back in: what is not in the EEPROM is forgotten."""
         with self._lock:
-            for servo in self.chain.servos:
+            for servo in self.servos.values():
                 servo.power_cycle()
 
     # What can be seen.
@@ -218,12 +227,25 @@ class Twin:
     def _mounted(self) -> dict[str, Drive]:
         """The motors in their joints, whose ends are the calibration's."""
         travels, drives = self.body.travels, {}
+        # An arm that needs no calibration is built so that a certain one fits, whatever its motors have.
+        fitting = self.calibration or self._built_calibration() or {}
         for name, motor in self.motors.items():
-            own = self.calibration[name] if self.calibration else None
-            mounting = mount(motor, self.servos[name], travels[name], own, name in self.driver.reversed)
+            mounting = mount(motor, travels[name], fitting.get(name), name in self.driver.reversed)
             drives[name] = drive_of(self.servos[name], mounting, strength_of(motor))
         self.body.limit({name: drive.mounting.travel for name, drive in drives.items()})
         return drives
+
+    def _built_calibration(self) -> dict[str, MotorCalibration] | None:
+        """The calibration that the arm's driver knows without looking; None: somebody has to show it."""
+        offsets, reversed = self.driver.built_offsets, self.driver.reversed
+        if offsets is None:
+            return None
+        return {
+            name: MotorCalibration(
+                motor.id, int(name in reversed), offsets.get(name, 0), 0, MODELS[motor.model].resolution - 1
+            )
+            for name, motor in self.motors.items()
+        }
 
     def _answers(self, content: bytes) -> list[Outgoing]:
         with self._lock:
@@ -245,8 +267,7 @@ class Twin:
 
     def _move_hands(self) -> None:
         if self._script is not None:
-            positions = self._script(self.seconds - self._script_began)
-            self._held |= {self._known(name): value for name, value in positions.items()}
+            self._held |= self._checked(self._script(self.seconds - self._script_began))
         for name, value in self._held.items():
             self.body.hold(name, self._angle(name, value))
         if self.is_leader:
@@ -288,7 +309,7 @@ class Twin:
         )
 
     def _angle(self, name: str, value: float) -> float:
-        return self.drives[joint_name(name)].mounting.angle_of(value)
+        return self.drives[name].mounting.angle_of(value)
 
     def _within(self, name: str, angle: float) -> float:
         travel = self.drives[name].mounting.travel
@@ -299,6 +320,13 @@ class Twin:
         if own not in self.motors:
             raise UsageError(f"there is no joint '{own}'{nearest(own, self.motors)} it has {', '.join(self.motors)}")
         return own
+
+    def _checked(self, positions: Mapping[str, float]) -> dict[str, float]:
+        checked = {self._known(name): float(value) for name, value in positions.items()}
+        for name, value in checked.items():
+            if not math.isfinite(value):
+                raise UsageError(f"the position of {name} must be a number, got {value}")
+        return checked
 
     def _check_calibration(self) -> None:
         if self.calibration and self.calibration.keys() != self.motors.keys():
