@@ -7,11 +7,11 @@ which motor.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
 
 from processes import CONTEXT
 
@@ -86,10 +86,11 @@ def _serve(kind: str, faults: str, pipe: Connection) -> None:
             pipe.send(injector.injected)
 
 
-def spin() -> Any:
-    """Keep a core busy."""
-    while True:
-        sum(range(10_000))
+def spin() -> None:
+    """Keep a core busy, as long as somebody measures."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        sum(range(100_000))
 
 
 @contextlib.contextmanager

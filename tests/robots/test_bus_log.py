@@ -122,8 +122,8 @@ def test_another_driver_comes_to_other_values(twin: TwinPort, tmp_path: Path, mo
     with arm_on(twin.path, log) as arm:
         arm.get_observation()
     (session,) = read_bus_log(log)
-    decoded = FeetechBus.decoded
-    monkeypatch.setattr(FeetechBus, "decoded", lambda self, *words: decoded(self, *words) + 1)
+    decoded = FeetechBus._decoded
+    monkeypatch.setattr(FeetechBus, "_decoded", lambda self, *words: decoded(self, *words) + 1)
     differences = replay(session).differences
     assert "sync_read(Present_Position" in str(differences[-1])
     assert differences[-1].then != differences[-1].now

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 from yardarm.errors import AlreadyConnected, BusFault, NotConnected, UsageError, nearest
 from yardarm.robots.motors.calibration import MotorCalibration
-from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude, untwos_complement
+from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude
 from yardarm.robots.motors.health import HealthRegisters, MotorHealth
 from yardarm.robots.motors.line import SETTLING_SIZES, LineCounts, SerialLine
 from yardarm.robots.motors.noting import CallLog, noted
@@ -72,6 +72,7 @@ class MotorBus(ABC):
     protocol: ClassVar[WireProtocol]
     baud_codes: ClassVar[Mapping[int, int]]
     """The baud rates, and the codes that stand for them in the register Baud_Rate."""
+    byte_order: ClassVar[Literal["little", "big"]] = "little"
     wraps: ClassVar[bool]
     """Whether readings start again after a turn."""
     applies_drive_mode: ClassVar[bool]
@@ -100,7 +101,7 @@ class MotorBus(ABC):
         self._names = {motor.id: name for name, motor in self.motors.items()}
         # What is asked over and over again is looked up once.
         self._places: dict[tuple[str, ...], Register] = {}
-        self._sync_reads: dict[tuple[str, tuple[str, ...]], tuple[bytes, dict[int, int]]] = {}
+        self._sync_reads: dict[tuple[str, tuple[str, ...]], tuple[Register, bytes, dict[int, int]]] = {}
 
     @property
     def is_connected(self) -> bool:
@@ -161,13 +162,13 @@ class MotorBus(ABC):
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.read(id, own.address, own.size)
         answers = self._ask(request, {id: own.size}, retries, f"reading {register}")
-        return self.decoded(register, motor, answers[id].params, normalize)
+        return self._decoded(own, register, motor, answers[id].params, normalize)
 
     @noted
     def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = RETRIES) -> None:
         """Set a register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
-        request = self.protocol.write(id, own.address, self._encoded(register, motor, value, normalize))
+        request = self.protocol.write(id, own.address, self._encoded(own, register, motor, value, normalize))
         self._ask(request, {id: 0}, retries, f"writing {register}")
 
     @noted
@@ -179,11 +180,11 @@ class MotorBus(ABC):
         if (register, names) not in self._sync_reads:
             own, ids = self._register(register, names), [self._motor(name).id for name in names]
             request = self.protocol.sync_read(ids, own.address, own.size)
-            self._sync_reads[register, names] = request, dict.fromkeys(ids, own.size)
-        request, expected = self._sync_reads[register, names]
+            self._sync_reads[register, names] = own, request, dict.fromkeys(ids, own.size)
+        own, request, expected = self._sync_reads[register, names]
         answers = self._ask(request, expected, retries, f"reading {register}")
         return {
-            name: self.decoded(register, name, answers[id].params, normalize)
+            name: self._decoded(own, register, name, answers[id].params, normalize)
             for name, id in zip(names, expected, strict=True)
         }
 
@@ -193,7 +194,7 @@ class MotorBus(ABC):
         self._check_connected()
         own = self._register(register, list(values))
         encoded = {
-            self._motor(name).id: self._encoded(register, name, value, normalize) for name, value in values.items()
+            self.motors[name].id: self._encoded(own, register, name, value, normalize) for name, value in values.items()
         }
         self.line.tell(self.protocol.sync_write(encoded, own.address, own.size))
 
@@ -238,7 +239,9 @@ class MotorBus(ABC):
         answers = self._ask(request, dict.fromkeys(ids, size), retries, f"reading {', '.join(registers)}")
         return {
             name: {
-                register: self.decoded(register, name, answers[id].params[own.address - start :][: own.size], False)
+                register: self._decoded(
+                    own, register, name, answers[id].params[own.address - start :][: own.size], False
+                )
                 for register, own in places.items()
             }
             for name, id in zip(names, ids, strict=True)
@@ -383,10 +386,8 @@ class MotorBus(ABC):
         ends = time.monotonic() + self.retry_budget_s
         for tries in range(1, retries + 2):
             answers = self.line.ask(request, expected)
-            is_good = len(answers) == len(expected) and not any(
-                status.error and self.protocol.misheard(status.error) for status in answers.values()
-            )
-            if is_good or time.monotonic() > ends:
+            misheard = [id for id, status in answers.items() if status.error and self.protocol.misheard(status.error)]
+            if (len(answers) == len(expected) and not misheard) or time.monotonic() > ends:
                 break
             self.counts.retries += tries <= retries
         return answers, tries
@@ -433,30 +434,26 @@ class MotorBus(ABC):
             raise UsageError(f"'{register}' is not in the same place in {', '.join(names)}; ask one by one")
         return places.pop()
 
-    def _encoded(self, register: str, name: str, value: float, normalize: bool) -> bytes:
-        own = self._register(register, [name])
+    def _encoded(self, own: Register, register: str, name: str, value: float, normalize: bool) -> bytes:
         raw = self.scale(name).raw(value) if normalize and register in POSITIONS else int(value)
         try:
             if own.sign_bit is not None:
                 raw = sign_magnitude(raw, own.sign_bit)
             elif own.signed:
                 raw = twos_complement(raw, own.size)
-            return raw.to_bytes(own.size, self._byte_order(name))
+            return raw.to_bytes(own.size, self.byte_order)
         except (ValueError, OverflowError) as error:
             raise UsageError(f"{register} of {name}: {error}") from None
 
     def decoded(self, register: str, name: str, params: bytes, normalize: bool) -> float:
         """What the bytes of a motor's register mean."""
-        own = self._register(register, [name])
-        raw = int.from_bytes(params, self._byte_order(name))
+        return self._decoded(self._register(register, [name]), register, name, params, normalize)
+
+    def _decoded(self, own: Register, register: str, name: str, params: bytes, normalize: bool) -> float:
+        raw = int.from_bytes(params, self.byte_order, signed=own.signed)
         if own.sign_bit is not None:
             raw = unsign_magnitude(raw, own.sign_bit)
-        elif own.signed:
-            raw = untwos_complement(raw, own.size)
         return self.scale(name).value(raw) if normalize and register in POSITIONS else raw
-
-    def _byte_order(self, name: str) -> Literal["little", "big"]:
-        return "little"
 
     def scale(self, name: str) -> Scale:
         """Between a motor's steps and its user's unit."""

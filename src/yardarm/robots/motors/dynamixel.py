@@ -50,7 +50,7 @@ def crc16(content: bytes) -> int:
     """CRC-16 with polynomial 8005 and nothing reflected."""
     value = 0
     for byte in content:
-        value = (value << 8 & 0xFFFF) ^ CRC_TABLE[value >> 8 ^ byte]
+        value = (value & 0xFF) << 8 ^ CRC_TABLE[value >> 8 ^ byte]
     return value
 
 
@@ -75,7 +75,7 @@ class DynamixelProtocol:
 
     def sync_write(self, values: Mapping[int, bytes], address: int, size: int) -> bytes:
         """Set the same register of several motors."""
-        each = b"".join(bytes((id,)) + data for id, data in values.items())
+        each = b"".join([bytes((id,)) + data for id, data in values.items()])
         return packet(BROADCAST, Instruction.SYNC_WRITE, _words(address, size) + each)
 
     def acknowledgement(self, id: int) -> bytes:
@@ -101,7 +101,7 @@ class DynamixelProtocol:
 
     def answers(self, status: Status, params: int) -> bool:
         """Whether this answers a question for so many bytes; a refusal has none of them."""
-        return len(status.params) == params or (not status.params and self.refusal(status.error) is not None)
+        return len(status.params) == params or self._is_refusal(status)
 
     def take(self, received: bytes, known: Mapping[int, Collection[int]]) -> tuple[Status | None, int]:
         """The first answer in the bytes, and how many bytes are done with."""
@@ -116,8 +116,11 @@ class DynamixelProtocol:
             content = content_of(whole)
             if content[0] == STATUS and len(content) > 1:
                 status = Status(whole[4], content[1], content[2:], len(whole))
-                if any(self.answers(status, size) for size in known[status.id]):
+                if len(status.params) in known[status.id] or self._is_refusal(status):
                     return status, begins
+
+    def _is_refusal(self, status: Status) -> bool:
+        return not status.params and self.refusal(status.error) is not None
 
 
 def find_packet(received: bytes, fits: Fits) -> tuple[int, int]:

@@ -47,7 +47,7 @@ class FeetechProtocol:
 
     def sync_write(self, values: Mapping[int, bytes], address: int, size: int) -> bytes:
         """Set the same register of several motors."""
-        each = b"".join(bytes((id,)) + data for id, data in values.items())
+        each = b"".join([bytes((id,)) + data for id, data in values.items()])
         return packet(BROADCAST, Instruction.SYNC_WRITE, bytes((address, size)) + each)
 
     def acknowledgement(self, id: int) -> bytes:

@@ -169,7 +169,7 @@ class SerialLine:
         self.owing.update(dict.fromkeys(expected, settled_by or next(self._settling_sizes)))
         self._write(request)
         self.counts.requests += 1
-        answers = sum(self._protocol.answer_size(size) for size in expected.values())
+        answers = len(expected) * self._protocol.answer_size(0) + sum(expected.values())
         on_the_way_s = (len(request) + answers) * BITS / self.baud_rate
         found = self._receive(expected, time.monotonic() + self.patience_s + on_the_way_s)
         for id in found:
@@ -270,9 +270,10 @@ class _Intake:
         while self._received:
             status, done = self._protocol.take(self._received, self._known)
             self._received = self._received[done:]
-            self._drop(done - (status.wire_size if status else 0))
             if status is None:
+                self._drop(done)
                 return
+            self._drop(done - status.wire_size)
             self._in_noise = False
             yield status
 
