@@ -17,7 +17,7 @@ from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motor_setup import set_up_motors
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
-from yardarm.robots.motors.bus import RETRIES
+from yardarm.robots.motors.register_bus import RETRIES
 from yardarm.robots.operator import Operator, TerminalOperator
 from yardarm.robots.torque_watch import TorqueWatch
 from yardarm.robots.uninterrupted import uninterrupted

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from yardarm.errors import UsageError
 from yardarm.machine import versions
-from yardarm.robots.motors import MotorBus
+from yardarm.robots.motors.register_bus import RegisterBus
 from yardarm.secrecy import without_secrets
 
 __all__ = ["FORMAT", "BusLog", "plain", "rounded"]
@@ -48,7 +48,7 @@ class BusLog:
         self._depth = 0
         self._calibration: object = None
 
-    def begin(self, bus: MotorBus) -> None:
+    def begin(self, bus: RegisterBus) -> None:
         """Open the file, and write what the bus is."""
         self.end()
         self._file = _opened(self.path)
@@ -82,7 +82,7 @@ class BusLog:
             t = time.monotonic() - self._start
             self._put(f'{{"t": {t:.6f}, "{"sent" if sent else "got"}": "{content.hex()}"}}\n')
 
-    def run(self, bus: MotorBus, call: Callable[..., R], args: tuple[Any, ...], options: dict[str, Any]) -> R:
+    def run(self, bus: RegisterBus, call: Callable[..., R], args: tuple[Any, ...], options: dict[str, Any]) -> R:
         """Make a call, and note it; what it calls in turn is not noted."""
         if self._depth or self._file is None:
             return call(bus, *args, **options)

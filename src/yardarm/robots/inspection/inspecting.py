@@ -13,7 +13,7 @@ from yardarm.robots.inspection.motor_state import MotorState, read_state
 from yardarm.robots.inspection.problems import Problem, missing_motors, wrong_states, wrong_with_motor
 from yardarm.robots.inspection.scanning import BAUD_RATES, BUSES, PortScan
 from yardarm.robots.motors import Motor, MotorBus, MotorCalibration
-from yardarm.robots.motors.bus import BAUD_RATE
+from yardarm.robots.motors.register_bus import BAUD_RATE
 from yardarm.robots.motors.registers import MODELS, model
 from yardarm.robots.motors.setup import FoundMotor, find_motors_at
 from yardarm.robots.pair import ArmPair

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from yardarm.robots.inspection.motor_state import MotorState
 from yardarm.robots.motors import Motor, MotorCalibration
-from yardarm.robots.motors.bus import BAUD_RATE
+from yardarm.robots.motors.register_bus import BAUD_RATE
 from yardarm.robots.motors.setup import FoundMotor
 
 __all__ = ["Problem", "missing_motors", "wrong_states", "wrong_with_motor"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from yardarm.errors import RobotFault, UsageError
 from yardarm.robots.making import ROBOTS, TELEOPERATORS
 from yardarm.robots.motors import DynamixelBus, FeetechBus, MotorBus
-from yardarm.robots.motors.bus import BAUD_RATE
+from yardarm.robots.motors.register_bus import BAUD_RATE
 from yardarm.robots.motors.setup import FoundMotor, find_motors_at
 
 __all__ = ["BAUD_RATES", "BUSES", "PortScan", "ids_in_words", "scan_port"]

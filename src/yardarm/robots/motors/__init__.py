@@ -1,6 +1,6 @@
 """Motors on a serial bus: their packets, registers, units and calibration."""
 
-from yardarm.robots.motors.bus import BusCounts, Motor, MotorBus
+from yardarm.robots.motors.bus import MotorBus
 from yardarm.robots.motors.calibration import (
     MotorCalibration,
     calibration_from_json,
@@ -10,6 +10,7 @@ from yardarm.robots.motors.calibration import (
 from yardarm.robots.motors.dynamixel_bus import DynamixelBus
 from yardarm.robots.motors.feetech_bus import FeetechBus
 from yardarm.robots.motors.health import MotorHealth
+from yardarm.robots.motors.register_bus import BusCounts, Motor
 from yardarm.robots.motors.sweep import JointSweep
 from yardarm.robots.motors.units import DEGREES, PERCENT, SIGNED_PERCENT
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from yardarm.errors import BusFault
-from yardarm.robots.motors.bus import RETRIES, MotorBus
+from yardarm.robots.motors.bus import MotorBus
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.feetech import FeetechProtocol
 from yardarm.robots.motors.health import HealthRegisters
+from yardarm.robots.motors.register_bus import RETRIES
 from yardarm.robots.motors.registers import FEETECH_STS, MODELS
 from yardarm.robots.motors.sweep import half_turn, home_offset
 from yardarm.robots.motors.wire import Status, WireProtocol

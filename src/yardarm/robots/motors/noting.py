@@ -7,25 +7,25 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from yardarm.robots.motors.bus import MotorBus
+    from yardarm.robots.motors.register_bus import RegisterBus
 
 __all__ = ["CallLog", "noted"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Own = TypeVar("Own", bound="MotorBus")
+Own = TypeVar("Own", bound="RegisterBus")
 
 
 class CallLog(Protocol):
     """Keeps what happens on a bus."""
 
-    def begin(self, bus: MotorBus) -> None:
+    def begin(self, bus: RegisterBus) -> None:
         """The bus is about to open its port."""
 
     def end(self) -> None:
         """The bus has closed its port."""
 
-    def run(self, bus: MotorBus, call: Callable[..., R], args: tuple[Any, ...], options: dict[str, Any]) -> R:
+    def run(self, bus: RegisterBus, call: Callable[..., R], args: tuple[Any, ...], options: dict[str, Any]) -> R:
         """Make a call, and note it."""
 
 

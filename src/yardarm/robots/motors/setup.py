@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from yardarm.errors import BusFault
-from yardarm.robots.motors.bus import BAUD_RATE, MotorBus
+from yardarm.robots.motors.bus import MotorBus
+from yardarm.robots.motors.register_bus import BAUD_RATE
 from yardarm.robots.motors.registers import MODELS, model
 from yardarm.robots.motors.wire import Status
 

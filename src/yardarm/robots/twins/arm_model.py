@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.errors import SetupError
-from yardarm.robots.motors.bus import Motor
+from yardarm.robots.motors.register_bus import Motor
 from yardarm.robots.twins.mounting import Travel
 from yardarm.robots.twins.strength import Strength, strength_of
 

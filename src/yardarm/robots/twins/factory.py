@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from yardarm.robots.motors import MotorCalibration
-from yardarm.robots.motors.bus import Motor
+from yardarm.robots.motors.register_bus import Motor
 from yardarm.robots.motors.registers import DYNAMIXEL_X, MODELS
 from yardarm.robots.twins.chain import DynamixelSide, FeetechSide, MotorChain
 from yardarm.robots.twins.servo import DynamixelServo, FeetechServo, Servo

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from yardarm.errors import UsageError, nearest
-from yardarm.robots.motors.bus import Motor
 from yardarm.robots.motors.dynamixel import HEADER as DYNAMIXEL_HEADER
+from yardarm.robots.motors.register_bus import Motor
 from yardarm.robots.twins.chain import MotorChain
 from yardarm.robots.twins.port import Outgoing
 from yardarm.robots.twins.servo import Servo

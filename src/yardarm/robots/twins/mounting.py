@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from yardarm.robots.motors import PERCENT, SIGNED_PERCENT, MotorCalibration
-from yardarm.robots.motors.bus import Motor
+from yardarm.robots.motors.register_bus import Motor
 from yardarm.robots.twins.factory import new_servo
 
 __all__ = ["RAD_PER_STEP", "Mounting", "Travel", "calibration_of", "mount"]

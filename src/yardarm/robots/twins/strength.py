@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from yardarm.robots.motors.bus import Motor
+from yardarm.robots.motors.register_bus import Motor
 
 __all__ = ["STRENGTHS", "Strength", "strength_of"]
 

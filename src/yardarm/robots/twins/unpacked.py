@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from yardarm.robots.motors.bus import Motor
+from yardarm.robots.motors.register_bus import Motor
 from yardarm.robots.motors.wire import BROADCAST
 from yardarm.robots.twins.chain import MotorChain
 from yardarm.robots.twins.servo import Servo
