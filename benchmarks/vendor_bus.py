@@ -56,6 +56,10 @@ class VendorBus:
             writer.addParam(id, list(value.to_bytes(own.size, "little")))
         writer.txPacket()
 
+    def forget(self) -> None:
+        """Drop what has come unasked; LeRobot never does."""
+        self._port.ser.reset_input_buffer()
+
     def close(self) -> None:
         self._port.closePort()
 

@@ -174,7 +174,8 @@ class SerialLine:
         found = self._receive(expected, time.monotonic() + self.patience_s + on_the_way_s)
         for id in found:
             del self.owing[id]
-        if missing := expected.keys() - found:
+        if len(found) < len(expected):
+            missing = expected.keys() - found
             self.counts.timeouts += 1
             self.counts.missing += len(missing)
             for id in missing:
