@@ -13,6 +13,7 @@ import pytest
 
 from tests.helpers import path_with, yardarm, yardarm_here
 from yardarm.cli.commands.dataset import COMMANDS as DATASET_COMMANDS
+from yardarm.cli.commands.robot import COMMANDS as ROBOT_COMMANDS
 from yardarm.cli.commands.runs import COMMANDS as RUNS_COMMANDS
 from yardarm.cli.lerobot.operations import OPERATIONS
 from yardarm.cli.lerobot.spellings import RENAMED
@@ -94,7 +95,8 @@ def test_every_flag_in_the_documentation_exists() -> None:
     helps = [yardarm_here(command, "--help").stdout for command in with_flags]
     helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
     helps += [yardarm_here("runs", command, "--help").stdout for command in RUNS_COMMANDS]
-    helps += [yardarm_here(command, "--help").stdout for command in ("dataset-viz", "imgtransform-viz")]
+    helps += [yardarm_here("robot", command, "--help").stdout for command in ROBOT_COMMANDS]
+    helps += [yardarm_here(command, "--help").stdout for command in ("dataset-viz", "imgtransform-viz", "find-port")]
     arms = [("--robot.type=so101_follower",), ("--robot.type=bi_so_follower",), ("--teleop.type=so101_leader",)]
     helps += [yardarm_here("calibrate", *arm, "--help").stdout for arm in arms]
     helps += [yardarm_here("edit-dataset", f"--operation.type={name}", "--help").stdout for name in OPERATIONS]
