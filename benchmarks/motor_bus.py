@@ -40,8 +40,8 @@ So that they can be timed at all, their input is emptied here after each wrong v
 Under load, as many processes as there are cores spin. With faults, 2% of the answers are lost, late by 60 to 200 ms,
 corrupted in one byte, truncated, or preceded by noise, in equal parts.
 
-Nobody can be faster than 1 ms and the line's time, which is what arithmetic allows: on a quiet machine, the medians of
-both sides are near it.
+Nobody can be faster than 1 ms and the line's time, which is what arithmetic allows. Both sides also wait for the process
+of the motors to wake up, which is why their medians and 99th percentiles are near each other.
 """
 TURN = 250
 FAULTS = "0.02,seed=1"
