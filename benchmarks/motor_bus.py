@@ -40,8 +40,9 @@ So that they can be timed at all, their input is emptied here after each wrong v
 Under load, as many processes as there are cores spin. With faults, 2% of the answers are lost, late by 60 to 200 ms,
 corrupted in one byte, truncated, or preceded by noise, in equal parts.
 
-Nobody can be faster than 1 ms and the line's time, which is what arithmetic allows: on a quiet machine, the medians of
-both sides are near it.
+Nobody can be faster than 1 ms and the line's time, which is what arithmetic allows. Both sides also wait until the
+motors' process has woken up: writing the bytes of the sync read and reading those of its answers, no more, took
+1.9 ms (Feetech) and 2.5 ms (Dynamixel) in the median, 3.4 and 6.5 ms at 99%, on the same machine.
 """
 TURN = 250
 FAULTS = "0.02,seed=1"
