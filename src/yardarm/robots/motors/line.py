@@ -95,9 +95,6 @@ class SerialLine:
             )
             raise BusFault(f"cannot open the port {self.port}: {error}; {hint}") from None
         self._descriptor = self._serial.fileno()
-        self._input, self._output = select.poll(), select.poll()
-        self._input.register(self._descriptor, select.POLLIN)
-        self._output.register(self._descriptor, select.POLLOUT)
         self.owing.clear()
         self._late_sizes.clear()
 
@@ -225,9 +222,10 @@ class SerialLine:
     def _read(self, until: float) -> bytes:
         """Whatever comes first, asleep until then; nothing if the time is up."""
         self._check_open()
-        wait_s = until - time.monotonic() if until else 0.0
+        wait_s = max(0.0, until - time.monotonic()) if until else 0.0
         try:
-            if not self._input.poll(max(0.0, 1000 * wait_s)):
+            # Not poll: on macOS, it does not know terminals.
+            if not select.select([self._descriptor], [], [], wait_s)[0]:
                 return b""
             content = os.read(self._descriptor, CHUNK)
         except OSError as error:
@@ -245,7 +243,7 @@ class SerialLine:
         try:
             while rest := content[os.write(self._descriptor, content) :]:
                 content = rest
-                self._output.poll()
+                select.select([], [self._descriptor], [])
         except OSError as error:
             raise self._lost(error) from None
 
