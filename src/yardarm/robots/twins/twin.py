@@ -18,7 +18,7 @@ from yardarm.errors import UsageError, nearest
 from yardarm.robots.bus_device import BODY, BusDevice
 from yardarm.robots.making import ROBOTS, TELEOPERATORS, find_driver
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorCalibration
-from yardarm.robots.motors.registers import MODELS
+from yardarm.robots.motors.registers import MODELS, require_known
 from yardarm.robots.pair import ArmPair
 from yardarm.robots.twins.arm_model import STEP_S, ArmModel, model_for
 from yardarm.robots.twins.body import ArmBody
@@ -346,6 +346,7 @@ def driver_of(type: str, section: str = "") -> type[BusDevice]:
         raise UsageError(f"{type} is two arms; start a twin for each, with ids that end in _left and _right")
     if not issubclass(driver, BusDevice):
         raise UsageError(f"{type} is not an arm on one bus, so it has no twin")
+    require_known(motor.model for motor in driver.motors.values())
     return driver
 
 
