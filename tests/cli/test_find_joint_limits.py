@@ -94,6 +94,7 @@ def test_an_arm_that_is_not_calibrated_is_refused(tmp_path: Path, monkeypatch: p
         (["--robot=so101_follower", "--robot.port=x", "--warmup_time_s=-1"], "--warmup_time_s must not be negative"),
         (["--robot=so101_follower", "--robot.port=x", "--urdf_path=no.urdf"], "cannot read the URDF file no.urdf"),
         (["--robot=koch_follower", "--robot.port=x", "--urdf_path=no.urdf"], "add --robot.use_degrees=true"),
+        (["--robot=so101_follower", "--robot.port=x", "--target_frame_name=hand"], "add --urdf_path=…, or omit it"),
         (["--robot=so101_follower", "--robot.port=x", "--urdf=x"], "unknown option '--urdf'"),
     ],
 )

@@ -38,6 +38,12 @@ def test_it_says_what_answers_and_which_arm_it_looks_like(type: str, unplugged: 
     assert [memory[:40] for memory in before] == [memory[:40] for memory in after]
 
 
+@pytest.mark.parametrize("value", ["", ","])
+def test_a_port_without_a_name_is_a_missing_value(value: str) -> None:
+    answer = yardarm_here("find-port", f"--port={value}")
+    assert (answer.returncode, answer.stderr) == (2, "yardarm: --port needs a value: --port=/dev/ttyACM0\n")
+
+
 def test_a_silent_port_is_said_to_be_silent() -> None:
     with PortServer(lambda content: []) as port:
         answer = yardarm_here("lerobot-find-port", f"--port={port.path}", "--unplug=false")

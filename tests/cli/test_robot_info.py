@@ -125,6 +125,25 @@ def test_a_dynamixel_arm_tells_its_hardware_errors(tmp_path: Path) -> None:
     assert "elbow_flex (id 3) reports overload" in answer.stdout
 
 
+def test_a_koch_with_motors_for_12_and_for_5_volts_is_good(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(calibration_to_json(KOCH))
+    with twin_of("koch_follower", KOCH) as twin:
+        answer = info(twin, tmp_path, type="koch_follower")
+        assert " 5.0 " in answer.stdout
+        assert "where others have" not in answer.stdout
+        twin.servo(6).set("Present_Input_Voltage", 38)
+        assert "gripper has 3.8 V where others have 5.0 V" in info(twin, tmp_path, type="koch_follower").stdout
+
+
+def test_a_damaged_calibration_is_answered_with_what_helps(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("junk")
+    own = ("--robot=so101_follower", "--robot.port=x", "--robot.id=a", f"--robot.calibration_dir={tmp_path}")
+    for command in (("robot", "info"), ("calibrate",)):
+        answer = yardarm_here(*command, *own)
+        assert answer.returncode == 2
+        assert "restore the file, or delete it and calibrate again" in answer.stderr
+
+
 def test_an_arm_without_a_calibration_is_shown_too(tmp_path: Path) -> None:
     with twin_of("so101_follower") as twin:
         answer = info(twin, tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from yardarm.cli.commands.twin import episode_motion
 from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter
 from yardarm.errors import UsageError
 from yardarm.robots import make_robot, make_teleoperator
+from yardarm.robots.twins import PortLink, Twin
 
 ARM = ("--robot.type=so101_follower", "--robot.id=blue")
 
@@ -141,6 +143,8 @@ def test_a_recording_moves_a_twin(tmp_path: Path) -> None:
         ([*ARM, "--twin.view_port=99999"], "--twin.view_port must lie between 1 and 65535"),
         ([*ARM, "--twin.link=/tmp"], "--twin.link=/tmp cannot be made"),
         ([*ARM, "--speed=2"], "unknown option '--speed'"),
+        (["--robot.type=reachy2"], "robot 'reachy2' is not supported yet"),
+        (["--robot.type=koch_follower", "--twin.model=published"], "only SO-100 and SO-101 have a published model"),
         (["so101"], "yardarm twin takes flags only, not 'so101'"),
     ],
 )
@@ -150,6 +154,31 @@ def test_a_mistake_gets_one_line(words: list[str], message: str, tmp_path: Path)
     assert answer.returncode == 2
     assert message in answer.stderr
     assert answer.stderr.count("\n") == 1
+
+
+def test_the_link_of_a_living_twin_is_not_taken(tmp_path: Path) -> None:
+    link = tmp_path / "arm"
+    with Twin("so101_leader") as first, Twin("so101_leader") as second, PortLink(link, first.port):
+        with pytest.raises(UsageError, match="which another twin may use"), PortLink(link, second.port):
+            pass
+        assert str(link.readlink()) == first.port
+
+
+def test_the_link_of_a_killed_twin_is_replaced(tmp_path: Path) -> None:
+    link = tmp_path / "arm"
+    with Twin("so101_leader") as twin:
+        for old in ("/dev/pts/no-such", twin.port):  # the system gives a free number again
+            link.symlink_to(old)
+            with PortLink(link, twin.port):
+                assert str(link.readlink()) == twin.port
+
+
+def test_a_page_that_cannot_be_served_names_the_flag(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        answer = yardarm_here("twin", "--teleop.type=so101_leader", "--view", f"--twin.view_port={port}")
+    assert answer.returncode == 2
+    assert "choose another with --twin.view_port" in answer.stderr
 
 
 def test_a_motion_of_a_joint_that_is_not_there_is_refused(tmp_path: Path) -> None:

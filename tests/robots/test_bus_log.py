@@ -197,6 +197,14 @@ def test_every_line_is_on_disk_at_once(twin: TwinPort, tmp_path: Path) -> None:
     arm.bus.line.close()
 
 
+def test_a_file_that_is_no_log_is_not_appended_to(twin: TwinPort, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("my notes\n")
+    with pytest.raises(UsageError, match="is not a log of a bus"):
+        arm_on(twin.path, notes).bus.connect(handshake=False)
+    assert notes.read_text() == "my notes\n"
+
+
 def test_two_devices_do_not_share_a_file(twin: TwinPort, tmp_path: Path) -> None:
     first, second = arm_on(twin.path, tmp_path / "arm.jsonl"), arm_on(twin.path, tmp_path / "arm.jsonl")
     first.bus.connect(handshake=False)

@@ -113,6 +113,10 @@ def test_a_brown_out_silences_all_motors_and_keeps_what_is_in_the_eeprom() -> No
         ("seed=x", "seed=3"),
         ("lateness=1-x", "'x' is not a number"),
         ("=", "there is no fault ''"),
+        ("-1", "between 0 and 1"),
+        ("lost", "say how often: lost=0.02"),
+        ("lateness=0.2-0.1", "the smaller number first"),
+        ("unplugged=gripper@12-10", "ends before it begins"),
     ],
 )
 def test_a_mistake_is_one_line(faults: str, words: str) -> None:

@@ -13,7 +13,11 @@ import pytest
 
 from tests.helpers import path_with
 from tests.test_guides import files_of
-from yardarm.robots import ROBOTS
+from yardarm.errors import UsageError
+from yardarm.robots import ROBOTS, make_robot
+from yardarm.robots.motors import PERCENT, Motor
+from yardarm.robots.so_arm import SoFollower
+from yardarm.robots.twins import Twin
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-robot.md"
 
@@ -31,6 +35,13 @@ def test_the_guides_robot_moves_on_its_twin(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(ROBOTS._paths, "scara", "scara:Scara")  # what its package does
     importlib.import_module("test_scara").test_it_goes_where_it_is_sent(tmp_path)
+
+
+def test_an_unknown_model_in_a_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SoFollower, "motors", {"elbow": Motor(1, "sts3251", PERCENT)})
+    for make in (lambda: make_robot("so101_follower", port="x"), lambda: Twin("so101_follower")):
+        with pytest.raises(UsageError, match=r"unknown motor model 'sts3251'; did you mean 'sts32\d\d'\? known are"):
+            make()
 
 
 @pytest.mark.slow

@@ -276,7 +276,7 @@ def test_an_arm_that_needs_no_calibration_is_right_from_the_factory(tmp_path: Pa
 
 
 def test_a_pair_has_no_twin_of_its_own() -> None:
-    with pytest.raises(UsageError, match="bi_so_follower is not an arm on one bus"):
+    with pytest.raises(UsageError, match="bi_so_follower is two arms; start a twin for each"):
         Twin("bi_so_follower")
 
 

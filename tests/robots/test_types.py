@@ -60,6 +60,12 @@ def test_the_types_are_lerobots() -> None:
         ("bi_so_follower", {"id": "a", "left_arm_config.id": "b"}, "omit left_arm_config.id"),
         ("bi_so_follower", {"id": "a", "left_arm_config.prot": "b"}, "unknown option '--robot.left_arm_config.prot'"),
         ("bi_so_follower", {"id": "a", "left_arm_config": "b"}, "--robot.left_arm_config must have options"),
+        (
+            "bi_so_follower",
+            {"id": "a", "left_arm_config.port": "x", "right_arm_config.port": "x"},
+            "both arms have the port x; each needs its own",
+        ),
+        ("so101_follower", {"port": "x", "id": "../a"}, "id '../a' cannot be the name of a file"),
         ("", {}, "--robot.type is missing; use one of bi_so_follower"),
     ],
 )

@@ -18,6 +18,7 @@ from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motor_setup import set_up_motors
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
 from yardarm.robots.motors.register_bus import RETRIES
+from yardarm.robots.motors.registers import require_known
 from yardarm.robots.operator import Operator, TerminalOperator
 from yardarm.robots.torque_watch import TorqueWatch
 from yardarm.robots.uninterrupted import uninterrupted
@@ -59,6 +60,7 @@ class BusDevice(Device):
         super().__init__(config)
         if not config.port:
             raise UsageError(f"{self}: port is missing; `yardarm find-port` lists what is plugged in")
+        require_known(motor.model for motor in self.motors.values())
         body = DEGREES if getattr(config, "use_degrees", False) else SIGNED_PERCENT
         motors = {
             name: replace(motor, unit=body) if motor.unit == BODY else motor for name, motor in self.motors.items()

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from yardarm.config import option
-from yardarm.errors import AlreadyConnected, NotConnected, RobotFault
+from yardarm.errors import AlreadyConnected, NotConnected, RobotFault, UsageError
 from yardarm.files import write_atomically
 from yardarm.robots.motors import MotorCalibration, calibration_to_json, read_calibration_file
 from yardarm.robots.places import calibration_folder
@@ -32,6 +32,11 @@ class DeviceConfig:
 
     id: str | None = option(None, "a name for this very device: its calibration is kept under it")
     calibration_dir: Path | None = option(None, "the folder of its calibration [LeRobot's]")
+
+    def __post_init__(self) -> None:
+        """Refuse a name that is none: its file would be somewhere else."""
+        if self.id is not None and (not self.id or "/" in str(self.id)):
+            raise UsageError(f"id '{self.id}' cannot be the name of a file; use letters, digits, '-' and '_'")
 
 
 class Device(ABC):

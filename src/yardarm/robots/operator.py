@@ -46,12 +46,18 @@ class TerminalOperator:
         """Print a question, and wait for a line."""
         self._shown = 0
         print(text, end=" ", flush=True)
-        return self._line()
+        try:
+            return self._line()
+        finally:
+            if not sys.stdin.isatty():
+                print(flush=True)  # a terminal shows the ENTER; a pipe does not
 
     def show(self, rows: Sequence[Row]) -> None:
         """Draw a table over the one before; where nobody looks, draw nothing."""
         if not sys.stdout.isatty():
             return
+        if self._shown and self._has_line():
+            return  # ENTER has moved the cursor below the table
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         if self._shown:
             print(f"\x1b[{self._shown}A", end="")
@@ -62,9 +68,13 @@ class TerminalOperator:
 
     def has_answered(self) -> bool:
         """Whether Enter was pressed."""
-        ready, _, _ = select.select([sys.stdin], [], [], 0)
+        ready = self._has_line()
         if ready:
             self._line()
+        return ready
+
+    def _has_line(self) -> bool:
+        ready, _, _ = select.select([sys.stdin], [], [], 0)
         return bool(ready)
 
     def _line(self) -> str:

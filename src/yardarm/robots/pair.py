@@ -27,6 +27,9 @@ class ArmPair(Device):
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.arms = {side: self._arm(side) for side in SIDES}
+        left, right = (getattr(config, f"{side}_arm_config").port for side in SIDES)
+        if left == right:
+            raise UsageError(f"{self}: both arms have the port {left}; each needs its own")
 
     def _arm(self, side: str) -> Any:
         option = f"{side}_arm_config"

@@ -42,6 +42,8 @@ class Listening:
     """None: the first free one."""
     edit: bool | None = None
     """None: only if no other machine can reach it."""
+    flags: str = "--port or --host"
+    """What to change if it cannot be listened on."""
 
     @property
     def editable(self) -> bool:
@@ -169,4 +171,4 @@ def _bound(listening: Listening) -> socket.socket:
         if listening.port is not None
         else f"any port from {FIRST_PORT} to {FIRST_PORT + TRIED_PORTS - 1}"
     )
-    raise UsageError(f"cannot listen on {wanted} of {listening.host}: {problem}; choose another with --port or --host")
+    raise UsageError(f"cannot listen on {wanted} of {listening.host}: {problem}; choose another with {listening.flags}")

@@ -20,6 +20,7 @@ __all__ = ["run"]
 COMMAND = "find-joint-limits"
 GUARD = "guard"
 AXES = ("x", "y", "z")
+HAND = "gripper_frame_link"
 Move = Callable[[], dict[str, float]]
 
 
@@ -31,7 +32,7 @@ class LimitsOptions:
     warmup_time_s: float = option(5.0, "how long to try it out before that")
     control_loop_fps: int = option(30, "how often the arm is moved and read, per second")
     urdf_path: Path | None = option(None, "the arm's URDF file: shows where its hand gets, too")
-    target_frame_name: str = option("gripper_frame_link", "which of the file's frames is the hand")
+    target_frame_name: str | None = option(None, f"which of the file's frames is the hand [{HAND}]")
 
     def __post_init__(self) -> None:
         """Refuse times that are none."""
@@ -94,12 +95,14 @@ def _joints(robot: Robot) -> dict[str, float]:
 def _hand(robot: Robot, options: LimitsOptions) -> Kinematics | None:
     """What computes where the hand is, if there is a file to read it from."""
     if options.urdf_path is None:
+        if options.target_frame_name is not None:
+            raise UsageError("--target_frame_name names a frame of a URDF file; add --urdf_path=…, or omit it")
         return None
     if not getattr(robot.config, "use_degrees", False):
         raise UsageError(
             f"--urdf_path needs joints in degrees, and {robot} has them in percent; add --robot.use_degrees=true"
         )
-    hand = Kinematics.from_urdf(options.urdf_path, options.target_frame_name)
+    hand = Kinematics.from_urdf(options.urdf_path, options.target_frame_name or HAND)
     if missing := [name for name in hand.joints if f"{name}.pos" not in robot.observation_features]:
         raise UsageError(f"{options.urdf_path} has joints that {robot} has not: {', '.join(missing)}")
     return hand

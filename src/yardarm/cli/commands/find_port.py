@@ -48,7 +48,9 @@ def _ports(flags: Flags) -> Callable[[], list[UsbPort]]:
     named = text(flags, "port")
     if named is None:
         return usb_ports
-    paths = [path.strip() for path in named.split(",")]
+    paths = [path for part in named.split(",") if (path := part.strip())]
+    if not paths:
+        raise UsageError("--port needs a value: --port=/dev/ttyACM0")
     if missing := [path for path in paths if not os.path.exists(path)]:
         raise UsageError(f"--port={named}: there is no {missing[0]}; `yardarm {COMMAND}` lists what there is")
     return lambda: [UsbPort(path, "") for path in paths if os.path.exists(path)]

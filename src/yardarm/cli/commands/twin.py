@@ -124,7 +124,7 @@ def _view(plan: TwinPlan, twin: Twin, port: str, until: Callable[[], object] | N
         if plan.options.open:  # in a thread: a browser that runs in the terminal would block the page
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    serve_twin(twin, plan.flags(port), Listening(port=plan.options.view_port), say, until)
+    serve_twin(twin, plan.flags(port), Listening(port=plan.options.view_port, flags="--twin.view_port"), say, until)
 
 
 def _lines() -> Iterator[float]:
@@ -151,7 +151,7 @@ def _summary(twin: Twin) -> str:
 def _help() -> str:
     robots, leaders = (", ".join(registry.names()) for registry in (ROBOTS, TELEOPERATORS))
     rows: list[tuple[str, str, str]] = [
-        ("--robot.type", "", f"the arm: {robots}; a pair has a twin for each of its arms"),
+        ("--robot.type", "", f"the arm: {robots}; a pair needs two twins, one for each arm"),
         ("--teleop.type", "", f"or a leader: {leaders}"),
         ("--robot.id, --teleop.id", "", "the name of the arm: its motors have the calibration that is kept under it"),
         ("--robot.calibration_dir", "", "the folder of that calibration [LeRobot's]"),

@@ -9,7 +9,7 @@ from yardarm.robots.bus_log.reading import Bytes
 from yardarm.robots.motors import DynamixelBus, MotorBus, dynamixel, feetech
 from yardarm.robots.motors.wire import BROADCAST, Fits, Instruction
 
-__all__ = ["Answer", "Exchange", "Packet", "exchanges"]
+__all__ = ["Answer", "Exchange", "Packet", "exchanges", "no_answer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,11 @@ class Exchange:
     def is_whole(self) -> bool:
         """Whether everybody has answered, and nobody else."""
         return not (self.missing or self.late or self.dropped)
+
+
+def no_answer(size: int) -> str:
+    """So many bytes, in words."""
+    return "1 byte was no answer" if size == 1 else f"{size} bytes were no answer"
 
 
 def exchanges(pieces: Iterable[Bytes], bus: MotorBus) -> Iterator[Exchange]:

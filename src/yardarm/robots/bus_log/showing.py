@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 
 from yardarm.errors import RobotFault, UsageError
-from yardarm.robots.bus_log.exchanges import Answer, Exchange, Packet, exchanges
+from yardarm.robots.bus_log.exchanges import Answer, Exchange, Packet, exchanges, no_answer
 from yardarm.robots.bus_log.reading import Call, LogSession
 from yardarm.robots.motors import DynamixelBus, MotorBus
 from yardarm.robots.motors.registers import MODELS
@@ -81,7 +81,7 @@ class _Texts:
         if exchange.late:
             problems.append(f"late: {', '.join(f'{self.called(own.id)} {own.params.hex()}' for own in exchange.late)}")
         if exchange.dropped:
-            problems.append(f"{len(exchange.dropped)} bytes were no answer: {exchange.dropped.hex(' ')}")
+            problems.append(f"{no_answer(len(exchange.dropped))}: {exchange.dropped.hex(' ')}")
         took = f"{1000 * exchange.took_s:8.1f} ms" if exchange.answers else f"{'':11}"
         request = self.request(exchange.request) if exchange.request else "(nothing was asked)"
         said = [self.answer(exchange.request, own) for own in exchange.answers]

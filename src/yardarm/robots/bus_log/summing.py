@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from yardarm.robots.bus_log.exchanges import Exchange, exchanges
+from yardarm.robots.bus_log.exchanges import Exchange, exchanges, no_answer
 from yardarm.robots.bus_log.reading import LogSession
 
 __all__ = ["summary"]
@@ -33,7 +33,7 @@ def summary(session: LogSession) -> str:
     if missing:
         lines.append(f"missing answers: {_listed(missing)}")
     if dropped := sum(len(own.dropped) for own in found):
-        lines.append(f"{dropped} bytes were no answer")
+        lines.append(no_answer(dropped))
     if late := sum(len(own.late) for own in found):
         lines.append(f"{late} answers came late")
     if complaints:

@@ -30,6 +30,7 @@ __all__ = ["FORMAT", "BusLog", "plain", "rounded"]
 log = logging.getLogger(__name__)
 
 FORMAT = 1
+BEGINNING = b'{"format": '
 VERSIONS = ("yardarm", "python", "pyserial")
 # Positions come from steps: more digits say nothing.
 DIGITS = 6
@@ -121,7 +122,7 @@ class BusLog:
 
 def _opened(path: Path) -> int:
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     except OSError as error:
         raise UsageError(f"cannot write the log {path}: {error.strerror}; give another path") from None
     try:
@@ -129,6 +130,9 @@ def _opened(path: Path) -> int:
     except OSError:
         os.close(file)
         raise UsageError(f"another device writes its log to {path}; give each a file of its own") from None
+    if path.is_file() and os.pread(file, len(BEGINNING), 0) not in (b"", BEGINNING):
+        os.close(file)
+        raise UsageError(f"{path} is not a log of a bus, and would be spoiled; give another path")
     return file
 
 

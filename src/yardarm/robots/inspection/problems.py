@@ -38,7 +38,10 @@ def missing_motors(
     missing = [name for name in names if name not in present]
     if missing and len(missing) == len(names):
         if not strangers:
-            yield Problem("no motor answers", "switch on the power supply, and check the cable to the first motor")
+            yield Problem(
+                "no motor answers",
+                "switch on the power supply, and check the cable to the first motor, and the type of the arm",
+            )
     elif missing:
         yield from (_missing(name, names, missing, motors, strangers) for name in missing)
     if strangers:
@@ -80,8 +83,9 @@ def wrong_states(states: Mapping[str, MotorState]) -> Iterator[Problem]:
             yield Problem(
                 f"the {model} motors have different firmware ({listed})", "update it with the vendor's software"
             )
-    most = max((state.volts for state in states.values()), default=0.0)
     for name, state in states.items():
+        # A motor that could not bear the others' voltage has a supply of its own: a Koch has 12 V, and 5 V for the tip.
+        most = max((other.volts for other in states.values() if other.volts <= state.most_volts), default=0.0)
         if most - state.volts > MOST_VOLTS_LOST:
             yield Problem(
                 f"{name} has {state.volts:.1f} V where others have {most:.1f} V", "check the plugs of its cable"

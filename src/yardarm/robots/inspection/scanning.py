@@ -69,7 +69,7 @@ def scan_port(port: str) -> PortScan:
                 if found := find_motors_at(bus, baud_rate):
                     return PortScan(port, vendor, tuple(found))
         except RobotFault as fault:
-            return PortScan(port, problem=str(fault))
+            return PortScan(port, problem=str(fault).removeprefix(f"cannot open the port {port}: "))
         finally:
             bus.line.close()
     return PortScan(port)

@@ -36,9 +36,11 @@ def calibration_from_json(text: str, source: str) -> dict[str, MotorCalibration]
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"{source} is not JSON: {error}; calibrate again, or restore the file") from None
+        raise UsageError(f"{source} is not JSON: {error}; restore the file, or delete it and calibrate again") from None
     if not isinstance(data, dict):
-        raise UsageError(f"{source} must map motors to their calibration; calibrate again, or restore the file")
+        raise UsageError(
+            f"{source} must map motors to their calibration; restore the file, or delete it and calibrate again"
+        )
     return {str(name): _calibration(f"{source}: '{name}'", own) for name, own in data.items()}
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yardarm.errors import BusFault, SetupError
-from yardarm.robots.motors.permission import permission_hint
+from yardarm.robots.motors.permission import why_not_open
 from yardarm.robots.motors.wire import Status, WireProtocol
 
 __all__ = ["SETTLING_SIZES", "LineCounts", "SerialLine"]
@@ -90,10 +90,7 @@ class SerialLine:
         try:
             self._serial = self._locked(serial.Serial)
         except (OSError, ValueError) as error:
-            hint = permission_hint(self.port) or (
-                "is it plugged in, and does another program use it? `yardarm find-port` lists what there is"
-            )
-            raise BusFault(f"cannot open the port {self.port}: {error}; {hint}") from None
+            raise BusFault(f"cannot open the port {self.port}: {why_not_open(self.port, error)}") from None
         self._descriptor = self._serial.fileno()
         self.owing.clear()
         self._late_sizes.clear()

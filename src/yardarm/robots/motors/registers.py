@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["DYNAMIXEL_X", "FEETECH_SCS", "FEETECH_STS", "MODELS", "Model", "Register", "model"]
+from yardarm.errors import UsageError, nearest
+
+__all__ = ["DYNAMIXEL_X", "FEETECH_SCS", "FEETECH_STS", "MODELS", "Model", "Register", "model", "require_known"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,13 @@ MODELS = {
     "xc330-t288": Model(1220, DYNAMIXEL_X),
     "xc330-t181": Model(1210, DYNAMIXEL_X),
 }
+
+
+def require_known(models: Iterable[str]) -> None:
+    """Refuse a driver's motors of an unknown model."""
+    for name in models:
+        if name not in MODELS:
+            raise UsageError(f"unknown motor model '{name}'{nearest(name, MODELS)} known are {', '.join(MODELS)}")
 
 
 def model(number: int) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yardarm.errors import SetupError
+from yardarm.errors import SetupError, UsageError
 from yardarm.robots.motors.register_bus import Motor
 from yardarm.robots.twins.mounting import Travel
 from yardarm.robots.twins.strength import Strength, strength_of
@@ -95,6 +95,8 @@ class ArmModel:
 def model_for(arm: str, motors: Mapping[str, Motor], published: bool | None = None) -> ArmModel:
     """The body of an arm, by its driver's name; `published` insists on the SO-101's model, or on simple shapes."""
     kind = {"so": "so101", "koch": "koch", "omx": "omx"}.get(arm.split("_")[0], "")
+    if published and kind != "so101":
+        raise UsageError("only SO-100 and SO-101 have a published model; omit --twin.model=published")
     if not kind or tuple(motors) != JOINTS:
         return ArmModel("motors on a bench, each with a disc: there is no model of this arm", motors, {}, "bench")
     if kind != "so101":

@@ -94,6 +94,8 @@ def parse_faults(text: str, motors: Mapping[str, Motor]) -> FaultPlan:
             case "lateness":
                 low, _, high = value.partition("-")
                 lateness_s = (_number(item, low), _number(item, high or low))
+                if lateness_s[1] < lateness_s[0]:
+                    raise _wrong(item, "write the smaller number first")
             case "seed":
                 if not value.isdecimal():
                     raise _wrong(item, "a seed is a whole number, such as seed=3")
@@ -109,7 +111,7 @@ def parse_faults(text: str, motors: Mapping[str, Motor]) -> FaultPlan:
 
 def _split(item: str) -> tuple[str, str]:
     """The name and the value of a part; a number alone is the rate of all disturbances."""
-    if re.match(r"[\d.]", item):
+    if re.match(r"-?[\d.]", item):
         return "all", item
     kind, sign, value = re.match(r"(\w*)([=@]?)(.*)", item).groups()  # type: ignore[union-attr]
     if sign == "@" and kind != "brownout":
@@ -118,8 +120,10 @@ def _split(item: str) -> tuple[str, str]:
 
 
 def _rate(item: str, value: str) -> float:
-    rate = _number(item, value)
-    if rate > 1:
+    if not value:
+        raise _wrong(item, f"say how often: {item}=0.02")
+    rate = -1.0 if re.fullmatch(r"-[\d.]+", value) else _number(item, value)
+    if not 0 <= rate <= 1:
         raise _wrong(item, "a rate lies between 0 and 1")
     return rate
 
@@ -131,7 +135,10 @@ def _span(item: str, when: str, lasting_s: float) -> Span:
     if not start:
         raise _wrong(item, "say when: @10 (seconds), @10-12 (from, to), @200r (requests)")
     begins = _number(item, start)
-    return Span(begins, _number(item, end) if end else begins + lasting_s, unit)
+    ends = _number(item, end) if end else begins + lasting_s
+    if ends <= begins:
+        raise _wrong(item, "it ends before it begins")
+    return Span(begins, ends, unit)
 
 
 def _number(item: str, text: str) -> float:

@@ -146,8 +146,15 @@ class PortLink:
         self._path, self._port = path, port
 
     def __enter__(self) -> PortLink:
-        if self._path.is_symlink() and (not self._path.exists() or str(self._path.readlink()).startswith("/dev/pts/")):
-            self._path.unlink()  # of a twin that was killed
+        if self._path.is_symlink():
+            points_to = str(self._path.readlink())
+            if self._path.exists() and points_to != self._port and points_to.startswith("/dev/pts/"):
+                raise UsageError(
+                    f"--twin.link={self._path} leads to {points_to}, which another twin may use; choose another name, "
+                    "or delete the link"
+                )
+            if not self._path.exists() or points_to == self._port:
+                self._path.unlink()  # of a twin that was killed; a new one may have got the same port
         try:
             self._path.symlink_to(self._port)
         except OSError as error:

@@ -16,9 +16,10 @@ from typing import Any, Self
 
 from yardarm.errors import UsageError, nearest
 from yardarm.robots.bus_device import BODY, BusDevice
-from yardarm.robots.making import ROBOTS, TELEOPERATORS
+from yardarm.robots.making import ROBOTS, TELEOPERATORS, find_driver
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorCalibration
-from yardarm.robots.motors.registers import MODELS
+from yardarm.robots.motors.registers import MODELS, require_known
+from yardarm.robots.pair import ArmPair
 from yardarm.robots.twins.arm_model import STEP_S, ArmModel, model_for
 from yardarm.robots.twins.body import ArmBody
 from yardarm.robots.twins.clock import WallClock
@@ -340,9 +341,12 @@ def driver_of(type: str, section: str = "") -> type[BusDevice]:
     registry = {"robot": ROBOTS, "teleop": TELEOPERATORS}.get(section)
     if registry is None:
         registry = TELEOPERATORS if type in TELEOPERATORS.names() else ROBOTS
-    driver: Any = registry.load(type)
+    driver: Any = find_driver(registry, type)
+    if issubclass(driver, ArmPair):
+        raise UsageError(f"{type} is two arms; start a twin for each, with ids that end in _left and _right")
     if not issubclass(driver, BusDevice):
-        raise UsageError(f"{type} is not an arm on one bus, so it has no twin; start one for each of its arms")
+        raise UsageError(f"{type} is not an arm on one bus, so it has no twin")
+    require_known(motor.model for motor in driver.motors.values())
     return driver
 
 
