@@ -11,7 +11,8 @@ from yardarm.robots.twins.chain import DynamixelSide, FeetechSide, MotorChain
 from yardarm.robots.twins.servo import DynamixelServo, FeetechServo
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "robots"
-ARMS = [path.parent.name for path in sorted(GOLDEN.glob("*/wire.jsonl"))]
+# SCS motors have no twin.
+ARMS = [path.parent.name for path in sorted(GOLDEN.glob("*/wire.jsonl")) if path.parent.name != "hope_jr_hand"]
 # The recording damages answers here, or has motors complain.
 DISTURBED = ("corrupted", "cut short", "missing", "overload", "late answer", "another model", "differs")
 # The vendor's package forgets to stuff this request, so that no motor understands it.

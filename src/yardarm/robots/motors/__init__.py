@@ -11,6 +11,7 @@ from yardarm.robots.motors.dynamixel_bus import DynamixelBus
 from yardarm.robots.motors.feetech_bus import FeetechBus
 from yardarm.robots.motors.health import MotorHealth
 from yardarm.robots.motors.register_bus import BusCounts, Motor
+from yardarm.robots.motors.scs_bus import ScsBus
 from yardarm.robots.motors.sweep import JointSweep
 from yardarm.robots.motors.units import DEGREES, PERCENT, SIGNED_PERCENT
 
@@ -26,6 +27,7 @@ __all__ = [
     "MotorBus",
     "MotorCalibration",
     "MotorHealth",
+    "ScsBus",
     "calibration_from_json",
     "calibration_to_json",
     "read_calibration_file",

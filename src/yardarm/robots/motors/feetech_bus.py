@@ -87,7 +87,7 @@ class FeetechBus(MotorBus):
         """It has to be asked for."""
         request = self.protocol.read(id, MODEL.address, MODEL.size)
         answers = self._ask(request, {id: MODEL.size}, RETRIES, "reading Model_Number")
-        return int.from_bytes(answers[id].params, "little")
+        return int.from_bytes(answers[id].params, self.byte_order)
 
     def _handshake(self) -> None:
         """All motors must be there, and have the same firmware."""

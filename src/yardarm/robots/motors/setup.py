@@ -80,7 +80,7 @@ def is_set_up(bus: MotorBus, name: str) -> bool:
 def _write(bus: MotorBus, id: int, id_after: int, model: str, register: str, value: int) -> None:
     """Write a register of a motor that is not the arm's yet. Who answers is heard, who does not is found out later."""
     own = MODELS[model].registers[register]
-    request = bus.protocol.write(id, own.address, value.to_bytes(own.size, "little"))
+    request = bus.protocol.write(id, own.address, value.to_bytes(own.size, bus.byte_order))
     answers = bus.line.listen(request, dict.fromkeys((id, id_after), 0), ANSWER_S)
     for answer in answers.values():
         if refusal := bus.protocol.refusal(answer.error):

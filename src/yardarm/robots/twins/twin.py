@@ -23,13 +23,15 @@ from yardarm.robots.pair import ArmPair
 from yardarm.robots.twins.arm_model import STEP_S, ArmModel, model_for
 from yardarm.robots.twins.body import ArmBody
 from yardarm.robots.twins.clock import WallClock
-from yardarm.robots.twins.drive import Drive, drive_of
+from yardarm.robots.twins.drive import Drive
+from yardarm.robots.twins.dynamixel_drive import DynamixelDrive
 from yardarm.robots.twins.factory import chain_of
 from yardarm.robots.twins.faults import FaultInjector, parse_faults
+from yardarm.robots.twins.feetech_drive import FeetechDrive
 from yardarm.robots.twins.motion import Motion, joint_name
 from yardarm.robots.twins.mounting import calibration_of, mount
 from yardarm.robots.twins.port import Outgoing, PortServer
-from yardarm.robots.twins.servo import Servo
+from yardarm.robots.twins.servo import DynamixelServo, Servo
 from yardarm.robots.twins.strength import strength_of
 from yardarm.robots.twins.unpacked import UnpackedMotors
 
@@ -227,12 +229,13 @@ class Twin:
 
     def _mounted(self) -> dict[str, Drive]:
         """The motors in their joints, whose ends are the calibration's."""
-        travels, drives = self.body.travels, {}
+        travels, drives = self.body.travels, dict[str, Drive]()
         # An arm that needs no calibration is built so that a certain one fits, whatever its motors have.
         fitting = self.calibration or self._built_calibration() or {}
         for name, motor in self.motors.items():
             mounting = mount(motor, travels[name], fitting.get(name), name in self.driver.reversed)
-            drives[name] = drive_of(self.servos[name], mounting, strength_of(motor))
+            kind = DynamixelDrive if isinstance(self.servos[name], DynamixelServo) else FeetechDrive
+            drives[name] = kind(self.servos[name], mounting, strength_of(motor))
         self.body.limit({name: drive.mounting.travel for name, drive in drives.items()})
         return drives
 
