@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.robots.twin_port import TwinPort, twin_of
 from yardarm.config import FlagText, decode
-from yardarm.errors import RobotFault, UsageError
+from yardarm.errors import BusFault, RobotFault, UsageError
 from yardarm.robots import Guarded, GuardOptions, Robot, guard, make_robot
 from yardarm.robots.device import DeviceConfig
 from yardarm.robots.motors import DEGREES, PERCENT, read_calibration_file
@@ -203,6 +203,31 @@ def test_a_joint_that_stays_overloaded_yields_and_tries_again(
         "so_follower 'calibration': elbow_flex has a load of 95% (limit 90%); it yields, and tries again slowly: is "
         "something in its way?"
     ]
+
+
+def fails_once(monkeypatch: pytest.MonkeyPatch, owner: Any, method: str) -> None:
+    """As if the packet was lost."""
+    real = getattr(owner, method)
+
+    def lost(*arguments: Any) -> Any:
+        monkeypatch.setattr(owner, method, real)
+        raise BusFault("no answer")
+
+    monkeypatch.setattr(owner, method, lost)
+
+
+def test_an_overloaded_joint_yields_even_if_a_packet_is_lost(
+    robot: Guarded, clock: Clock, twin: TwinPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, elbow = robot.get_observation(), twin.servo(3)
+    far = {**here, "elbow_flex.pos": here["elbow_flex.pos"] + 30}
+    elbow.set("Present_Load", 950)
+    play(robot, clock, far, 1.5)
+    fails_once(monkeypatch, robot.robot, "positions")
+    play(robot, clock, far, 1)
+    assert play(robot, clock, far, 1.5)["elbow_flex.pos"] == pytest.approx(here["elbow_flex.pos"])
+    elbow.set("Present_Load", 100)
+    assert play(robot, clock, far, 4) == pytest.approx(far)
 
 
 def test_an_arm_that_is_too_hot_stops_and_lets_go_from_the_tip_to_the_base(

@@ -137,10 +137,13 @@ class Guarded(Robot):
         self._next_look = now + self.options.check_every_s
         try:
             health = self.robot.health()
+            self._feel_heat(health, now)
+            self._ease(health)
         except BusFault as fault:
             log.debug("%s: %s", self, fault)  # the bus has counted it
-            return
-        self._ease(health)
+
+    def _feel_heat(self, health: Mapping[str, MotorHealth], now: float) -> None:
+        """Begin to cool down if a motor is too hot."""
         hot = {
             name: (own.temperature, limit)
             for name, own in health.items()
@@ -156,13 +159,14 @@ class Guarded(Robot):
     def _ease(self, health: Mapping[str, MotorHealth]) -> None:
         """Let overloaded joints go back to where they are, and move again, slowly, when the load has gone."""
         yields, relieved = self._loads.look(
-            {name: health[name] for name in health if f"{name}{SUFFIX}" in self._joints}
+            {name: health[name] for name in health if f"{name}{SUFFIX}" in self._joints},
+            [joint.removesuffix(SUFFIX) for joint in self._goals_of_yielding],
         )
-        positions = self.robot.positions() if yields else {}
-        self._goals_of_yielding.update({f"{name}{SUFFIX}": positions[f"{name}{SUFFIX}"] for name in yields})
         for name in relieved:
             del self._goals_of_yielding[f"{name}{SUFFIX}"]
             self._pacer.start_again([f"{name}{SUFFIX}"])
+        positions = self.robot.positions() if yields else {}  # if this fails, the next look asks again
+        self._goals_of_yielding.update({f"{name}{SUFFIX}": positions[f"{name}{SUFFIX}"] for name in yields})
         for name in set(yields) - self._warned:
             self._warned.add(name)
             log.warning(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from yardarm.robots.motors import MotorHealth
 
@@ -23,22 +23,18 @@ class LoadWatch:
     """Counts how long joints are overloaded."""
 
     def __init__(self, limit: float) -> None:
-        self.yielding: set[str] = set()
-        """Joints that were overloaded, and are not relieved yet."""
         self._limit = limit
         self._looks: dict[str, int] = {}
 
-    def look(self, health: Mapping[str, MotorHealth]) -> tuple[list[str], list[str]]:
-        """Who has to yield from now on, and who may move again."""
+    def look(self, health: Mapping[str, MotorHealth], yielding: Collection[str]) -> tuple[list[str], list[str]]:
+        """Who has to yield from now on, and who of those that are yielding may move again."""
         yields, relieved = [], []
         for name, own in health.items():
             self._looks[name] = self._looks.get(name, 0) + 1 if own.load > self._limit else 0
-            if name in self.yielding and own.load < RELIEVED * self._limit:
+            if name in yielding and own.load < RELIEVED * self._limit:
                 relieved.append(name)
-            elif name not in self.yielding and self._looks[name] >= OVERLOADED_LOOKS:
+            elif name not in yielding and self._looks[name] >= OVERLOADED_LOOKS:
                 yields.append(name)
-        self.yielding.update(yields)
-        self.yielding.difference_update(relieved)
         return yields, relieved
 
 
