@@ -177,6 +177,17 @@ def test_after_a_new_connect_it_starts_from_where_the_arm_is(robot: Guarded, clo
     assert robot.send_action(raised(robot, shoulder_pan=-40.0)) == pytest.approx(here)
 
 
+@pytest.mark.parametrize("how", ["release", "configure"])
+def test_after_a_person_has_moved_it_it_starts_from_where_the_arm_is(
+    robot: Guarded, clock: Clock, twin: TwinPort, how: str
+) -> None:
+    play(robot, clock, raised(robot, shoulder_pan=20.0), 1)
+    getattr(robot, how)()
+    twin.servo(3).shaft += 300
+    here = robot.get_observation()
+    assert robot.send_action(here) == pytest.approx(here)
+
+
 def test_looking_after_the_motors_costs_one_request_a_second(robot: Guarded, clock: Clock) -> None:
     here = robot.get_observation()
     robot.send_action(here)
@@ -241,6 +252,7 @@ def test_an_arm_that_is_too_hot_stops_and_lets_go_from_the_tip_to_the_base(
     assert play(robot, clock, far, 4) == pytest.approx(here)
     assert "shoulder_lift is at 66 °C (limit 65 °C)" in caplog.text
     assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [1] * 6
+    robot.release([])  # who releases joints of an arm that cools down does not end that
     play(robot, clock, far, 1.1)
     torques = [servo.get("Torque_Enable") for servo in twin.chain.servos]
     assert sorted(torques, reverse=True) == torques

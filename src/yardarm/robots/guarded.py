@@ -92,9 +92,9 @@ class Guarded(Robot):
         """Send the robot on its way to an action, and return what was really sent."""
         self.robot.require_connected()
         wanted, now = self._checked(action), self._clock()
-        if not self._pacer.has_started:
+        if self._cooling is None and not self._pacer.has_started:
             self._begin(now)
-        if now >= self._next_look:
+        if self._cooling is None and now >= self._next_look:
             self._look(now)
         if self._cooling is not None:
             return {**wanted, **self._cool_down(self._cooling, now)}
@@ -149,8 +149,8 @@ class Guarded(Robot):
             for name, own in health.items()
             if own.temperature >= (limit := heat_limit(own, self.options.max_temperature))
         }
-        if hot and self._cooling is None:
-            self._cooling = Cooling(self._joints, now)
+        if hot:
+            self._cooling = Cooling(self._joints, self._pacer.goals, now)
             listed = ", ".join(
                 f"{name} is at {found:g} °C (limit {limit:g} °C)" for name, (found, limit) in hot.items()
             )
@@ -180,7 +180,7 @@ class Guarded(Robot):
             self.robot.release([joint.removesuffix(SUFFIX)])
         if cooling.is_over:
             raise RobotFault(f"{self} was too hot, and has been released; let it cool down, then connect again")
-        return dict(self._pacer.goals)
+        return dict(cooling.goals)
 
     # The life cycle.
 
@@ -195,12 +195,16 @@ class Guarded(Robot):
         self.robot.disconnect()
 
     def _forget(self) -> None:
+        self._cooling = None
+        self._warned = set()
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        """Start slowly from where the joints are then: a person may move them. An arm that cools down goes on with it."""
         self._pacer.stop()
         self._next_look = math.inf
-        self._cooling = None
         self._loads = LoadWatch(self.options.max_load)
         self._goals_of_yielding = {}
-        self._warned = set()
 
     def _speeds(self) -> dict[str, Speeds]:
         """The limits of each joint: the user's, or those of its unit."""
@@ -277,19 +281,23 @@ class Guarded(Robot):
     @contextlib.contextmanager
     def at_rest(self) -> Iterator[None]:
         """The robot, connected and not configured."""
+        self._start_anew()
         with self.robot.at_rest():
             yield
 
     def release(self, joints: Iterable[str] | None = None) -> None:
-        """Switch torque off, of all joints or of some."""
+        """Switch torque off, of all joints or of some; the next action starts slowly."""
+        self._start_anew()
         self.robot.release(joints)
 
     def calibrate(self, *arguments: Any, **options: Any) -> None:
-        """Calibrate the robot."""
+        """Calibrate the robot; the next action starts slowly."""
+        self._start_anew()
         self.robot.calibrate(*arguments, **options)
 
     def configure(self) -> None:
-        """Configure the robot."""
+        """Configure the robot; the next action starts slowly."""
+        self._start_anew()
         self.robot.configure()
 
     def __str__(self) -> str:

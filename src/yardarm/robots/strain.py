@@ -41,7 +41,9 @@ class LoadWatch:
 class Cooling:
     """An arm that is too hot: it holds still for a while, so that somebody can support it, and then lets go."""
 
-    def __init__(self, joints: Sequence[str], since: float) -> None:
+    def __init__(self, joints: Sequence[str], goals: Mapping[str, float], since: float) -> None:
+        self.goals = dict(goals)
+        """What it holds until then."""
         self._since = since
         self._left = list(joints)
         self._all = len(self._left)
