@@ -216,6 +216,11 @@ def test_a_joint_that_stays_overloaded_yields_and_tries_again(
     ]
 
 
+def be_impatient(robot: Guarded) -> None:
+    """Do not wait long for a motor that is known to be silent."""
+    robot.bus.line.patience_s, robot.bus.line.lateness_s, robot.bus.retry_budget_s = 0.05, 0.0, 0.0
+
+
 def fails_once(monkeypatch: pytest.MonkeyPatch, owner: Any, method: str) -> None:
     """As if the packet was lost."""
     real = getattr(owner, method)
@@ -260,6 +265,32 @@ def test_an_arm_that_is_too_hot_stops_and_lets_go_from_the_tip_to_the_base(
     with pytest.raises(RobotFault, match="too hot, and has been released"):
         play(robot, clock, far, 4)
     assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [0] * 6
+
+
+def test_a_hot_arm_is_released_even_if_a_packet_is_lost(
+    robot: Guarded, clock: Clock, twin: TwinPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = robot.get_observation()
+    twin.servo(2).set("Present_Temperature", 90)
+    play(robot, clock, here, 5)
+    fails_once(monkeypatch, robot.robot, "release")
+    with pytest.raises(RobotFault, match="too hot, and has been released"):
+        play(robot, clock, here, 5)
+    assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [0] * 6
+
+
+def test_a_hot_motor_that_cannot_be_released_is_named_and_keeps_no_other_on_torque(
+    robot: Guarded, clock: Clock, twin: TwinPort
+) -> None:
+    here = robot.get_observation()
+    twin.servo(2).set("Present_Temperature", 90)
+    play(robot, clock, here, 5)
+    be_impatient(robot)
+    gripper = twin.chain.servos.pop()
+    with pytest.raises(RobotFault, match=r"could not be released .*gripper \(id 6\).*switch off its power"):
+        play(robot, clock, here, 5)
+    assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [0] * 5
+    twin.chain.servos.append(gripper)
 
 
 @pytest.mark.parametrize(

@@ -177,10 +177,22 @@ class Guarded(Robot):
     def _cool_down(self, cooling: Cooling, now: float) -> dict[str, float]:
         """Hold the last goals, then let go. Nothing is sent: a goal could bring torque back."""
         for joint in cooling.due(now):
-            self.robot.release([joint.removesuffix(SUFFIX)])
-        if cooling.is_over:
-            raise RobotFault(f"{self} was too hot, and has been released; let it cool down, then connect again")
+            with contextlib.suppress(BusFault):  # the next action tries again, and the last one tells
+                self.robot.release([joint.removesuffix(SUFFIX)])
+                cooling.released.add(joint)
+        if cooling.is_over(now):
+            self._let_go()
         return dict(cooling.goals)
+
+    def _let_go(self) -> None:
+        """Release all joints, whatever was released before, and say how that went."""
+        try:
+            self.robot.release()
+        except BusFault as fault:
+            raise RobotFault(
+                f"{self} is too hot, and could not be released ({fault}); switch off its power, and support it"
+            ) from None
+        raise RobotFault(f"{self} was too hot, and has been released; let it cool down, then connect again")
 
     # The life cycle.
 

@@ -44,19 +44,18 @@ class Cooling:
     def __init__(self, joints: Sequence[str], goals: Mapping[str, float], since: float) -> None:
         self.goals = dict(goals)
         """What it holds until then."""
-        self._since = since
-        self._left = list(joints)
-        self._all = len(self._left)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether all joints are released."""
-        return not self._left
+        self.released: set[str] = set()
+        self._from_the_tip = list(reversed(joints))
+        self._lets_go = since + HOLD_S
 
     def due(self, now: float) -> list[str]:
-        """The joints to release now, from the tip to the base."""
-        released = math.floor((now - self._since - HOLD_S) / RELEASE_EVERY_S) + 1
-        return [self._left.pop() for _ in range(min(released, self._all) - (self._all - len(self._left)))]
+        """The joints to release now, from the tip to the base, with those that did not listen before."""
+        count = max(0, math.floor((now - self._lets_go) / RELEASE_EVERY_S) + 1)
+        return [joint for joint in self._from_the_tip[:count] if joint not in self.released]
+
+    def is_over(self, now: float) -> bool:
+        """Whether the time of all joints has come."""
+        return now >= self._lets_go + RELEASE_EVERY_S * len(self._from_the_tip)
 
 
 def heat_limit(health: MotorHealth, own: float | None) -> float:
