@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -140,11 +141,13 @@ def raised(robot: Guarded, **goals: float) -> dict[str, Any]:
     return {**robot.get_observation(), **{f"{name}.pos": goal for name, goal in goals.items()}}
 
 
-def play(robot: Guarded, clock: Clock, action: Mapping[str, float], seconds: float) -> dict[str, Any]:
-    """The same action at 20 Hz; returns what was sent last."""
+def play(
+    robot: Guarded, clock: Clock, action: Mapping[str, float], seconds: float, every_s: float = 0.05
+) -> dict[str, Any]:
+    """The same action again and again; returns what was sent last."""
     sent: dict[str, Any] = {}
-    for _ in range(round(20 * seconds)):
-        clock.now += 0.05
+    for _ in range(round(seconds / every_s)):
+        clock.now += every_s
         sent = robot.send_action(action)
     return sent
 
@@ -246,6 +249,38 @@ def test_an_overloaded_joint_yields_even_if_a_packet_is_lost(
     assert play(robot, clock, far, 4) == pytest.approx(far)
 
 
+def test_a_silent_motor_does_not_hide_the_heat_of_another(robot: Guarded, clock: Clock, twin: TwinPort) -> None:
+    here = robot.get_observation()
+    play(robot, clock, here, 0.5)
+    be_impatient(robot)
+    gripper = twin.chain.servos.pop()
+    play(robot, clock, here, 2, every_s=0.5)
+    twin.servo(2).set("Present_Temperature", 95)
+    # On a busy machine, others may be silent for a moment, too.
+    with pytest.raises(RobotFault, match=r"too hot, and could not be released .*gripper"):
+        play(robot, clock, here, 12, every_s=0.5)
+    assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [0] * 5
+    twin.chain.servos.append(gripper)
+
+
+def test_nothing_is_sent_while_a_motor_is_silent_for_long(
+    robot: Guarded, clock: Clock, twin: TwinPort, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = robot.get_observation()
+    play(robot, clock, here, 2.5)
+    be_impatient(robot)
+    gripper = twin.chain.servos.pop()
+    play(robot, clock, here, 3, every_s=0.5)
+    assert re.search("no answer from .*gripper: load and temperature are unknown; check power and cables", caplog.text)
+    with pytest.raises(RobotFault, match=r"nothing is sent until .*gripper answers again"):
+        play(robot, clock, here, 2, every_s=0.5)
+    with pytest.raises(RobotFault, match="nothing is sent until"):
+        robot.send_action(here)
+    twin.chain.servos.append(gripper)
+    robot.bus.line.patience_s, robot.bus.line.lateness_s = 0.3, 3.0
+    assert robot.send_action(here) == pytest.approx(here)
+
+
 def test_an_arm_that_is_too_hot_stops_and_lets_go_from_the_tip_to_the_base(
     robot: Guarded, clock: Clock, twin: TwinPort, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -288,7 +323,7 @@ def test_a_hot_motor_that_cannot_be_released_is_named_and_keeps_no_other_on_torq
     be_impatient(robot)
     gripper = twin.chain.servos.pop()
     with pytest.raises(RobotFault, match=r"could not be released .*gripper \(id 6\).*switch off its power"):
-        play(robot, clock, here, 5)
+        play(robot, clock, here, 5, every_s=0.5)
     assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [0] * 5
     twin.chain.servos.append(gripper)
 

@@ -16,7 +16,7 @@ from yardarm.robots.device import Features
 from yardarm.robots.motors import DEGREES, PERCENT, SIGNED_PERCENT, MotorHealth
 from yardarm.robots.pacing import Pacer, Speeds
 from yardarm.robots.robot import Robot
-from yardarm.robots.strain import HOLD_S, Cooling, LoadWatch, heat_limit
+from yardarm.robots.strain import HOLD_S, Cooling, LoadWatch, SilenceWatch, heat_limit
 
 __all__ = ["GuardOptions", "Guarded", "guard"]
 
@@ -133,14 +133,30 @@ class Guarded(Robot):
     # Load and temperature.
 
     def _look(self, now: float) -> None:
-        """Ask the motors how they are; who does not answer is asked again later."""
+        """Ask the motors how they are; who does not answer is asked again later, but not for long."""
         self._next_look = now + self.options.check_every_s
         try:
             health = self.robot.health()
-            self._feel_heat(health, now)
-            self._ease(health)
         except BusFault as fault:
             log.debug("%s: %s", self, fault)  # the bus has counted it
+            health = {joint.removesuffix(SUFFIX): None for joint in self._joints}
+        answered = {name: own for name, own in health.items() if own is not None}
+        self._feel_heat(answered, now)
+        try:
+            self._ease(answered)
+        except BusFault as fault:
+            log.debug("%s: %s", self, fault)  # the bus has counted it
+        self._hear_silence([name for name in health if name not in answered], now)
+
+    def _hear_silence(self, silent: list[str], now: float) -> None:
+        """Warn of motors that do not answer; send nothing any more if that lasts."""
+        worrying, lost = self._silence.look(silent)
+        said = "load and temperature are unknown; check power and cables"
+        if worrying:
+            log.warning("%s: no answer from %s: %s", self, ", ".join(worrying), said)
+        if lost and self._cooling is None:
+            self._next_look = now
+            raise RobotFault(f"{self}: nothing is sent until {', '.join(lost)} answers again: {said}")
 
     def _feel_heat(self, health: Mapping[str, MotorHealth], now: float) -> None:
         """Begin to cool down if a motor is too hot."""
@@ -212,10 +228,10 @@ class Guarded(Robot):
         self._start_anew()
 
     def _start_anew(self) -> None:
-        """Start slowly from where the joints are then: a person may move them. An arm that cools down goes on with it."""
+        """Let the next action start slowly from where the arm is then; one that cools down goes on with that."""
         self._pacer.stop()
         self._next_look = math.inf
-        self._loads = LoadWatch(self.options.max_load)
+        self._loads, self._silence = LoadWatch(self.options.max_load), SilenceWatch()
         self._goals_of_yielding = {}
 
     def _speeds(self) -> dict[str, Speeds]:
@@ -286,7 +302,7 @@ class Guarded(Robot):
         """Where the joints are."""
         return self.robot.positions()
 
-    def health(self) -> dict[str, MotorHealth]:
+    def health(self) -> dict[str, MotorHealth | None]:
         """How the motors are."""
         return self.robot.health()
 

@@ -7,10 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from yardarm.robots.motors import MotorHealth
 
-__all__ = ["HOLD_S", "Cooling", "LoadWatch", "heat_limit"]
+__all__ = ["HOLD_S", "Cooling", "LoadWatch", "SilenceWatch", "heat_limit"]
 
 # How many looks in a row must find a load too high: a moment of it is part of any quick move.
 OVERLOADED_LOOKS = 2
+# How many looks in a row a motor may be silent before somebody is told, and before nothing is sent any more.
+WARNING_LOOKS, MOST_SILENT_LOOKS = 2, 4
 # An overloaded joint moves again when its load has fallen to this share of the limit.
 RELIEVED = 0.7
 # The arm stops this far below the temperature at which its motors would switch themselves off, and drop it.
@@ -36,6 +38,19 @@ class LoadWatch:
             elif name not in yielding and self._looks[name] >= OVERLOADED_LOOKS:
                 yields.append(name)
         return yields, relieved
+
+
+class SilenceWatch:
+    """Counts how long motors are silent."""
+
+    def __init__(self) -> None:
+        self._looks: dict[str, int] = {}
+
+    def look(self, silent: Collection[str]) -> tuple[list[str], list[str]]:
+        """Who has been silent for so long that somebody must know, and who for too long."""
+        self._looks = {name: self._looks.get(name, 0) + 1 for name in silent}
+        worrying = [name for name, looks in self._looks.items() if looks == WARNING_LOOKS]
+        return worrying, [name for name, looks in self._looks.items() if looks >= MOST_SILENT_LOOKS]
 
 
 class Cooling:
