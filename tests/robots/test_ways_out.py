@@ -175,6 +175,23 @@ def test_what_cannot_be_released_now_is_left_to_the_watchdog(twin: TwinPort) -> 
     arm.disconnect()
 
 
+def test_a_watchdog_leaves_an_arm_alone_that_somebody_else_has_taken(twin: TwinPort) -> None:
+    killed = arm_on(twin)
+    killed.connect()
+    (watchdog,) = own_watchdogs()
+    silent, twin.chain.servos[:] = list(twin.chain.servos), []
+    killed.bus.line.patience_s, killed.bus.retry_budget_s = 0.02, 0.0
+    with pytest.raises(BusFault):
+        killed.disconnect()  # the watchdog tries from now on, for 10 s
+    twin.chain.servos[:] = silent[:-1]
+    bus = FeetechBus(twin.path, killed.bus.motors)
+    bus.connect(handshake=False)
+    try:
+        wait_until(lambda: not watchdog.is_running() or watchdog.status() == psutil.STATUS_ZOMBIE, timeout=9)
+    finally:
+        bus.disconnect(disable_torque=False)
+
+
 def test_a_connect_that_fails_half_way_releases_the_arm(twin: TwinPort, monkeypatch: pytest.MonkeyPatch) -> None:
     arm = arm_on(twin)
     before = len(own_watchdogs())

@@ -36,8 +36,8 @@ PATIENCE_S = 0.050
 LONGEST_LATENESS_S = 0.2
 # Registers have 1, 2 or 4 bytes; an answer to a write has none, and one to a ping at most 3.
 SETTLING_SIZES = range(5, 17)
-# How long to wait for a port that another process has.
-LOCK_S = 1.0
+# How long to wait for a port that another process has: longer than a watchdog needs to ask all motors of an arm once.
+LOCK_S = 2.0
 CHUNK = 4096
 
 
