@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.robots.twin_port import TwinPort, twin_of
 from yardarm.errors import BusFault, RobotFault
 from yardarm.robots import make_robot
 from yardarm.robots.motors import PERCENT, FeetechBus, Motor, read_calibration_file
+from yardarm.robots.motors.line import SerialLine
 from yardarm.robots.twins.factory import chain_of
 from yardarm.robots.twins.port import Outgoing, PortServer
 from yardarm.robots.uninterrupted import uninterrupted
@@ -98,6 +99,43 @@ def test_a_child_that_inherited_everything_does_not_keep_the_torque_on() -> None
             wait_until(lambda: torques(twin) == {0}, timeout=15)
         finally:
             child.kill()
+
+
+def in_a_child(act: Callable[[], object]) -> None:
+    """Do something in a fork of this process, and wait for its end."""
+    child = os.fork()
+    if child == 0:
+        try:
+            act()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
+def test_a_child_that_leaves_the_block_does_not_release_its_parents_arm(twin: TwinPort) -> None:
+    with arm_on(twin, watchdog=False) as arm:
+        in_a_child(lambda: arm.__exit__(None, None, None))
+        assert torques(twin) == {1}
+        arm.get_observation()
+        with pytest.raises(BusFault, match="does another program use it"):
+            SerialLine(twin.path, 1_000_000, FeetechBus.protocol).open()
+    assert torques(twin) == {0}
+
+
+def test_a_child_does_not_keep_the_port_locked(twin: TwinPort) -> None:
+    arm = arm_on(twin, watchdog=False)
+    arm.connect()
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+        os._exit(0)
+    try:
+        arm.disconnect()
+        arm.connect()
+        arm.disconnect()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 @pytest.mark.parametrize("then", ["raise", "leave"])

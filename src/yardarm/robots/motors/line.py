@@ -12,7 +12,9 @@ size, because that answer may be late itself.
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import itertools
 import os
 import select
@@ -81,6 +83,11 @@ class SerialLine:
         """Whether the port is open."""
         return self._serial is not None
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether another process has opened the port, and this one is its child."""
+        return self.is_open and self._opened_by != os.getpid()
+
     def open(self) -> None:
         """Open the port, for this process alone."""
         try:
@@ -94,7 +101,7 @@ class SerialLine:
                 "is it plugged in, and does another program use it? `yardarm find-port` lists what there is"
             )
             raise BusFault(f"cannot open the port {self.port}: {error}; {hint}") from None
-        self._descriptor = self._serial.fileno()
+        self._descriptor, self._opened_by = self._serial.fileno(), os.getpid()
         self.owing.clear()
         self._late_sizes.clear()
 
@@ -112,6 +119,9 @@ class SerialLine:
     def close(self) -> None:
         """Close the port."""
         if self._serial is not None:
+            if not self.is_inherited:
+                with contextlib.suppress(OSError):  # the port is gone
+                    fcntl.flock(self._descriptor, fcntl.LOCK_UN)  # a child that has inherited it would keep the lock
             self._serial.close()
             self._serial = None
 
