@@ -250,12 +250,24 @@ class SerialLine:
         self._check_open()
         if self._on_bytes:
             self._on_bytes(True, content)
+        ends = time.monotonic() + self.patience_s
         try:
-            while rest := content[os.write(self._descriptor, content) :]:
-                content = rest
-                select.select([], [self._descriptor], [])
+            while content := content[self._written(content) :]:
+                if not select.select([], [self._descriptor], [], max(0.0, ends - time.monotonic()))[1]:
+                    break
         except OSError as error:
             raise self._lost(error) from None
+        if content:
+            raise BusFault(
+                f"the port {self.port} does not take what is sent; unplug its USB cable and plug it in again"
+            )
+
+    def _written(self, content: bytes) -> int:
+        """How much of it the port takes at once."""
+        try:
+            return os.write(self._descriptor, content)
+        except BlockingIOError:
+            return 0
 
     def _check_open(self) -> None:
         if self._serial is None:
