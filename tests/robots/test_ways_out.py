@@ -230,6 +230,16 @@ def test_a_watchdog_leaves_an_arm_alone_that_somebody_else_has_taken(twin: TwinP
         bus.disconnect(disable_torque=False)
 
 
+def test_a_block_without_torque_that_fails_leaves_the_arm_without(twin: TwinPort) -> None:
+    with arm_on(twin, watchdog=False) as arm:
+        with pytest.raises(ValueError, match="half-way"), arm.bus.torque_disabled():
+            raise ValueError("half-way through the registers")
+        assert torques(twin) == {0}
+        with arm.bus.torque_disabled():
+            assert torques(twin) == {0}
+        assert torques(twin) == {1}
+
+
 def test_a_connect_that_fails_half_way_releases_the_arm(twin: TwinPort, monkeypatch: pytest.MonkeyPatch) -> None:
     arm = arm_on(twin)
     before = len(own_watchdogs())

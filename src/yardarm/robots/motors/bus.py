@@ -117,12 +117,10 @@ class MotorBus(RegisterBus):
 
     @contextmanager
     def torque_disabled(self) -> Iterator[None]:
-        """Without torque inside of the block, with torque after it, even if it fails."""
+        """Without torque inside of the block, with torque after it, unless it fails: half a setup could make it jump."""
         self.disable_torque()
-        try:
-            yield
-        finally:
-            self.enable_torque()
+        yield
+        self.enable_torque()
 
     # Calibration.
 
