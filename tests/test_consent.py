@@ -289,6 +289,7 @@ def test_another_interpreter_is_checked_without_the_current_folder(tmp_path: Pat
 # Every place that imports by name, loads a file of code, unpickles or starts a program, and why no file decides what.
 DOORS = {
     "cli/commands/dataset.py": "a table of commands",
+    "cli/commands/robot.py": "a table of commands",
     "cli/commands/runs.py": "a table of commands",
     "cli/displays/live_view.py": "this interpreter",
     "cli/main.py": "a table of commands",
@@ -304,6 +305,8 @@ DOORS = {
     "registry.py": "registered names, and policy.type, which `admit` lets in",
     "results/provenance.py": "git",
     "results/stored.py": "yaml's safe loader",
+    "robots/torque_watch.py": "this interpreter",
+    "robots/twins/painter.py": "this interpreter",
     "simulators/folder.py": "env.path, which `select_tasks` lets in",
     "simulators/gym.py": "env.package_name and env.task, which `admit` lets in",
     "simulators/libero/package.py": "an installed package",

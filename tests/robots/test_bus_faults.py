@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import pty
+import tty
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -181,6 +184,18 @@ def test_a_motor_that_is_gone_is_named_and_may_come_back() -> None:
                 bus.sync_read("Present_Position", normalize=False)
         bus.sync_read("Present_Position", normalize=False)
         assert not bus.line.owing
+
+
+def test_a_port_that_takes_nothing_is_not_waited_for() -> None:
+    motors, computer = pty.openpty()
+    tty.setraw(computer)
+    bus = FeetechBus(os.ttyname(computer), SO_MOTORS)
+    bus.connect(handshake=False)
+    with pytest.raises(BusFault, match=r"^the port \S+ does not take what is sent"):
+        bus.line.tell(bytes(1_000_000))  # more than a terminal keeps
+    bus.disconnect(disable_torque=False)
+    os.close(motors)
+    os.close(computer)
 
 
 def test_a_complaint_is_noted_and_the_value_is_good() -> None:

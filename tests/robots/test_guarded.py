@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.robots.twin_port import TwinPort, twin_of
 from yardarm.config import FlagText, decode
-from yardarm.errors import RobotFault, UsageError
+from yardarm.errors import BusFault, RobotFault, UsageError
 from yardarm.robots import Guarded, GuardOptions, Robot, guard, make_robot
 from yardarm.robots.device import DeviceConfig
 from yardarm.robots.motors import DEGREES, PERCENT, read_calibration_file
@@ -140,11 +141,13 @@ def raised(robot: Guarded, **goals: float) -> dict[str, Any]:
     return {**robot.get_observation(), **{f"{name}.pos": goal for name, goal in goals.items()}}
 
 
-def play(robot: Guarded, clock: Clock, action: Mapping[str, float], seconds: float) -> dict[str, Any]:
-    """The same action at 20 Hz; returns what was sent last."""
+def play(
+    robot: Guarded, clock: Clock, action: Mapping[str, float], seconds: float, every_s: float = 0.05
+) -> dict[str, Any]:
+    """The same action again and again; returns what was sent last."""
     sent: dict[str, Any] = {}
-    for _ in range(round(20 * seconds)):
-        clock.now += 0.05
+    for _ in range(round(seconds / every_s)):
+        clock.now += every_s
         sent = robot.send_action(action)
     return sent
 
@@ -177,6 +180,17 @@ def test_after_a_new_connect_it_starts_from_where_the_arm_is(robot: Guarded, clo
     assert robot.send_action(raised(robot, shoulder_pan=-40.0)) == pytest.approx(here)
 
 
+@pytest.mark.parametrize("how", ["release", "configure"])
+def test_after_a_person_has_moved_it_it_starts_from_where_the_arm_is(
+    robot: Guarded, clock: Clock, twin: TwinPort, how: str
+) -> None:
+    play(robot, clock, raised(robot, shoulder_pan=20.0), 1)
+    getattr(robot, how)()
+    twin.servo(3).shaft += 300
+    here = robot.get_observation()
+    assert robot.send_action(here) == pytest.approx(here)
+
+
 def test_looking_after_the_motors_costs_one_request_a_second(robot: Guarded, clock: Clock) -> None:
     here = robot.get_observation()
     robot.send_action(here)
@@ -205,6 +219,68 @@ def test_a_joint_that_stays_overloaded_yields_and_tries_again(
     ]
 
 
+def be_impatient(robot: Guarded) -> None:
+    """Do not wait long for a motor that is known to be silent."""
+    robot.bus.line.patience_s, robot.bus.line.lateness_s, robot.bus.retry_budget_s = 0.05, 0.0, 0.0
+
+
+def fails_once(monkeypatch: pytest.MonkeyPatch, owner: Any, method: str) -> None:
+    """As if the packet was lost."""
+    real = getattr(owner, method)
+
+    def lost(*arguments: Any) -> Any:
+        monkeypatch.setattr(owner, method, real)
+        raise BusFault("no answer")
+
+    monkeypatch.setattr(owner, method, lost)
+
+
+def test_an_overloaded_joint_yields_even_if_a_packet_is_lost(
+    robot: Guarded, clock: Clock, twin: TwinPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, elbow = robot.get_observation(), twin.servo(3)
+    far = {**here, "elbow_flex.pos": here["elbow_flex.pos"] + 30}
+    elbow.set("Present_Load", 950)
+    play(robot, clock, far, 1.5)
+    fails_once(monkeypatch, robot.robot, "positions")
+    play(robot, clock, far, 1)
+    assert play(robot, clock, far, 1.5)["elbow_flex.pos"] == pytest.approx(here["elbow_flex.pos"])
+    elbow.set("Present_Load", 100)
+    assert play(robot, clock, far, 4) == pytest.approx(far)
+
+
+def test_a_silent_motor_does_not_hide_the_heat_of_another(robot: Guarded, clock: Clock, twin: TwinPort) -> None:
+    here = robot.get_observation()
+    play(robot, clock, here, 0.5)
+    be_impatient(robot)
+    gripper = twin.chain.servos.pop()
+    play(robot, clock, here, 2, every_s=0.5)
+    twin.servo(2).set("Present_Temperature", 95)
+    # On a busy machine, others may be silent for a moment, too.
+    with pytest.raises(RobotFault, match=r"too hot, and could not be released .*gripper"):
+        play(robot, clock, here, 12, every_s=0.5)
+    assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [0] * 5
+    twin.chain.servos.append(gripper)
+
+
+def test_nothing_is_sent_while_a_motor_is_silent_for_long(
+    robot: Guarded, clock: Clock, twin: TwinPort, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = robot.get_observation()
+    play(robot, clock, here, 2.5)
+    be_impatient(robot)
+    gripper = twin.chain.servos.pop()
+    play(robot, clock, here, 3, every_s=0.5)
+    assert re.search("no answer from .*gripper: load and temperature are unknown; check power and cables", caplog.text)
+    with pytest.raises(RobotFault, match=r"nothing is sent until .*gripper answers again"):
+        play(robot, clock, here, 2, every_s=0.5)
+    with pytest.raises(RobotFault, match="nothing is sent until"):
+        robot.send_action(here)
+    twin.chain.servos.append(gripper)
+    robot.bus.line.patience_s, robot.bus.line.lateness_s = 0.3, 3.0
+    assert robot.send_action(here) == pytest.approx(here)
+
+
 def test_an_arm_that_is_too_hot_stops_and_lets_go_from_the_tip_to_the_base(
     robot: Guarded, clock: Clock, twin: TwinPort, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -216,6 +292,7 @@ def test_an_arm_that_is_too_hot_stops_and_lets_go_from_the_tip_to_the_base(
     assert play(robot, clock, far, 4) == pytest.approx(here)
     assert "shoulder_lift is at 66 °C (limit 65 °C)" in caplog.text
     assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [1] * 6
+    robot.release([])  # who releases joints of an arm that cools down does not end that
     play(robot, clock, far, 1.1)
     torques = [servo.get("Torque_Enable") for servo in twin.chain.servos]
     assert sorted(torques, reverse=True) == torques
@@ -223,6 +300,32 @@ def test_an_arm_that_is_too_hot_stops_and_lets_go_from_the_tip_to_the_base(
     with pytest.raises(RobotFault, match="too hot, and has been released"):
         play(robot, clock, far, 4)
     assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [0] * 6
+
+
+def test_a_hot_arm_is_released_even_if_a_packet_is_lost(
+    robot: Guarded, clock: Clock, twin: TwinPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = robot.get_observation()
+    twin.servo(2).set("Present_Temperature", 90)
+    play(robot, clock, here, 5)
+    fails_once(monkeypatch, robot.robot, "release")
+    with pytest.raises(RobotFault, match="too hot, and has been released"):
+        play(robot, clock, here, 5)
+    assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [0] * 6
+
+
+def test_a_hot_motor_that_cannot_be_released_is_named_and_keeps_no_other_on_torque(
+    robot: Guarded, clock: Clock, twin: TwinPort
+) -> None:
+    here = robot.get_observation()
+    twin.servo(2).set("Present_Temperature", 90)
+    play(robot, clock, here, 5)
+    be_impatient(robot)
+    gripper = twin.chain.servos.pop()
+    with pytest.raises(RobotFault, match=r"could not be released .*gripper \(id 6\).*switch off its power"):
+        play(robot, clock, here, 5, every_s=0.5)
+    assert [servo.get("Torque_Enable") for servo in twin.chain.servos] == [0] * 5
+    twin.chain.servos.append(gripper)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.robots.twin_port import TwinPort, twin_of
 from yardarm.errors import BusFault, RobotFault
 from yardarm.robots import make_robot
 from yardarm.robots.motors import PERCENT, FeetechBus, Motor, read_calibration_file
+from yardarm.robots.motors.line import SerialLine
 from yardarm.robots.twins.factory import chain_of
 from yardarm.robots.twins.port import Outgoing, PortServer
 from yardarm.robots.uninterrupted import uninterrupted
@@ -100,6 +101,43 @@ def test_a_child_that_inherited_everything_does_not_keep_the_torque_on() -> None
             child.kill()
 
 
+def in_a_child(act: Callable[[], object]) -> None:
+    """Do something in a fork of this process, and wait for its end."""
+    child = os.fork()
+    if child == 0:
+        try:
+            act()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
+def test_a_child_that_leaves_the_block_does_not_release_its_parents_arm(twin: TwinPort) -> None:
+    with arm_on(twin, watchdog=False) as arm:
+        in_a_child(lambda: arm.__exit__(None, None, None))
+        assert torques(twin) == {1}
+        arm.get_observation()
+        with pytest.raises(BusFault, match="does another program use it"):
+            SerialLine(twin.path, 1_000_000, FeetechBus.protocol).open()
+    assert torques(twin) == {0}
+
+
+def test_a_child_does_not_keep_the_port_locked(twin: TwinPort) -> None:
+    arm = arm_on(twin, watchdog=False)
+    arm.connect()
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+        os._exit(0)
+    try:
+        arm.disconnect()
+        arm.connect()
+        arm.disconnect()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
 @pytest.mark.parametrize("then", ["raise", "leave"])
 def test_a_program_that_ends_releases_the_arm_itself_and_leaves_no_watchdog(then: str) -> None:
     with program("so101_follower", then) as (twin, process):
@@ -173,6 +211,33 @@ def test_what_cannot_be_released_now_is_left_to_the_watchdog(twin: TwinPort) -> 
     wait_until(lambda: torques(twin) == {0}, timeout=9)
     arm.connect()
     arm.disconnect()
+
+
+def test_a_watchdog_leaves_an_arm_alone_that_somebody_else_has_taken(twin: TwinPort) -> None:
+    killed = arm_on(twin)
+    killed.connect()
+    (watchdog,) = own_watchdogs()
+    silent, twin.chain.servos[:] = list(twin.chain.servos), []
+    killed.bus.line.patience_s, killed.bus.retry_budget_s = 0.02, 0.0
+    with pytest.raises(BusFault):
+        killed.disconnect()  # the watchdog tries from now on, for 10 s
+    twin.chain.servos[:] = silent[:-1]
+    bus = FeetechBus(twin.path, killed.bus.motors)
+    bus.connect(handshake=False)
+    try:
+        wait_until(lambda: not watchdog.is_running() or watchdog.status() == psutil.STATUS_ZOMBIE, timeout=9)
+    finally:
+        bus.disconnect(disable_torque=False)
+
+
+def test_a_block_without_torque_that_fails_leaves_the_arm_without(twin: TwinPort) -> None:
+    with arm_on(twin, watchdog=False) as arm:
+        with pytest.raises(ValueError, match="half-way"), arm.bus.torque_disabled():
+            raise ValueError("half-way through the registers")
+        assert torques(twin) == {0}
+        with arm.bus.torque_disabled():
+            assert torques(twin) == {0}
+        assert torques(twin) == {1}
 
 
 def test_a_connect_that_fails_half_way_releases_the_arm(twin: TwinPort, monkeypatch: pytest.MonkeyPatch) -> None:

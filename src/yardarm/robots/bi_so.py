@@ -45,7 +45,7 @@ class BiSoFollower(ArmPair, Robot):
         """The units of both arms' joints."""
         return prefixed({side: arm.action_units for side, arm in self.arms.items()})
 
-    def health(self) -> dict[str, MotorHealth]:
+    def health(self) -> dict[str, MotorHealth | None]:
         """How the motors of both arms are."""
         self.require_connected()
         return prefixed({side: arm.health() for side, arm in self.arms.items()})

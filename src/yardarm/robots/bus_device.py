@@ -120,6 +120,9 @@ class BusDevice(Device):
 
     def _leave(self, release: bool) -> None:
         """Close the port, with the motors released: by the watchdog, if they do not listen now."""
+        if self.bus.line.is_inherited:  # the arm is the parent's, which may be moving it
+            self.bus.line.close()
+            return
         with uninterrupted():
             try:
                 self.bus.disconnect(release)

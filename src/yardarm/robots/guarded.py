@@ -16,7 +16,7 @@ from yardarm.robots.device import Features
 from yardarm.robots.motors import DEGREES, PERCENT, SIGNED_PERCENT, MotorHealth
 from yardarm.robots.pacing import Pacer, Speeds
 from yardarm.robots.robot import Robot
-from yardarm.robots.strain import HOLD_S, Cooling, LoadWatch, heat_limit
+from yardarm.robots.strain import HOLD_S, Cooling, LoadWatch, SilenceWatch, heat_limit
 
 __all__ = ["GuardOptions", "Guarded", "guard"]
 
@@ -92,9 +92,9 @@ class Guarded(Robot):
         """Send the robot on its way to an action, and return what was really sent."""
         self.robot.require_connected()
         wanted, now = self._checked(action), self._clock()
-        if not self._pacer.has_started:
+        if self._cooling is None and not self._pacer.has_started:
             self._begin(now)
-        if now >= self._next_look:
+        if self._cooling is None and now >= self._next_look:
             self._look(now)
         if self._cooling is not None:
             return {**wanted, **self._cool_down(self._cooling, now)}
@@ -133,21 +133,40 @@ class Guarded(Robot):
     # Load and temperature.
 
     def _look(self, now: float) -> None:
-        """Ask the motors how they are; who does not answer is asked again later."""
+        """Ask the motors how they are; who does not answer is asked again later, but not for long."""
         self._next_look = now + self.options.check_every_s
         try:
             health = self.robot.health()
         except BusFault as fault:
             log.debug("%s: %s", self, fault)  # the bus has counted it
-            return
-        self._ease(health)
+            health = {joint.removesuffix(SUFFIX): None for joint in self._joints}
+        answered = {name: own for name, own in health.items() if own is not None}
+        self._feel_heat(answered, now)
+        try:
+            self._ease(answered)
+        except BusFault as fault:
+            log.debug("%s: %s", self, fault)  # the bus has counted it
+        self._hear_silence([name for name in health if name not in answered], now)
+
+    def _hear_silence(self, silent: list[str], now: float) -> None:
+        """Warn of motors that do not answer; send nothing any more if that lasts."""
+        worrying, lost = self._silence.look(silent)
+        said = "load and temperature are unknown; check power and cables"
+        if worrying:
+            log.warning("%s: no answer from %s: %s", self, ", ".join(worrying), said)
+        if lost and self._cooling is None:
+            self._next_look = now
+            raise RobotFault(f"{self}: nothing is sent until {', '.join(lost)} answers again: {said}")
+
+    def _feel_heat(self, health: Mapping[str, MotorHealth], now: float) -> None:
+        """Begin to cool down if a motor is too hot."""
         hot = {
             name: (own.temperature, limit)
             for name, own in health.items()
             if own.temperature >= (limit := heat_limit(own, self.options.max_temperature))
         }
-        if hot and self._cooling is None:
-            self._cooling = Cooling(self._joints, now)
+        if hot:
+            self._cooling = Cooling(self._joints, self._pacer.goals, now)
             listed = ", ".join(
                 f"{name} is at {found:g} °C (limit {limit:g} °C)" for name, (found, limit) in hot.items()
             )
@@ -156,13 +175,14 @@ class Guarded(Robot):
     def _ease(self, health: Mapping[str, MotorHealth]) -> None:
         """Let overloaded joints go back to where they are, and move again, slowly, when the load has gone."""
         yields, relieved = self._loads.look(
-            {name: health[name] for name in health if f"{name}{SUFFIX}" in self._joints}
+            {name: health[name] for name in health if f"{name}{SUFFIX}" in self._joints},
+            [joint.removesuffix(SUFFIX) for joint in self._goals_of_yielding],
         )
-        positions = self.robot.positions() if yields else {}
-        self._goals_of_yielding.update({f"{name}{SUFFIX}": positions[f"{name}{SUFFIX}"] for name in yields})
         for name in relieved:
             del self._goals_of_yielding[f"{name}{SUFFIX}"]
             self._pacer.start_again([f"{name}{SUFFIX}"])
+        positions = self.robot.positions() if yields else {}  # if this fails, the next look asks again
+        self._goals_of_yielding.update({f"{name}{SUFFIX}": positions[f"{name}{SUFFIX}"] for name in yields})
         for name in set(yields) - self._warned:
             self._warned.add(name)
             log.warning(
@@ -173,10 +193,22 @@ class Guarded(Robot):
     def _cool_down(self, cooling: Cooling, now: float) -> dict[str, float]:
         """Hold the last goals, then let go. Nothing is sent: a goal could bring torque back."""
         for joint in cooling.due(now):
-            self.robot.release([joint.removesuffix(SUFFIX)])
-        if cooling.is_over:
-            raise RobotFault(f"{self} was too hot, and has been released; let it cool down, then connect again")
-        return dict(self._pacer.goals)
+            with contextlib.suppress(BusFault):  # the next action tries again, and the last one tells
+                self.robot.release([joint.removesuffix(SUFFIX)])
+                cooling.released.add(joint)
+        if cooling.is_over(now):
+            self._let_go()
+        return dict(cooling.goals)
+
+    def _let_go(self) -> None:
+        """Release all joints, whatever was released before, and say how that went."""
+        try:
+            self.robot.release()
+        except BusFault as fault:
+            raise RobotFault(
+                f"{self} is too hot, and could not be released ({fault}); switch off its power, and support it"
+            ) from None
+        raise RobotFault(f"{self} was too hot, and has been released; let it cool down, then connect again")
 
     # The life cycle.
 
@@ -191,12 +223,16 @@ class Guarded(Robot):
         self.robot.disconnect()
 
     def _forget(self) -> None:
+        self._cooling = None
+        self._warned = set()
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        """Let the next action start slowly from where the arm is then; one that cools down goes on with that."""
         self._pacer.stop()
         self._next_look = math.inf
-        self._cooling = None
-        self._loads = LoadWatch(self.options.max_load)
+        self._loads, self._silence = LoadWatch(self.options.max_load), SilenceWatch()
         self._goals_of_yielding = {}
-        self._warned = set()
 
     def _speeds(self) -> dict[str, Speeds]:
         """The limits of each joint: the user's, or those of its unit."""
@@ -266,26 +302,30 @@ class Guarded(Robot):
         """Where the joints are."""
         return self.robot.positions()
 
-    def health(self) -> dict[str, MotorHealth]:
+    def health(self) -> dict[str, MotorHealth | None]:
         """How the motors are."""
         return self.robot.health()
 
     @contextlib.contextmanager
     def at_rest(self) -> Iterator[None]:
         """The robot, connected and not configured."""
+        self._start_anew()
         with self.robot.at_rest():
             yield
 
     def release(self, joints: Iterable[str] | None = None) -> None:
-        """Switch torque off, of all joints or of some."""
+        """Switch torque off, of all joints or of some; the next action starts slowly."""
+        self._start_anew()
         self.robot.release(joints)
 
     def calibrate(self, *arguments: Any, **options: Any) -> None:
-        """Calibrate the robot."""
+        """Calibrate the robot; the next action starts slowly."""
+        self._start_anew()
         self.robot.calibrate(*arguments, **options)
 
     def configure(self) -> None:
-        """Configure the robot."""
+        """Configure the robot; the next action starts slowly."""
+        self._start_anew()
         self.robot.configure()
 
     def __str__(self) -> str:

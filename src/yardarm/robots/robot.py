@@ -63,8 +63,8 @@ class Robot(Device):
         """Where the joints are."""
         return {name: value for name, value in self.get_observation().items() if name in self.action_features}
 
-    def health(self) -> dict[str, MotorHealth]:
-        """How its motors are, by the names of their joints; nothing, if it cannot tell."""
+    def health(self) -> dict[str, MotorHealth | None]:
+        """How its motors are, by the names of their joints: None if one does not answer; nothing, if it cannot tell."""
         return {}
 
 
@@ -99,7 +99,7 @@ class BusRobot(BusDevice, Robot):
         """The units of the joints."""
         return {f"{name}.pos": motor.unit for name, motor in self.bus.motors.items()}
 
-    def health(self) -> dict[str, MotorHealth]:
+    def health(self) -> dict[str, MotorHealth | None]:
         """How its motors are."""
         self.require_connected()
         return self.bus.health()

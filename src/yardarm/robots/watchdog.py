@@ -5,7 +5,8 @@
     connect  ── port, what to send ──▶ waits for the end of the pipe (or of the program, if a child keeps the pipe open)
     …
     disconnect ────── "done" ────────▶ leaves the motors alone
-    killed   ────── end of pipe ─────▶ opens the port ──▶ sends, until all motors have answered, or 10 s have passed
+    killed   ────── end of pipe ─────▶ opens the port ──▶ sends, until all motors have answered, or 10 s have passed,
+                                       or somebody else has locked the port: the arm is theirs now
 
 What to send comes from the program, as bytes: this process knows no motors. `TorqueWatch` is the program's side, and
 has signals blocked here: a shutdown, which tells all processes to end, must not end this one first.
@@ -14,6 +15,7 @@ has signals blocked here: a shutdown, which tells all processes to end, must not
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -27,11 +29,13 @@ __all__ = ["main"]
 DONE = "done"
 # How often to look whether the program lives: its children may keep the pipe open.
 LOOK_EVERY_S = 0.2
-# A cable may be plugged in again, and a port may be held for a moment.
+# A cable may be plugged in again.
 PATIENCE_S = 10.0
+# How long a program that dies may keep its port locked; whoever has it later has taken over.
+DYING_S = 0.5
+# Between two attempts, whoever waits for the port gets it.
 TRY_AGAIN_S = 0.05
 ANSWER_S = 0.05
-TRIES = 5
 
 
 def main() -> int:
@@ -40,7 +44,11 @@ def main() -> int:
     if not lines or DONE in lines:
         return 0
     order = json.loads(lines[0])
-    released = _release(order, is_shared)
+    try:
+        released = _release(order, is_shared)
+    except BlockingIOError:
+        _say(f"yardarm: {order['device']} on {order['port']} was not released by its program; another one has it now")
+        return 0
     result = "the watchdog has done it" if released else "nor by the watchdog: switch off its power before you touch it"
     _say(f"yardarm: {order['device']} on {order['port']} was not released by its program; {result}")
     return 0 if released else 1
@@ -61,18 +69,24 @@ def _wait() -> tuple[list[str], bool]:
 
 
 def _release(order: dict[str, Any], is_shared: bool) -> bool:
-    """Open the port and send, again and again, until all have answered or the time is up."""
+    """Open the port and send, again and again, until all have answered or the time is up.
+
+    Raises BlockingIOError if somebody else has the port.
+    """
     import serial
 
-    ends = time.monotonic() + PATIENCE_S
+    started = time.monotonic()
+    ends, others_from = started + PATIENCE_S, started + DYING_S
     requests = [(bytes.fromhex(request), bytes.fromhex(answer)) for request, answer in order["requests"]]
     while time.monotonic() < ends:
         try:
             # Whoever locks the port now has a watchdog of its own; but a child of the program only inherited its lock.
             with serial.Serial(order["port"], order["baud_rate"], timeout=0, exclusive=not is_shared or None) as port:
+                others_from = started  # this process had it: it is the dying program's no more
                 requests = [asked for asked in requests if not _is_done(port, *asked)]
-        except (OSError, termios.error):
-            pass  # it is not there, or somebody else's, for now
+        except (OSError, termios.error) as error:  # it may be plugged in again
+            if getattr(error, "errno", None) == errno.EWOULDBLOCK and time.monotonic() > others_from:
+                raise BlockingIOError from None
         if not any(answer for _, answer in requests):
             return True
         time.sleep(TRY_AGAIN_S)
@@ -80,19 +94,14 @@ def _release(order: dict[str, Any], is_shared: bool) -> bool:
 
 
 def _is_done(port: Any, request: bytes, answer: bytes) -> bool:
-    """Send a request until it is answered as expected; what nobody answers is sent once, and always done."""
-    for _ in range(TRIES):
-        port.reset_input_buffer()
-        port.write(request)
-        if not answer:
-            return True
-        ends, received = time.monotonic() + ANSWER_S, b""
-        while (left := ends - time.monotonic()) > 0:
-            if select.select([port.fileno()], [], [], left)[0]:
-                received += port.read(4096)
-            if answer in received:
-                return True
-    return False
+    """Send a request, and see whether it is answered as expected; what nobody answers is always done."""
+    port.reset_input_buffer()
+    port.write(request)
+    ends, received = time.monotonic() + ANSWER_S, b""
+    while answer not in received and (left := ends - time.monotonic()) > 0:
+        if select.select([port.fileno()], [], [], left)[0]:
+            received += port.read(4096)
+    return answer in received
 
 
 def _say(text: str) -> None:

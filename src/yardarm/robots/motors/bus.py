@@ -69,15 +69,20 @@ class MotorBus(RegisterBus):
         """What every motor of this kind needs, whatever robot it belongs to."""
 
     @noted
-    def health(self, retries: int = 0) -> dict[str, MotorHealth]:
-        """How all motors are, by one request; the first one also asks what they may be."""
-        if not self._limits:
-            self._limits = self._read_together(self.health_registers.limits, retries)
-        now = self._read_together(self.health_registers.now, retries)
-        return {
-            name: self.health_registers.health(motor.model, now[name], self._limits[name])
-            for name, motor in self.motors.items()
-        }
+    def health(self) -> dict[str, MotorHealth | None]:
+        """How all motors are, by one request; the first one also asks what they may be. None: it does not answer.
+
+        Who owes an answer is asked alone: one silent motor must not silence the others.
+        """
+        owing = [name for name, motor in self.motors.items() if motor.id in self.line.owing]
+        found: dict[str, MotorHealth | None] = dict.fromkeys(self.motors)
+        for names in ([name for name in self.motors if name not in owing], *([name] for name in owing)):
+            if unknown := [name for name in names if name not in self._limits]:
+                self._limits |= self._read_together(self.health_registers.limits, unknown)
+            if known := [name for name in names if name in self._limits]:
+                for name, now in self._read_together(self.health_registers.now, known).items():
+                    found[name] = self.health_registers.health(self.motors[name].model, now, self._limits[name])
+        return found
 
     # Torque.
 
@@ -112,12 +117,10 @@ class MotorBus(RegisterBus):
 
     @contextmanager
     def torque_disabled(self) -> Iterator[None]:
-        """Without torque inside of the block, with torque after it, even if it fails."""
+        """Without torque inside of the block, with torque after it, unless it fails: half a setup could make it jump."""
         self.disable_torque()
-        try:
-            yield
-        finally:
-            self.enable_torque()
+        yield
+        self.enable_torque()
 
     # Calibration.
 

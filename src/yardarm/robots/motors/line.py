@@ -12,7 +12,9 @@ size, because that answer may be late itself.
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import itertools
 import os
 import select
@@ -36,8 +38,8 @@ PATIENCE_S = 0.050
 LONGEST_LATENESS_S = 0.2
 # Registers have 1, 2 or 4 bytes; an answer to a write has none, and one to a ping at most 3.
 SETTLING_SIZES = range(5, 17)
-# How long to wait for a port that another process has.
-LOCK_S = 1.0
+# How long to wait for a port that another process has: longer than a watchdog needs to ask all motors of an arm once.
+LOCK_S = 2.0
 CHUNK = 4096
 
 
@@ -81,6 +83,11 @@ class SerialLine:
         """Whether the port is open."""
         return self._serial is not None
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether another process has opened the port, and this one is its child."""
+        return self.is_open and self._opened_by != os.getpid()
+
     def open(self) -> None:
         """Open the port, for this process alone."""
         try:
@@ -91,7 +98,7 @@ class SerialLine:
             self._serial = self._locked(serial.Serial)
         except (OSError, ValueError) as error:
             raise BusFault(f"cannot open the port {self.port}: {why_not_open(self.port, error)}") from None
-        self._descriptor = self._serial.fileno()
+        self._descriptor, self._opened_by = self._serial.fileno(), os.getpid()
         self.owing.clear()
         self._late_sizes.clear()
 
@@ -109,6 +116,9 @@ class SerialLine:
     def close(self) -> None:
         """Close the port."""
         if self._serial is not None:
+            if not self.is_inherited:
+                with contextlib.suppress(OSError):  # the port is gone
+                    fcntl.flock(self._descriptor, fcntl.LOCK_UN)  # a child that has inherited it would keep the lock
             self._serial.close()
             self._serial = None
 
@@ -237,12 +247,24 @@ class SerialLine:
         self._check_open()
         if self._on_bytes:
             self._on_bytes(True, content)
+        ends = time.monotonic() + self.patience_s
         try:
-            while rest := content[os.write(self._descriptor, content) :]:
-                content = rest
-                select.select([], [self._descriptor], [])
+            while content := content[self._written(content) :]:
+                if not select.select([], [self._descriptor], [], max(0.0, ends - time.monotonic()))[1]:
+                    break
         except OSError as error:
             raise self._lost(error) from None
+        if content:
+            raise BusFault(
+                f"the port {self.port} does not take what is sent; unplug its USB cable and plug it in again"
+            )
+
+    def _written(self, content: bytes) -> int:
+        """How much of it the port takes at once."""
+        try:
+            return os.write(self._descriptor, content)
+        except BlockingIOError:
+            return 0
 
     def _check_open(self) -> None:
         if self._serial is None:

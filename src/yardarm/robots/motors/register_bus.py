@@ -212,17 +212,16 @@ class RegisterBus(ABC):
         candidates = dict.fromkeys(range(BROADCAST - 1), self.pong_size)
         return dict(sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, seconds).items()))
 
-    def _read_together(self, registers: Sequence[str], retries: int) -> dict[str, dict[str, float]]:
-        """Registers that lie near each other, of all motors, in one request: by motor, then by name."""
-        names = list(self.motors)
+    def _read_together(self, registers: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, float]]:
+        """Registers that lie near each other, in one request: by the motors that answer, then by name."""
         places = {register: self._register(register, names) for register in registers}
         start = min(own.address for own in places.values())
         size = max(own.address + own.size for own in places.values()) - start
         if size in SETTLING_SIZES:
             size = SETTLING_SIZES.stop  # no answer of ours may look like one that settles what a motor owes
-        ids = [motor.id for motor in self.motors.values()]
-        request = self.protocol.sync_read(ids, start, size)
-        answers = self._ask(request, dict.fromkeys(ids, size), retries, f"reading {', '.join(registers)}")
+        ids = [self.motors[name].id for name in names]
+        answers, _ = self._try(self.protocol.sync_read(ids, start, size), dict.fromkeys(ids, size), 0)
+        self._check(answers, f"reading {', '.join(registers)}")
         return {
             name: {
                 register: self._decoded(
@@ -231,6 +230,7 @@ class RegisterBus(ABC):
                 for register, own in places.items()
             }
             for name, id in zip(names, ids, strict=True)
+            if id in answers
         }
 
     # Packets.
