@@ -196,7 +196,7 @@ class BusDevice(Device):
     def positions(self) -> dict[str, float]:
         """Where all joints are."""
         self.require_connected()
-        present = self.bus.sync_read("Present_Position", retries=self.config.num_read_retries)
+        present = self.bus.sync_read("Present_Position", num_retry=self.config.num_read_retries)
         return {f"{name}.pos": value for name, value in present.items()}
 
     @abstractmethod

@@ -69,10 +69,10 @@ def calibrate_as_built(device: BusDevice, offsets: Mapping[str, int]) -> dict[st
 
 def give_calibration(bus: MotorBus, calibration: Mapping[str, MotorCalibration]) -> None:
     """Write a calibration into the motors, with their directions where they keep them."""
-    bus.disable_torque(retries=RETRIES)
+    bus.disable_torque(num_retry=RETRIES)
     if not bus.applies_drive_mode:
         for name, own in calibration.items():
-            bus.write("Drive_Mode", name, own.drive_mode, retries=RETRIES)
+            bus.write("Drive_Mode", name, own.drive_mode, num_retry=RETRIES)
     bus.write_calibration(calibration)
 
 
@@ -127,12 +127,12 @@ def _sweep(device: BusDevice, operator: Operator) -> dict[str, JointSweep]:
     bus, names = device.bus, [name for name in device.motors if name not in device.full_turn]
     turning = f" (all but {', '.join(device.full_turn)})" if device.full_turn else ""
     operator.say(f"Now move each joint{turning} slowly from one end to the other. Press ENTER when you are done.")
-    start = bus.sync_read("Present_Position", names, normalize=False, retries=device.config.num_read_retries)
+    start = bus.sync_read("Present_Position", names, normalize=False, num_retry=device.config.num_read_retries)
     sweeps = {
         name: JointSweep(name, int(start[name]), MODELS[bus.motors[name].model].resolution, bus.wraps) for name in names
     }
     while True:
-        readings = bus.sync_read("Present_Position", names, normalize=False, retries=device.config.num_read_retries)
+        readings = bus.sync_read("Present_Position", names, normalize=False, num_retry=device.config.num_read_retries)
         for name, reading in readings.items():
             sweeps[name].add(int(reading))
         operator.show([HEADINGS, *(_row(sweep) for sweep in sweeps.values())])

@@ -69,11 +69,11 @@ class MotorBus(RegisterBus):
         """What every motor of this kind needs, whatever robot it belongs to."""
 
     @noted
-    def health(self, retries: int = 0) -> dict[str, MotorHealth]:
+    def health(self, num_retry: int = 0) -> dict[str, MotorHealth]:
         """How all motors are, by one request; the first one also asks what they may be."""
         if not self._limits:
-            self._limits = self._read_together(self.health_registers.limits, retries)
-        now = self._read_together(self.health_registers.now, retries)
+            self._limits = self._read_together(self.health_registers.limits, num_retry)
+        now = self._read_together(self.health_registers.now, num_retry)
         return {
             name: self.health_registers.health(motor.model, now[name], self._limits[name])
             for name, motor in self.motors.items()
@@ -81,25 +81,25 @@ class MotorBus(RegisterBus):
 
     # Torque.
 
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
+    def enable_torque(self, motors: Iterable[str] | None = None, num_retry: int = RETRIES) -> None:
         """Have motors hold their position."""
         for name in self.motors if motors is None else motors:
-            self._set_torque(name, 1, retries)
+            self._set_torque(name, 1, num_retry)
 
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
+    def disable_torque(self, motors: Iterable[str] | None = None, num_retry: int = RETRIES) -> None:
         """Let motors be moved by hand: all that answer, also after one that does not."""
         faults = []
         for name in self.motors if motors is None else motors:
             try:
-                self._set_torque(name, 0, retries)
+                self._set_torque(name, 0, num_retry)
             except BusFault as fault:
                 faults.append(str(fault))
         if faults:
             raise BusFault("; ".join(dict.fromkeys(faults)))  # a port that is gone is gone for all of them
 
-    def _set_torque(self, name: str, value: int, retries: int) -> None:
+    def _set_torque(self, name: str, value: int, num_retry: int) -> None:
         for register in self.torque_registers:
-            self.write(register, name, value, retries=retries)
+            self.write(register, name, value, num_retry=num_retry)
 
     def _release(self) -> None:
         """Release the motors. What does not answer may still hear: it is told once more, with all the others."""

@@ -154,23 +154,25 @@ class RegisterBus(ABC):
     # Registers.
 
     @noted
-    def read(self, register: str, motor: str, *, normalize: bool = True, retries: int = RETRIES) -> float:
+    def read(self, register: str, motor: str, *, normalize: bool = True, num_retry: int = RETRIES) -> float:
         """A register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.read(id, own.address, own.size)
-        answers = self._ask(request, {id: own.size}, retries, f"reading {register}")
+        answers = self._ask(request, {id: own.size}, num_retry, f"reading {register}")
         return self._decoded(own, register, motor, answers[id].params, normalize)
 
     @noted
-    def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = RETRIES) -> None:
+    def write(
+        self, register: str, motor: str, value: float, *, normalize: bool = True, num_retry: int = RETRIES
+    ) -> None:
         """Set a register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.write(id, own.address, self._encoded(own, register, motor, value, normalize))
-        self._ask(request, {id: 0}, retries, f"writing {register}")
+        self._ask(request, {id: 0}, num_retry, f"writing {register}")
 
     @noted
     def sync_read(
-        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = RETRIES
+        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, num_retry: int = RETRIES
     ) -> dict[str, float]:
         """A register of several motors, or of all, in one request."""
         names = tuple(self.motors if motors is None else motors)
@@ -179,7 +181,7 @@ class RegisterBus(ABC):
             request = self.protocol.sync_read(ids, own.address, own.size)
             self._sync_reads[register, names] = own, request, dict.fromkeys(ids, own.size)
         own, request, expected = self._sync_reads[register, names]
-        answers = self._ask(request, expected, retries, f"reading {register}")
+        answers = self._ask(request, expected, num_retry, f"reading {register}")
         return {
             name: self._decoded(own, register, name, answers[id].params, normalize)
             for name, id in zip(names, expected, strict=True)
@@ -201,9 +203,9 @@ class RegisterBus(ABC):
             self.write(register, name, value, normalize=False)
 
     @noted
-    def ping(self, id: int, retries: int = 0) -> Status | None:
+    def ping(self, id: int, num_retry: int = 0) -> Status | None:
         """Whether a motor is there."""
-        return self._try(self.protocol.ping(id), {id: self.pong_size}, retries)[0].get(id)
+        return self._try(self.protocol.ping(id), {id: self.pong_size}, num_retry)[0].get(id)
 
     @noted
     def broadcast_ping(self, seconds: float = BROADCAST_S) -> dict[int, Status]:
@@ -212,7 +214,7 @@ class RegisterBus(ABC):
         candidates = dict.fromkeys(range(BROADCAST - 1), self.pong_size)
         return dict(sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, seconds).items()))
 
-    def _read_together(self, registers: Sequence[str], retries: int) -> dict[str, dict[str, float]]:
+    def _read_together(self, registers: Sequence[str], num_retry: int) -> dict[str, dict[str, float]]:
         """Registers that lie near each other, of all motors, in one request: by motor, then by name."""
         names = list(self.motors)
         places = {register: self._register(register, names) for register in registers}
@@ -222,7 +224,7 @@ class RegisterBus(ABC):
             size = SETTLING_SIZES.stop  # no answer of ours may look like one that settles what a motor owes
         ids = [motor.id for motor in self.motors.values()]
         request = self.protocol.sync_read(ids, start, size)
-        answers = self._ask(request, dict.fromkeys(ids, size), retries, f"reading {', '.join(registers)}")
+        answers = self._ask(request, dict.fromkeys(ids, size), num_retry, f"reading {', '.join(registers)}")
         return {
             name: {
                 register: self._decoded(
@@ -235,9 +237,9 @@ class RegisterBus(ABC):
 
     # Packets.
 
-    def _ask(self, request: bytes, expected: Mapping[int, int], retries: int, doing: str) -> dict[int, Status]:
+    def _ask(self, request: bytes, expected: Mapping[int, int], num_retry: int, doing: str) -> dict[int, Status]:
         """Ask until everybody has answered, as often and as long as allowed."""
-        answers, tries = self._try(request, expected, retries)
+        answers, tries = self._try(request, expected, num_retry)
         if len(answers) < len(expected):
             missing = ", ".join(self._called(id) for id in expected if id in self.line.owing)
             often = f" after {tries} tries" if tries > 1 else ""
@@ -245,16 +247,16 @@ class RegisterBus(ABC):
         self._check(answers, doing)
         return answers
 
-    def _try(self, request: bytes, expected: Mapping[int, int], retries: int) -> tuple[dict[int, Status], int]:
+    def _try(self, request: bytes, expected: Mapping[int, int], num_retry: int) -> tuple[dict[int, Status], int]:
         """The answers of the last try, and how many there were."""
         self._check_connected()
         ends = time.monotonic() + self.retry_budget_s
-        for tries in range(1, retries + 2):
+        for tries in range(1, num_retry + 2):
             answers = self.line.ask(request, expected)
             misheard = [id for id, status in answers.items() if status.error and self.protocol.misheard(status.error)]
             if (len(answers) == len(expected) and not misheard) or time.monotonic() > ends:
                 break
-            self.counts.retries += tries <= retries
+            self.counts.retries += tries <= num_retry
         return answers, tries
 
     def _check(self, answers: Mapping[int, Status], doing: str) -> None:
