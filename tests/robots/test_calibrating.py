@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.robots.scripted_port import ScriptedPort
-from yardarm.robots import make_robot, make_teleoperator
+from tests.robots.twin_port import twin_of
+from yardarm.robots import bus_device, make_robot, make_teleoperator
 from yardarm.robots.motors import read_calibration_file
 from yardarm.robots.operator import Row
 
@@ -70,3 +71,23 @@ def test_the_bytes_and_the_file_are_lerobots(name: str, golden: str, port: Scrip
     assert arm.calibration_fpath.read_bytes() == (GOLDEN / golden / "calibration.json").read_bytes()
     assert read_calibration_file(arm.calibration_fpath) == arm.calibration
     arm.bus.line.close()
+
+
+class ImpatientOperator(ScriptedOperator):
+    """Presses Ctrl-C at the first question."""
+
+    def ask(self, text: str) -> str:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_the_first_calibration_puts_back_what_the_motors_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = read_calibration_file(GOLDEN / "so101_follower" / "calibration.json")
+    monkeypatch.setattr(bus_device, "TerminalOperator", lambda: ImpatientOperator(0))
+    with twin_of("so101_follower", stored) as twin:
+        before = [bytes(servo.memory[:40]) for servo in twin.chain.servos]
+        arm = make_robot("so101_follower", port=twin.path, id="new", calibration_dir=tmp_path, watchdog=False)
+        with pytest.raises(KeyboardInterrupt):
+            arm.connect()
+        assert [bytes(servo.memory[:40]) for servo in twin.chain.servos] == before

@@ -85,7 +85,7 @@ class BusDevice(Device):
     @property
     def is_calibrated(self) -> bool:
         """Whether the motors have the calibration of the file."""
-        return bool(self.calibration) and self.bus.is_calibrated
+        return self.bus.is_calibrated
 
     def connect(self, calibrate: bool = True) -> None:
         """Open the port, see that all motors are there, compare calibrations, and configure."""
