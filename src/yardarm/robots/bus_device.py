@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from yardarm.config import option
 from yardarm.errors import BusFault, RobotFault, UsageError
 from yardarm.robots.bus_log.writing import BusLog
-from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_calibration
+from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_calibration, write_drive_modes
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motor_setup import set_up_motors
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
@@ -96,7 +96,8 @@ class BusDevice(Device):
             if self.config.watchdog and self.releases_at_the_end:
                 self._watch = TorqueWatch(str(self), self.bus)
             if not self.is_calibrated and calibrate:
-                self.calibrate()
+                # LeRobot's bytes: what is not released for the question is not released for the answer.
+                self._calibrate(TerminalOperator(), release=False)
             self._connect_more()
             self.configure()
         except BaseException:
@@ -154,20 +155,31 @@ class BusDevice(Device):
     def calibrate(self, operator: Operator | None = None) -> None:
         """Have a person show the middle and the ends of all joints, or keep the file's calibration."""
         self.require_connected()
-        operator = operator or TerminalOperator()
+        self._calibrate(operator or TerminalOperator(), release=True)
+
+    def _calibrate(self, operator: Operator, release: bool) -> None:
+        """Calibrate; without `release`, what is written on ENTER may find torque on."""
         if self.built_offsets is not None:
             self.calibration = calibrate_as_built(self, self.built_offsets)
-        elif self.calibration and self._keeps_its_file(operator):
-            return
         else:
+            if released := self.bus.refuses_with_torque:
+                self.bus.disable_torque()
+            if self.calibration and self._keeps_its_file(operator, release):
+                return
+            if not released:
+                self.bus.disable_torque()
             self.calibration = calibrate_anew(self, operator)
+        self.bus.stored = dict(self.calibration)
         self.save_calibration()
         operator.say(f"Saved the calibration of {self} to {self.calibration_fpath}")
 
-    def _keeps_its_file(self, operator: Operator) -> bool:
+    def _keeps_its_file(self, operator: Operator, release: bool) -> bool:
         """Whether the person wants the calibration of the file, which is then in the motors, too."""
         agrees = self.bus.stored is not None and self.bus.agrees(self.bus.stored)
         have, enter = ("have", "keep it") if agrees else ("do not have", "write it into them")
+        may_hold = not self.bus.refuses_with_torque
+        if may_hold and not release:
+            enter += " (an arm that holds its position would move: switch its power off and on first)"
         answer = operator.ask(
             f"The motors of {self} {have} the calibration of {self.calibration_fpath}. Press ENTER to {enter}, or "
             "type c and ENTER to calibrate anew:"
@@ -175,7 +187,11 @@ class BusDevice(Device):
         if answer.strip().lower() == "c":
             return False
         if not agrees:
+            if may_hold and release:
+                self.bus.disable_torque()
+            write_drive_modes(self.bus, self.calibration, self.bus.stored)
             self.bus.write_calibration(self.calibration)
+            self.bus.stored = dict(self.calibration)
         operator.say("It is kept; nothing was changed." if agrees else "It is in the motors now.")
         return True
 

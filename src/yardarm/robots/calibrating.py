@@ -16,7 +16,14 @@ from yardarm.robots.uninterrupted import uninterrupted
 if TYPE_CHECKING:
     from yardarm.robots.bus_device import BusDevice
 
-__all__ = ["calibrate_anew", "calibrate_as_built", "give_calibration", "previous_calibration", "undo_calibration"]
+__all__ = [
+    "calibrate_anew",
+    "calibrate_as_built",
+    "give_calibration",
+    "previous_calibration",
+    "undo_calibration",
+    "write_drive_modes",
+]
 
 READ_EVERY_S = 0.02
 RETRIES = 5
@@ -26,13 +33,13 @@ HEADINGS = ("joint", "smallest", "now", "largest", "travel", "")
 def calibrate_anew(device: BusDevice, operator: Operator) -> dict[str, MotorCalibration]:
     """Ask for the middle and for a sweep; returns what was found, which is in the motors, too.
 
-    If it does not come to its end, the motors get back what they had.
+    The motors must be without torque. If it does not come to its end, the motors get back what they had.
     """
     bus = device.bus
     with _put_back_unless_done(device, operator):
-        bus.disable_torque()
         bus.write_all("Operating_Mode", device.calibration_mode)
         bus.write_all("Drive_Mode", 1, device.reversed)
+        bus.write_all("Drive_Mode", 0, _wrongly_reversed(device))
         bus.reset_calibration()
         operator.ask(f"Move {device} to the middle of all its joints, then press ENTER.")
         offsets = bus.home()
@@ -70,10 +77,21 @@ def calibrate_as_built(device: BusDevice, offsets: Mapping[str, int]) -> dict[st
 def give_calibration(bus: MotorBus, calibration: Mapping[str, MotorCalibration]) -> None:
     """Write a calibration into the motors, with their directions where they keep them."""
     bus.disable_torque(num_retry=RETRIES)
-    if not bus.applies_drive_mode:
-        for name, own in calibration.items():
-            bus.write("Drive_Mode", name, own.drive_mode, num_retry=RETRIES)
+    write_drive_modes(bus, calibration)
     bus.write_calibration(calibration)
+
+
+def write_drive_modes(
+    bus: MotorBus,
+    calibration: Mapping[str, MotorCalibration],
+    stored: Mapping[str, MotorCalibration] | None = None,
+) -> None:
+    """Write the directions into motors that keep them: those that differ from what is `stored`, if that is known."""
+    if bus.applies_drive_mode:
+        return
+    for name, own in calibration.items():
+        if stored is None or stored[name].drive_mode != own.drive_mode:
+            bus.write("Drive_Mode", name, own.drive_mode, num_retry=RETRIES)
 
 
 def undo_calibration(device: BusDevice) -> None:
@@ -95,6 +113,12 @@ def previous_calibration(device: BusDevice) -> dict[str, MotorCalibration]:
             f"{path} is for {', '.join(calibration)}, but {device} has {', '.join(device.bus.motors)}; calibrate anew"
         )
     return calibration
+
+
+def _wrongly_reversed(device: BusDevice) -> list[str]:
+    """The joints whose motors are known to turn the other way round, and must not."""
+    stored = device.bus.stored or {}
+    return [name for name, own in stored.items() if own.drive_mode and name not in device.reversed]
 
 
 @contextmanager

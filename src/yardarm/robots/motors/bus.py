@@ -24,6 +24,8 @@ class MotorBus(RegisterBus):
 
     wraps: ClassVar[bool]
     """Whether readings start again after a turn."""
+    refuses_with_torque: ClassVar[bool]
+    """Whether motors refuse a calibration while they have torque."""
     health_registers: ClassVar[HealthRegisters]
     """Where motors say how they are."""
     torque_registers: ClassVar[tuple[str, ...]]
