@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from yardarm.errors import BusFault
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.health import HealthRegisters, MotorHealth
 from yardarm.robots.motors.noting import noted
-from yardarm.robots.motors.register_bus import RETRIES, Motor, RegisterBus
+from yardarm.robots.motors.register_bus import RETRIES, Motor, MotorNames, RegisterBus
 from yardarm.robots.motors.registers import MODELS, model
 from yardarm.robots.motors.wire import Status
 
@@ -83,15 +83,15 @@ class MotorBus(RegisterBus):
 
     # Torque.
 
-    def enable_torque(self, motors: Iterable[str] | None = None, num_retry: int = RETRIES) -> None:
+    def enable_torque(self, motors: MotorNames = None, num_retry: int = RETRIES) -> None:
         """Have motors hold their position."""
-        for name in self.motors if motors is None else motors:
+        for name in self.names(motors):
             self._set_torque(name, 1, num_retry)
 
-    def disable_torque(self, motors: Iterable[str] | None = None, num_retry: int = RETRIES) -> None:
+    def disable_torque(self, motors: MotorNames = None, num_retry: int = RETRIES) -> None:
         """Let motors be moved by hand: all that answer, also after one that does not."""
         faults = []
-        for name in self.motors if motors is None else motors:
+        for name in self.names(motors):
             try:
                 self._set_torque(name, 0, num_retry)
             except BusFault as fault:

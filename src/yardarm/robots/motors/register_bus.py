@@ -18,7 +18,7 @@ from yardarm.robots.motors.registers import MODELS, Register
 from yardarm.robots.motors.units import Scale
 from yardarm.robots.motors.wire import BROADCAST, Status, WireProtocol
 
-__all__ = ["BAUD_RATE", "RETRIES", "BusCounts", "Motor", "RegisterBus"]
+__all__ = ["BAUD_RATE", "RETRIES", "BusCounts", "Motor", "MotorNames", "RegisterBus"]
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,8 @@ BAUD_RATE = 1_000_000
 POSITIONS = ("Goal_Position", "Present_Position")
 # How long everybody on a bus may take to answer a broadcast.
 BROADCAST_S = 0.3
+# One motor, several, or None for all.
+MotorNames = str | Iterable[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,11 @@ class RegisterBus(ABC):
         # What is asked over and over again is looked up once.
         self._places: dict[tuple[str, ...], Register] = {}
         self._sync_reads: dict[tuple[str, tuple[str, ...]], tuple[Register, bytes, dict[int, int]]] = {}
+
+    @property
+    def port(self) -> str:
+        """The serial port."""
+        return self.line.port
 
     @property
     def is_connected(self) -> bool:
@@ -172,10 +179,10 @@ class RegisterBus(ABC):
 
     @noted
     def sync_read(
-        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, num_retry: int = RETRIES
+        self, register: str, motors: MotorNames = None, *, normalize: bool = True, num_retry: int = RETRIES
     ) -> dict[str, float]:
         """A register of several motors, or of all, in one request."""
-        names = tuple(self.motors if motors is None else motors)
+        names = self.names(motors)
         if (register, names) not in self._sync_reads:
             own, ids = self._register(register, names), [self._motor(name).id for name in names]
             request = self.protocol.sync_read(ids, own.address, own.size)
@@ -188,18 +195,20 @@ class RegisterBus(ABC):
         }
 
     @noted
-    def sync_write(self, register: str, values: Mapping[str, float], *, normalize: bool = True) -> None:
-        """Set a register of several motors in one request, which nobody answers."""
+    def sync_write(self, register: str, values: float | Mapping[str, float], *, normalize: bool = True) -> None:
+        """Set a register of several motors, or of all to one value, in one request, which nobody answers."""
         self._check_connected()
+        if not isinstance(values, Mapping):
+            values = dict.fromkeys(self.motors, values)
         own = self._register(register, list(values))
         encoded = {
             self.motors[name].id: self._encoded(own, register, name, value, normalize) for name, value in values.items()
         }
         self.line.tell(self.protocol.sync_write(encoded, own.address, own.size))
 
-    def write_all(self, register: str, value: int, motors: Iterable[str] | None = None) -> None:
+    def write_all(self, register: str, value: int, motors: MotorNames = None) -> None:
         """Set a register of several motors to the same value, one after the other."""
-        for name in self.motors if motors is None else motors:
+        for name in self.names(motors):
             self.write(register, name, value, normalize=False)
 
     @noted
@@ -278,6 +287,12 @@ class RegisterBus(ABC):
 
     # Values.
 
+    def names(self, motors: MotorNames) -> tuple[str, ...]:
+        """The motors that are meant: one, several, or all."""
+        if motors is None:
+            return tuple(self.motors)
+        return (motors,) if isinstance(motors, str) else tuple(motors)
+
     def _motor(self, name: str) -> Motor:
         if name not in self.motors:
             raise UsageError(f"there is no motor '{name}'{nearest(name, self.motors)} it has {', '.join(self.motors)}")
@@ -291,6 +306,8 @@ class RegisterBus(ABC):
         return self._places[asked]
 
     def _found_register(self, register: str, names: Sequence[str]) -> Register:
+        if not names:
+            raise UsageError(f"no motor was named for '{register}'; it has {', '.join(self.motors)}")
         places = set()
         for name in names:
             known = MODELS[self._motor(name).model].registers
