@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -22,12 +23,14 @@ from yardarm.robots.operator import Operator, TerminalOperator
 from yardarm.robots.torque_watch import TorqueWatch
 from yardarm.robots.uninterrupted import uninterrupted
 
-__all__ = ["BODY", "BusDevice", "BusDeviceConfig"]
+__all__ = ["BODY", "BusDevice", "BusDeviceConfig", "joint_name"]
 
 log = logging.getLogger(__name__)
 
 BODY = "body"
 """The unit of a motor that turns a joint: degrees, or −100 to 100, as the user wishes."""
+
+POSITION = ".pos"
 
 
 @dataclass
@@ -38,6 +41,10 @@ class BusDeviceConfig(DeviceConfig):
     num_read_retries: int = option(RETRIES, "how often to ask again when motors do not answer")
     log: Path | None = option(None, "a file that keeps every packet; `yardarm robot log FILE` shows it")
     watchdog: bool = option(True, "have a second process release the motors if this one is killed")
+
+    def __post_init__(self) -> None:
+        if self.num_read_retries < 0:
+            raise UsageError(f"num_read_retries must not be negative, got {self.num_read_retries}")
 
 
 class BusDevice(Device):
@@ -215,6 +222,25 @@ class BusDevice(Device):
         present = self.bus.sync_read("Present_Position", num_retry=self.config.num_read_retries)
         return {f"{name}.pos": value for name, value in present.items()}
 
+    def goals(self, action: Mapping[str, Any]) -> dict[str, float]:
+        """Where an action sends the joints, by their names."""
+        goals = {joint_name(name): _number(name, value) for name, value in action.items() if name.endswith(POSITION)}
+        if not goals:
+            raise UsageError(f"{self}: the action names no joint; it must have one of {', '.join(self.joint_features)}")
+        return goals
+
     @abstractmethod
     def configure(self) -> None:
         """Write what the arm needs into its motors."""
+
+
+def joint_name(feature: str) -> str:
+    """The joint that a feature such as ``gripper.pos`` is of."""
+    return feature.removesuffix(POSITION)
+
+
+def _number(name: str, value: Any) -> float:
+    with contextlib.suppress(TypeError, ValueError):
+        if math.isfinite(number := float(value)):
+            return number
+    raise UsageError(f"{name} must be a finite number, got {value!r}")

@@ -260,7 +260,7 @@ class RegisterBus(ABC):
         """The answers of the last try, and how many there were."""
         self._check_connected()
         ends = time.monotonic() + self.retry_budget_s
-        for tries in range(1, num_retry + 2):
+        for tries in range(1, max(num_retry, 0) + 2):
             answers = self.line.ask(request, expected)
             misheard = [id for id, status in answers.items() if status.error and self.protocol.misheard(status.error)]
             if (len(answers) == len(expected) and not misheard) or time.monotonic() > ends:
@@ -319,8 +319,9 @@ class RegisterBus(ABC):
         return places.pop()
 
     def _encoded(self, own: Register, register: str, name: str, value: float, normalize: bool) -> bytes:
-        raw = self.scale(name).raw(value) if normalize and register in POSITIONS else int(value)
+        scale = self.scale(name) if normalize and register in POSITIONS else None
         try:
+            raw = scale.raw(value) if scale else int(value)
             if own.sign_bit is not None:
                 raw = sign_magnitude(raw, own.sign_bit)
             elif own.signed:
