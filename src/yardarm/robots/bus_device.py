@@ -14,7 +14,13 @@ from typing import Any, ClassVar
 from yardarm.config import option
 from yardarm.errors import BusFault, RobotFault, UsageError
 from yardarm.robots.bus_log.writing import BusLog
-from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_calibration, write_drive_modes
+from yardarm.robots.calibrating import (
+    calibrate_anew,
+    calibrate_as_built,
+    check_calibration,
+    undo_calibration,
+    write_drive_modes,
+)
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motor_setup import set_up_motors
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
@@ -73,6 +79,8 @@ class BusDevice(Device):
         bus_log = BusLog(config.log, self._about()) if config.log else None
         self.bus = self.bus_class(config.port, motors, self.calibration, bus_log.on_bytes if bus_log else None)
         self.bus.log = bus_log
+        if self.calibration:
+            check_calibration(self, self.calibration, self.calibration_fpath)
         self._watch: TorqueWatch | None = None
 
     def _about(self) -> dict[str, Any]:
@@ -214,7 +222,8 @@ class BusDevice(Device):
         try:
             set_up_motors(self, operator or TerminalOperator())
         finally:
-            self.bus.disconnect(disable_torque=False)
+            if self.bus.is_connected:  # the cable may be unplugged
+                self.bus.disconnect(disable_torque=False)
 
     def positions(self) -> dict[str, float]:
         """Where all joints are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yardarm.errors import RobotFault, UsageError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "calibrate_anew",
     "calibrate_as_built",
+    "check_calibration",
     "give_calibration",
     "previous_calibration",
     "undo_calibration",
@@ -108,11 +110,22 @@ def previous_calibration(device: BusDevice) -> dict[str, MotorCalibration]:
     if not path.is_file():
         raise UsageError(f"there is no calibration of {device} to go back to: {path} is missing")
     calibration = read_calibration_file(path)
+    check_calibration(device, calibration, path)
+    return calibration
+
+
+def check_calibration(device: BusDevice, calibration: Mapping[str, MotorCalibration], path: Path) -> None:
+    """Raise unless a file is for this arm's motors, and they can keep it."""
     if calibration.keys() != device.bus.motors.keys():
         raise UsageError(
-            f"{path} is for {', '.join(calibration)}, but {device} has {', '.join(device.bus.motors)}; calibrate anew"
+            f"{path} is for {', '.join(calibration)}, but {device} has {', '.join(device.bus.motors)}; "
+            "move the file away, and calibrate anew"
         )
-    return calibration
+    for name, own in calibration.items():
+        try:
+            device.bus.check_calibration(name, own)
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}; move the file away, and calibrate anew") from None
 
 
 def _wrongly_reversed(device: BusDevice) -> list[str]:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from yardarm.config import option
-from yardarm.errors import AlreadyConnected, NotConnected, RobotFault
+from yardarm.errors import AlreadyConnected, NotConnected, RobotFault, UsageError
 from yardarm.files import write_atomically
 from yardarm.robots.motors import MotorCalibration, calibration_to_json, read_calibration_file
 from yardarm.robots.places import calibration_folder
@@ -30,7 +30,7 @@ Features = dict[str, type | tuple[int, ...]]
 class DeviceConfig:
     """Flags of every robot and teleoperator."""
 
-    id: str | None = option(None, "a name for this very device: its calibration is kept under it")
+    id: str | None = option(None, "a name for this device: its calibration is kept under it")
     calibration_dir: Path | None = option(None, "the folder of its calibration [LeRobot's]")
 
 
@@ -47,6 +47,8 @@ class Device(ABC):
         self.config = config
         self._owner = os.getpid()
         self.id: str | None = config.id
+        if self.id and Path(self.id).name != self.id:
+            raise UsageError(f"id '{self.id}' must be a name, not a path: the calibration file is called by it")
         self.calibration_dir: Path = config.calibration_dir or calibration_folder(self.folder, self.name)
         # LeRobot's name for the file of a device without a name.
         self.calibration_fpath = self.calibration_dir / f"{self.id}.json"

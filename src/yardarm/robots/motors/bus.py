@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import ClassVar
 
-from yardarm.errors import BusFault
+from yardarm.errors import BusFault, UsageError
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.health import HealthRegisters, MotorHealth
 from yardarm.robots.motors.noting import noted
@@ -143,6 +143,16 @@ class MotorBus(RegisterBus):
     @abstractmethod
     def read_calibration(self) -> dict[str, MotorCalibration]:
         """The calibration that the motors have."""
+
+    def check_calibration(self, name: str, calibration: MotorCalibration) -> None:
+        """Raise if a motor cannot keep a calibration."""
+        last = MODELS[self.motors[name].model].resolution - 1
+        if self.wraps and not 0 <= calibration.range_min < calibration.range_max <= last:
+            ends = f"{calibration.range_min} to {calibration.range_max}"
+            raise UsageError(f"the range of {name}, {ends}, is not within 0 to {last}")
+        self.encoded("Homing_Offset", name, calibration.homing_offset)
+        self.encoded("Min_Position_Limit", name, calibration.range_min)
+        self.encoded("Max_Position_Limit", name, calibration.range_max)
 
     def write_calibration(self, calibration: Mapping[str, MotorCalibration]) -> None:
         """Write a calibration into the motors, which must be without torque."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from yardarm.errors import AlreadyConnected, BusFault, NotConnected, UsageError, nearest
+from yardarm.errors import AlreadyConnected, BusFault, NotConnected, RobotFault, UsageError, nearest
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude
 from yardarm.robots.motors.line import SETTLING_SIZES, LineCounts, SerialLine
@@ -318,6 +318,10 @@ class RegisterBus(ABC):
             raise UsageError(f"'{register}' is not in the same place in {', '.join(names)}; ask one by one")
         return places.pop()
 
+    def encoded(self, register: str, name: str, value: int) -> bytes:
+        """The bytes of a number in a motor's register."""
+        return self._encoded(self._register(register, [name]), register, name, value, normalize=False)
+
     def _encoded(self, own: Register, register: str, name: str, value: float, normalize: bool) -> bytes:
         scale = self.scale(name) if normalize and register in POSITIONS else None
         try:
@@ -344,7 +348,7 @@ class RegisterBus(ABC):
         """Between a motor's steps and its user's unit."""
         motor, own = self._motor(name), self.calibration.get(name)
         if own is None:
-            raise NotConnected(f"'{name}' is not calibrated; run `yardarm calibrate`")
+            raise RobotFault(f"'{name}' is not calibrated; run `yardarm calibrate`")
         reverses = self.applies_drive_mode and bool(own.drive_mode)
         return Scale(motor.unit, MODELS[motor.model].resolution, own, reverses)
 
