@@ -9,9 +9,9 @@
     ├── PolicyFault         a policy raised, or answered with something that cannot be played
     ├── StorageFault        results were deleted, moved or replaced while they were being written
     ├── ConnectionFault     the connection to a remote policy broke: its episode runs again
-    └── RobotFault          a robot cannot do what it was asked
+    └── RobotFault          a robot cannot do what it was asked, or is not calibrated
         ├── BusFault        its motors do not answer, or refuse
-        ├── NotConnected    it must be connected first, or calibrated
+        ├── NotConnected    it must be connected first
         └── AlreadyConnected
 
 A message says what failed, the value, and what to do about it.

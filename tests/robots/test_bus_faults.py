@@ -177,7 +177,7 @@ def test_a_motor_that_is_gone_is_named_and_may_come_back() -> None:
     with moving("feetech", "unplugged=elbow_flex@1-8r") as (bus, chain):
         bus.sync_read("Present_Position", normalize=False)
         with pytest.raises(BusFault, match=r"no answer from elbow_flex \(id 3\) on .* check power and cables"):
-            bus.sync_read("Present_Position", normalize=False, retries=0)
+            bus.sync_read("Present_Position", normalize=False, num_retry=0)
         assert set(bus.line.owing) == {3}
         while chain.servos[2].powered is False:
             with contextlib.suppress(BusFault):

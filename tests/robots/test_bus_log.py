@@ -90,7 +90,7 @@ def broken_log(twin: TwinPort, tmp_path: Path) -> Path:
     twin.chain.servos.pop()
     arm.bus.line.patience_s = arm.bus.line.lateness_s = arm.bus.retry_budget_s = 0.05
     with pytest.raises(BusFault, match="no answer from gripper"):
-        arm.bus.sync_read("Present_Position", retries=1)
+        arm.bus.sync_read("Present_Position", num_retry=1)
     arm.bus.line.patience_s = 0.5
     arm.bus.write("Torque_Enable", "shoulder_pan", 0)
     arm.bus.line.close()
@@ -102,7 +102,7 @@ def test_what_went_wrong_is_marked(broken_log: Path) -> None:
     assert not session.was_closed
     lines = list(shown(session, only_faults=True))
     assert any("NO ANSWER from gripper (6)" in line for line in lines)
-    assert any("sync_read(Present_Position, retries=1) ended with BusFault: reading" in line for line in lines)
+    assert any("sync_read(Present_Position, num_retry=1) ended with BusFault: reading" in line for line in lines)
     assert lines[-1].endswith("here the log ends: the port was not closed")
     assert not any("Torque_Enable" in line for line in lines)
     assert "missing answers: gripper" in summary(session)

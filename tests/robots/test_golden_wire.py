@@ -84,7 +84,7 @@ def cap_of(note: str) -> Any:
     if "for each joint" not in note:
         return float(note.split()[-1])
     joints = ["shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper"]
-    return {f"{joint}.pos": float(cap) for cap, joint in enumerate(joints, start=1)}
+    return {joint: float(cap) for cap, joint in enumerate(joints, start=1)}
 
 
 def call(arm: Any, line: dict[str, Any]) -> Any:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import termios
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -152,3 +153,37 @@ def test_a_pair_of_arms_is_set_up_one_after_the_other() -> None:
         person = Person(left, *(["", *["s"] * 5] * 2))
         arms.setup_motors(person)  # type: ignore[attr-defined]
     assert [motor.id for motor in new] == [6, 6]
+
+
+def test_a_cable_that_was_unplugged_is_waited_for(tmp_path: Path) -> None:
+    motor, path = new_servo("sts3215"), tmp_path / "port"
+    with contextlib.ExitStack() as later:
+        first = later.enter_context(contextlib.ExitStack())
+        own = first.enter_context(cable())
+        path.symlink_to(own.path)
+
+        def unplug() -> list[Servo]:
+            first.close()
+            path.unlink()
+            return []
+
+        def plug_in() -> list[Servo]:
+            again = later.enter_context(cable())
+            again.motors = [motor]
+            path.symlink_to(again.path)
+            return []
+
+        person = Person(own, unplug, "", plug_in, *["s"] * 5)
+        arm: Any = make_robot("so101_follower", port=str(path), id="new")
+        arm.setup_motors(person)
+    assert "is gone" in person.said[1]
+    assert "Not yet: cannot open the port" in person.said[2]
+    assert motor.id == 6
+
+
+def test_a_cable_that_stays_unplugged_does_not_hide_how_it_ended(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as plugged:
+        own = plugged.enter_context(cable())
+        arm = arm_on(own, "so101_follower")
+        with pytest.raises(UsageError, match="the answers ended too early"):
+            arm.setup_motors(Person(own, lambda: plugged.close() or []))  # type: ignore[func-returns-value]

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from yardarm.errors import UsageError
+from yardarm.errors import NotConnected, RobotFault, UsageError
 from yardarm.robots import ROBOTS, TELEOPERATORS, make_robot, make_teleoperator
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "robots" / "features.json").read_text())
+CALIBRATIONS = Path(__file__).parents[1] / "golden" / "robots"
+GOLDEN = json.loads((CALIBRATIONS / "features.json").read_text())
 KINDS = {"float": float}
 
 
@@ -62,10 +63,11 @@ def test_the_types_are_lerobots() -> None:
         ("bi_so_follower", {"id": "a", "left_arm_config": "b"}, "--robot.left_arm_config must have options"),
         (
             "bi_so_follower",
-            {"id": "a", "left_arm_config.port": "x", "right_arm_config.port": "x"},
-            "both arms have the port x; each needs its own",
+            {"id": "a", "left_arm_config.port": "/dev/x", "right_arm_config.port": "/dev/x"},
+            "both arms have the port /dev/x",
         ),
         ("so101_follower", {"port": "x", "id": "../a"}, "id '../a' cannot be the name of a file"),
+        ("so101_follower", {"port": "x", "position_p_coefficient": 999}, "position_p_coefficient must be 0 to 254"),
         ("", {}, "--robot.type is missing; use one of bi_so_follower"),
     ],
 )
@@ -73,6 +75,39 @@ def test_a_mistake_is_named(type: str, more: dict[str, Any], message: str) -> No
     with pytest.raises(UsageError) as error:
         make_robot(type, **more)
     assert message in str(error.value)
+
+
+def changed(**changes: int) -> bytes:
+    own = json.loads((CALIBRATIONS / "so101_follower" / "calibration.json").read_text())
+    own["gripper"] |= changes
+    return json.dumps(own).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xff\xfe{}", "cannot be read: 'utf-8' codec"),
+        (changed().replace(b"gripper", b"hand"), "but so_follower 'a' has shoulder_pan, "),
+        (changed(homing_offset=99999), "Homing_Offset of gripper: "),
+        (changed(range_max=5000), "to 5000, is not within 0 to 4095"),
+        (changed(range_min=-1), "the range of gripper, -1 to "),
+    ],
+)
+def test_a_calibration_file_that_is_not_this_arms_is_refused_at_once(
+    content: bytes, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(UsageError) as error:
+        make_robot("so101_follower", port="/dev/none", id="a", calibration_dir=tmp_path)
+    assert f"{tmp_path / 'a.json'}" in str(error.value)
+    assert message in str(error.value)
+
+
+def test_an_arm_without_a_calibration_says_so() -> None:
+    arm: Any = make_robot("so101_follower", port="/dev/none", id="new")
+    with pytest.raises(RobotFault, match="'gripper' is not calibrated; run `yardarm calibrate`") as error:
+        arm.bus.scale("gripper")
+    assert not isinstance(error.value, NotConnected)
 
 
 def test_an_empty_map_of_cameras_is_none() -> None:

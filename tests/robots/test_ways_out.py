@@ -273,12 +273,12 @@ def test_what_ctrl_c_has_interrupted_is_no_answer_to_the_next_request() -> None:
         try:
             signal.setitimer(signal.ITIMER_REAL, 0.005)
             with pytest.raises(KeyboardInterrupt):
-                bus.read("P_Coefficient", "gripper", retries=20)
+                bus.read("P_Coefficient", "gripper", num_retry=20)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
         bus.line.patience_s = 0.5
-        assert bus.read("D_Coefficient", "gripper", retries=5) == 22
+        assert bus.read("D_Coefficient", "gripper", num_retry=5) == 22
         bus.line.close()
 
 

@@ -18,7 +18,7 @@ def option(default: Any, help: str) -> Any:
 
 def positive(name: str, value: float) -> None:
     """Raise if a flag's value is not above zero."""
-    if value <= 0:
+    if not value > 0:  # NaN is not, either
         raise UsageError(f"{name} must be positive, got {value}")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from yardarm.errors import UsageError
 from yardarm.robots.device import DeviceConfig, Features
 from yardarm.robots.motors import MotorHealth
 from yardarm.robots.pair import ArmPair, prefixed, without_prefix
@@ -59,4 +60,8 @@ class BiSoFollower(ArmPair, Robot):
         """Send the joints of both arms to their goals, and return the goals that were sent."""
         self.require_connected()
         goals = {side: without_prefix(action, side) for side in self.arms}
+        if not any(goals.values()):
+            raise UsageError(
+                f"{self}: the action names no joint; it must have one of {', '.join(self.action_features)}"
+            )
         return prefixed({side: arm.send_action(goals[side]) for side, arm in self.arms.items() if goals[side]})

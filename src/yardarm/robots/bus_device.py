@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +14,13 @@ from typing import Any, ClassVar
 from yardarm.config import option
 from yardarm.errors import BusFault, RobotFault, UsageError
 from yardarm.robots.bus_log.writing import BusLog
-from yardarm.robots.calibrating import calibrate_anew, calibrate_as_built, undo_calibration
+from yardarm.robots.calibrating import (
+    calibrate_anew,
+    calibrate_as_built,
+    check_calibration,
+    undo_calibration,
+    write_drive_modes,
+)
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motor_setup import set_up_motors
 from yardarm.robots.motors import DEGREES, SIGNED_PERCENT, Motor, MotorBus
@@ -23,12 +30,14 @@ from yardarm.robots.operator import Operator, TerminalOperator
 from yardarm.robots.torque_watch import TorqueWatch
 from yardarm.robots.uninterrupted import uninterrupted
 
-__all__ = ["BODY", "BusDevice", "BusDeviceConfig"]
+__all__ = ["BODY", "BusDevice", "BusDeviceConfig", "joint_name"]
 
 log = logging.getLogger(__name__)
 
 BODY = "body"
 """The unit of a motor that turns a joint: degrees, or −100 to 100, as the user wishes."""
+
+POSITION = ".pos"
 
 
 @dataclass
@@ -39,6 +48,10 @@ class BusDeviceConfig(DeviceConfig):
     num_read_retries: int = option(RETRIES, "how often to ask again when motors do not answer")
     log: Path | None = option(None, "a file that keeps every packet; `yardarm robot log FILE` shows it")
     watchdog: bool = option(True, "have a second process release the motors if this one is killed")
+
+    def __post_init__(self) -> None:
+        if self.num_read_retries < 0:
+            raise UsageError(f"num_read_retries must not be negative, got {self.num_read_retries}")
 
 
 class BusDevice(Device):
@@ -68,6 +81,8 @@ class BusDevice(Device):
         bus_log = BusLog(config.log, self._about()) if config.log else None
         self.bus = self.bus_class(config.port, motors, self.calibration, bus_log.on_bytes if bus_log else None)
         self.bus.log = bus_log
+        if self.calibration:
+            check_calibration(self, self.calibration, self.calibration_fpath)
         self._watch: TorqueWatch | None = None
 
     def _about(self) -> dict[str, Any]:
@@ -87,7 +102,7 @@ class BusDevice(Device):
     @property
     def is_calibrated(self) -> bool:
         """Whether the motors have the calibration of the file."""
-        return bool(self.calibration) and self.bus.is_calibrated
+        return self.bus.is_calibrated
 
     def connect(self, calibrate: bool = True) -> None:
         """Open the port, see that all motors are there, compare calibrations, and configure."""
@@ -98,7 +113,8 @@ class BusDevice(Device):
             if self.config.watchdog and self.releases_at_the_end:
                 self._watch = TorqueWatch(str(self), self.bus)
             if not self.is_calibrated and calibrate:
-                self.calibrate()
+                # LeRobot's bytes: what is not released for the question is not released for the answer.
+                self._calibrate(TerminalOperator(), release=False)
             self._connect_more()
             self.configure()
         except BaseException:
@@ -159,20 +175,31 @@ class BusDevice(Device):
     def calibrate(self, operator: Operator | None = None) -> None:
         """Have a person show the middle and the ends of all joints, or keep the file's calibration."""
         self.require_connected()
-        operator = operator or TerminalOperator()
+        self._calibrate(operator or TerminalOperator(), release=True)
+
+    def _calibrate(self, operator: Operator, release: bool) -> None:
+        """Calibrate; without `release`, what is written on ENTER may find torque on."""
         if self.built_offsets is not None:
             self.calibration = calibrate_as_built(self, self.built_offsets)
-        elif self.calibration and self._keeps_its_file(operator):
-            return
         else:
+            if released := self.bus.refuses_with_torque:
+                self.bus.disable_torque()
+            if self.calibration and self._keeps_its_file(operator, release):
+                return
+            if not released:
+                self.bus.disable_torque()
             self.calibration = calibrate_anew(self, operator)
+        self.bus.stored = dict(self.calibration)
         self.save_calibration()
         operator.say(f"Saved the calibration of {self} to {self.calibration_fpath}")
 
-    def _keeps_its_file(self, operator: Operator) -> bool:
+    def _keeps_its_file(self, operator: Operator, release: bool) -> bool:
         """Whether the person wants the calibration of the file, which is then in the motors, too."""
         agrees = self.bus.stored is not None and self.bus.agrees(self.bus.stored)
         have, enter = ("have", "keep it") if agrees else ("do not have", "write it into them")
+        may_hold = not self.bus.refuses_with_torque
+        if may_hold and not release:
+            enter += " (an arm that holds its position would move: switch its power off and on first)"
         answer = operator.ask(
             f"The motors of {self} {have} the calibration of {self.calibration_fpath}. Press ENTER to {enter}, or "
             "type c and ENTER to calibrate anew:"
@@ -180,7 +207,11 @@ class BusDevice(Device):
         if answer.strip().lower() == "c":
             return False
         if not agrees:
+            if may_hold and release:
+                self.bus.disable_torque()
+            write_drive_modes(self.bus, self.calibration, self.bus.stored)
             self.bus.write_calibration(self.calibration)
+            self.bus.stored = dict(self.calibration)
         operator.say("It is kept; nothing was changed." if agrees else "It is in the motors now.")
         return True
 
@@ -196,14 +227,34 @@ class BusDevice(Device):
         try:
             set_up_motors(self, operator or TerminalOperator())
         finally:
-            self.bus.disconnect(disable_torque=False)
+            if self.bus.is_connected:  # the cable may be unplugged
+                self.bus.disconnect(disable_torque=False)
 
     def positions(self) -> dict[str, float]:
         """Where all joints are."""
         self.require_connected()
-        present = self.bus.sync_read("Present_Position", retries=self.config.num_read_retries)
+        present = self.bus.sync_read("Present_Position", num_retry=self.config.num_read_retries)
         return {f"{name}.pos": value for name, value in present.items()}
+
+    def goals(self, action: Mapping[str, Any]) -> dict[str, float]:
+        """Where an action sends the joints, by their names."""
+        goals = {joint_name(name): _number(name, value) for name, value in action.items() if name.endswith(POSITION)}
+        if not goals:
+            raise UsageError(f"{self}: the action names no joint; it must have one of {', '.join(self.joint_features)}")
+        return goals
 
     @abstractmethod
     def configure(self) -> None:
         """Write what the arm needs into its motors."""
+
+
+def joint_name(feature: str) -> str:
+    """The joint that a feature such as ``gripper.pos`` is of."""
+    return feature.removesuffix(POSITION)
+
+
+def _number(name: str, value: Any) -> float:
+    with contextlib.suppress(TypeError, ValueError):
+        if math.isfinite(number := float(value)):
+            return number
+    raise UsageError(f"{name} must be a finite number, got {value!r}")

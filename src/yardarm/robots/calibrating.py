@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yardarm.errors import RobotFault, UsageError
@@ -16,7 +17,15 @@ from yardarm.robots.uninterrupted import uninterrupted
 if TYPE_CHECKING:
     from yardarm.robots.bus_device import BusDevice
 
-__all__ = ["calibrate_anew", "calibrate_as_built", "give_calibration", "previous_calibration", "undo_calibration"]
+__all__ = [
+    "calibrate_anew",
+    "calibrate_as_built",
+    "check_calibration",
+    "give_calibration",
+    "previous_calibration",
+    "undo_calibration",
+    "write_drive_modes",
+]
 
 READ_EVERY_S = 0.02
 RETRIES = 5
@@ -26,13 +35,13 @@ HEADINGS = ("joint", "smallest", "now", "largest", "travel", "")
 def calibrate_anew(device: BusDevice, operator: Operator) -> dict[str, MotorCalibration]:
     """Ask for the middle and for a sweep; returns what was found, which is in the motors, too.
 
-    If it does not come to its end, the motors get back what they had.
+    The motors must be without torque. If it does not come to its end, the motors get back what they had.
     """
     bus = device.bus
     with _put_back_unless_done(device, operator):
-        bus.disable_torque()
         bus.write_all("Operating_Mode", device.calibration_mode)
         bus.write_all("Drive_Mode", 1, device.reversed)
+        bus.write_all("Drive_Mode", 0, _wrongly_reversed(device))
         bus.reset_calibration()
         operator.ask(f"Move {device} to the middle of all its joints, then press ENTER.")
         offsets = bus.home()
@@ -69,11 +78,22 @@ def calibrate_as_built(device: BusDevice, offsets: Mapping[str, int]) -> dict[st
 
 def give_calibration(bus: MotorBus, calibration: Mapping[str, MotorCalibration]) -> None:
     """Write a calibration into the motors, with their directions where they keep them."""
-    bus.disable_torque(retries=RETRIES)
-    if not bus.applies_drive_mode:
-        for name, own in calibration.items():
-            bus.write("Drive_Mode", name, own.drive_mode, retries=RETRIES)
+    bus.disable_torque(num_retry=RETRIES)
+    write_drive_modes(bus, calibration)
     bus.write_calibration(calibration)
+
+
+def write_drive_modes(
+    bus: MotorBus,
+    calibration: Mapping[str, MotorCalibration],
+    stored: Mapping[str, MotorCalibration] | None = None,
+) -> None:
+    """Write the directions into motors that keep them: those that differ from what is `stored`, if that is known."""
+    if bus.applies_drive_mode:
+        return
+    for name, own in calibration.items():
+        if stored is None or stored[name].drive_mode != own.drive_mode:
+            bus.write("Drive_Mode", name, own.drive_mode, num_retry=RETRIES)
 
 
 def undo_calibration(device: BusDevice) -> None:
@@ -90,11 +110,28 @@ def previous_calibration(device: BusDevice) -> dict[str, MotorCalibration]:
     if not path.is_file():
         raise UsageError(f"there is no calibration of {device} to go back to: {path} is missing")
     calibration = read_calibration_file(path)
+    check_calibration(device, calibration, path)
+    return calibration
+
+
+def check_calibration(device: BusDevice, calibration: Mapping[str, MotorCalibration], path: Path) -> None:
+    """Raise unless a file is for this arm's motors, and they can keep it."""
     if calibration.keys() != device.bus.motors.keys():
         raise UsageError(
-            f"{path} is for {', '.join(calibration)}, but {device} has {', '.join(device.bus.motors)}; calibrate anew"
+            f"{path} is for {', '.join(calibration)}, but {device} has {', '.join(device.bus.motors)}; "
+            "move the file away, and calibrate anew"
         )
-    return calibration
+    for name, own in calibration.items():
+        try:
+            device.bus.check_calibration(name, own)
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}; move the file away, and calibrate anew") from None
+
+
+def _wrongly_reversed(device: BusDevice) -> list[str]:
+    """The joints whose motors are known to turn the other way round, and must not."""
+    stored = device.bus.stored or {}
+    return [name for name, own in stored.items() if own.drive_mode and name not in device.reversed]
 
 
 @contextmanager
@@ -127,12 +164,12 @@ def _sweep(device: BusDevice, operator: Operator) -> dict[str, JointSweep]:
     bus, names = device.bus, [name for name in device.motors if name not in device.full_turn]
     turning = f" (all but {', '.join(device.full_turn)})" if device.full_turn else ""
     operator.say(f"Now move each joint{turning} slowly from one end to the other. Press ENTER when you are done.")
-    start = bus.sync_read("Present_Position", names, normalize=False, retries=device.config.num_read_retries)
+    start = bus.sync_read("Present_Position", names, normalize=False, num_retry=device.config.num_read_retries)
     sweeps = {
         name: JointSweep(name, int(start[name]), MODELS[bus.motors[name].model].resolution, bus.wraps) for name in names
     }
     while True:
-        readings = bus.sync_read("Present_Position", names, normalize=False, retries=device.config.num_read_retries)
+        readings = bus.sync_read("Present_Position", names, normalize=False, num_retry=device.config.num_read_retries)
         for name, reading in readings.items():
             sweeps[name].add(int(reading))
         operator.show([HEADINGS, *(_row(sweep) for sweep in sweeps.values())])

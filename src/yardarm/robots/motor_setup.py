@@ -35,7 +35,7 @@ def set_up_motors(device: BusDevice, operator: Operator) -> None:
                 operator.say(f"Not yet: {problem}")
             except BusFault as fault:
                 operator.say(f"Not yet: {fault}")
-                _open_again(bus)
+                bus.line.close()  # the USB cable may have been unplugged, too
             else:
                 given[motor.id] = name
                 operator.say(done)
@@ -44,18 +44,14 @@ def set_up_motors(device: BusDevice, operator: Operator) -> None:
         operator.say(f"All motors of {device} have their ids. Connect them all, and calibrate: `yardarm calibrate`")
 
 
-def _open_again(bus: MotorBus) -> None:
-    """The USB cable may have been unplugged, too."""
-    bus.line.close()
-    bus.line.open()
-
-
 class _NotYet(Exception):
     """Why the motor that is plugged in cannot be set up."""
 
 
 def _set_up(bus: MotorBus, name: str, given: dict[int, str]) -> str:
     """Give the only motor on the cable its id, and see that it has it; returns what to say."""
+    if not bus.is_connected:
+        bus.line.open()
     found, motor = _only_motor(bus), bus.motors[name]
     if found.model != motor.model:
         raise _NotYet(f"the motor with id {found.id} is a {found.model}, but {name} must be a {motor.model}")

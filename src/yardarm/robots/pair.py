@@ -27,9 +27,8 @@ class ArmPair(Device):
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.arms = {side: self._arm(side) for side in SIDES}
-        left, right = (getattr(config, f"{side}_arm_config").port for side in SIDES)
-        if left == right:
-            raise UsageError(f"{self}: both arms have the port {left}; each needs its own")
+        if len({arm.bus.port for arm in self.arms.values()}) < len(SIDES):
+            raise UsageError(f"{self}: both arms have the port {self.arms['left'].bus.port}; each needs its own")
 
     def _arm(self, side: str) -> Any:
         option = f"{side}_arm_config"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from yardarm.config import option
-from yardarm.errors import UsageError
-from yardarm.robots.bus_device import BusDevice, BusDeviceConfig
+from yardarm.errors import UsageError, nearest
+from yardarm.robots.bus_device import BusDevice, BusDeviceConfig, joint_name
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motors import MotorHealth
 from yardarm.robots.places import ROBOTS_FOLDER
@@ -78,11 +78,26 @@ class BusRobotConfig(BusDeviceConfig):
     )
     use_degrees: bool = option(True, "joints in degrees; false: −100 to 100 of their range")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        cap = self.max_relative_target
+        for value in cap.values() if isinstance(cap, dict) else () if cap is None else (cap,):
+            if not value >= 0:  # NaN is not, either
+                raise UsageError(f"max_relative_target must not be negative, got {value}")
+
 
 class BusRobot(BusDevice, Robot):
     """A robot arm whose motors are on one bus."""
 
     config_class: ClassVar[type[DeviceConfig]] = BusRobotConfig
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        cap = config.max_relative_target
+        for name in cap if isinstance(cap, dict) else ():
+            if joint_name(name) not in self.motors:
+                known = f"{nearest(joint_name(name), self.motors)} it has {', '.join(self.motors)}"
+                raise UsageError(f"{self}: max_relative_target names '{name}'{known}")
 
     @property
     def observation_features(self) -> Features:
@@ -111,12 +126,12 @@ class BusRobot(BusDevice, Robot):
     def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Send joints to their goals, no farther than allowed, and return the goals that were sent."""
         self.require_connected()
-        goals = {name: float(value) for name, value in action.items() if name.endswith(".pos")}
+        goals = self.goals(action)
         if self.config.max_relative_target is not None:
-            goals = closer_goals(goals, self.positions(), self.config.max_relative_target)
-        motors = {name.removesuffix(".pos"): goal for name, goal in goals.items()}
-        self.bus.sync_write("Goal_Position", motors)
-        return {f"{name}.pos": self.bus.scale(name).reachable(goal) for name, goal in motors.items()}
+            present = {joint_name(name): value for name, value in self.positions().items()}
+            goals = closer_goals(goals, present, self.config.max_relative_target)
+        self.bus.sync_write("Goal_Position", goals)
+        return {f"{name}.pos": self.bus.scale(name).reachable(goal) for name, goal in goals.items()}
 
     @property
     def releases_at_the_end(self) -> bool:
@@ -125,8 +140,9 @@ class BusRobot(BusDevice, Robot):
 
 
 def closer_goals(goals: Mapping[str, float], present: Mapping[str, float], cap: Cap) -> dict[str, float]:
-    """Goals no farther from the present than `cap`."""
-    caps = cap if isinstance(cap, dict) else dict.fromkeys(goals, float(cap))
+    """Goals no farther from the present than `cap`; a map may name its joints with or without ``.pos``."""
+    each = cap if isinstance(cap, dict) else dict.fromkeys(goals, cap)
+    caps = {joint_name(name): value for name, value in each.items()}
     if caps.keys() != goals.keys():
         raise UsageError(
             f"max_relative_target is for {', '.join(caps)}, but the action is for {', '.join(goals)}; both must name "

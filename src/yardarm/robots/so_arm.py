@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from yardarm.config import option
+from yardarm.errors import UsageError
 from yardarm.robots.bus_device import BODY
 from yardarm.robots.motors import PERCENT, FeetechBus, Motor
 from yardarm.robots.robot import BusRobot, BusRobotConfig
@@ -12,6 +13,7 @@ from yardarm.robots.robot import BusRobot, BusRobotConfig
 __all__ = ["SO_MOTORS", "SoFollower", "SoFollowerConfig"]
 
 POSITION_MODE = 0
+LARGEST_COEFFICIENT = 254
 SO_MOTORS = {
     "shoulder_pan": Motor(1, "sts3215", BODY),
     "shoulder_lift": Motor(2, "sts3215", BODY),
@@ -29,6 +31,12 @@ class SoFollowerConfig(BusRobotConfig):
     position_p_coefficient: int = option(16, "how hard joints pull to their goals; the factory's 32 makes them shake")
     position_i_coefficient: int = option(0, "how hard they pull when they do not get there")
     position_d_coefficient: int = option(32, "how much they brake")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("position_p_coefficient", "position_i_coefficient", "position_d_coefficient"):
+            if not 0 <= getattr(self, name) <= LARGEST_COEFFICIENT:
+                raise UsageError(f"{name} must be 0 to {LARGEST_COEFFICIENT}, got {getattr(self, name)}")
 
 
 class SoFollower(BusRobot):

@@ -49,7 +49,7 @@ def read_state(bus: MotorBus, name: str, pong: Status) -> MotorState:
     """Ask a motor how it is; `pong` is its answer to a ping."""
 
     def read(register: str) -> int:
-        return int(bus.read(register, name, normalize=False, retries=RETRIES))
+        return int(bus.read(register, name, normalize=False, num_retry=RETRIES))
 
     model = bus.motors[name].model
     is_dynamixel = MODELS[model].registers is DYNAMIXEL_X

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import ClassVar
 
-from yardarm.errors import BusFault
+from yardarm.errors import BusFault, UsageError
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.health import HealthRegisters, MotorHealth
 from yardarm.robots.motors.noting import noted
-from yardarm.robots.motors.register_bus import RETRIES, Motor, RegisterBus
+from yardarm.robots.motors.register_bus import RETRIES, Motor, MotorNames, RegisterBus
 from yardarm.robots.motors.registers import MODELS, model
 from yardarm.robots.motors.wire import Status
 
@@ -24,6 +24,8 @@ class MotorBus(RegisterBus):
 
     wraps: ClassVar[bool]
     """Whether readings start again after a turn."""
+    refuses_with_torque: ClassVar[bool]
+    """Whether motors refuse a calibration while they have torque."""
     health_registers: ClassVar[HealthRegisters]
     """Where motors say how they are."""
     torque_registers: ClassVar[tuple[str, ...]]
@@ -86,25 +88,25 @@ class MotorBus(RegisterBus):
 
     # Torque.
 
-    def enable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
+    def enable_torque(self, motors: MotorNames = None, num_retry: int = RETRIES) -> None:
         """Have motors hold their position."""
-        for name in self.motors if motors is None else motors:
-            self._set_torque(name, 1, retries)
+        for name in self.names(motors):
+            self._set_torque(name, 1, num_retry)
 
-    def disable_torque(self, motors: Iterable[str] | None = None, retries: int = RETRIES) -> None:
+    def disable_torque(self, motors: MotorNames = None, num_retry: int = RETRIES) -> None:
         """Let motors be moved by hand: all that answer, also after one that does not."""
         faults = []
-        for name in self.motors if motors is None else motors:
+        for name in self.names(motors):
             try:
-                self._set_torque(name, 0, retries)
+                self._set_torque(name, 0, num_retry)
             except BusFault as fault:
                 faults.append(str(fault))
         if faults:
             raise BusFault("; ".join(dict.fromkeys(faults)))  # a port that is gone is gone for all of them
 
-    def _set_torque(self, name: str, value: int, retries: int) -> None:
+    def _set_torque(self, name: str, value: int, num_retry: int) -> None:
         for register in self.torque_registers:
-            self.write(register, name, value, retries=retries)
+            self.write(register, name, value, num_retry=num_retry)
 
     def _release(self) -> None:
         """Release the motors. What does not answer may still hear: it is told once more, with all the others."""
@@ -117,7 +119,7 @@ class MotorBus(RegisterBus):
 
     @contextmanager
     def torque_disabled(self) -> Iterator[None]:
-        """Without torque inside of the block, with torque after it, unless it fails: half a setup could make it jump."""
+        """Without torque inside of the block, and with torque after it, unless it failed: half a setup could jump."""
         self.disable_torque()
         yield
         self.enable_torque()
@@ -144,6 +146,16 @@ class MotorBus(RegisterBus):
     @abstractmethod
     def read_calibration(self) -> dict[str, MotorCalibration]:
         """The calibration that the motors have."""
+
+    def check_calibration(self, name: str, calibration: MotorCalibration) -> None:
+        """Raise if a motor cannot keep a calibration."""
+        last = MODELS[self.motors[name].model].resolution - 1
+        if self.wraps and not 0 <= calibration.range_min < calibration.range_max <= last:
+            ends = f"{calibration.range_min} to {calibration.range_max}"
+            raise UsageError(f"the range of {name}, {ends}, is not within 0 to {last}")
+        self.encoded("Homing_Offset", name, calibration.homing_offset)
+        self.encoded("Min_Position_Limit", name, calibration.range_min)
+        self.encoded("Max_Position_Limit", name, calibration.range_max)
 
     def write_calibration(self, calibration: Mapping[str, MotorCalibration]) -> None:
         """Write a calibration into the motors, which must be without torque."""

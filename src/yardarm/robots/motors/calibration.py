@@ -46,7 +46,11 @@ def calibration_from_json(text: str, source: str) -> dict[str, MotorCalibration]
 
 def read_calibration_file(path: Path) -> dict[str, MotorCalibration]:
     """A calibration from disk."""
-    return calibration_from_json(path.read_text(encoding="utf-8"), str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}; calibrate again, or restore the file") from None
+    return calibration_from_json(text, str(path))
 
 
 def _calibration(where: str, data: Any) -> MotorCalibration:

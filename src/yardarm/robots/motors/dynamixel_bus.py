@@ -31,6 +31,7 @@ class DynamixelBus(MotorBus):
     }
     applies_drive_mode = False
     wraps = False
+    refuses_with_torque = True
     health_registers = HealthRegisters(
         "Present_Current",
         "Present_Temperature",

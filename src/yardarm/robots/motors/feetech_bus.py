@@ -42,6 +42,7 @@ class FeetechBus(MotorBus):
     }
     applies_drive_mode = True
     wraps = True
+    refuses_with_torque = False
     health_registers = HealthRegisters(
         "Present_Load", "Present_Temperature", "Present_Voltage", temperature_limit="Max_Temperature_Limit"
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from yardarm.errors import AlreadyConnected, BusFault, NotConnected, UsageError, nearest
+from yardarm.errors import AlreadyConnected, BusFault, NotConnected, RobotFault, UsageError, nearest
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.encoding import sign_magnitude, twos_complement, unsign_magnitude
 from yardarm.robots.motors.line import SETTLING_SIZES, LineCounts, SerialLine
@@ -18,7 +18,7 @@ from yardarm.robots.motors.registers import MODELS, Register
 from yardarm.robots.motors.units import Scale
 from yardarm.robots.motors.wire import BROADCAST, Status, WireProtocol
 
-__all__ = ["BAUD_RATE", "RETRIES", "BusCounts", "Motor", "RegisterBus"]
+__all__ = ["BAUD_RATE", "RETRIES", "BusCounts", "Motor", "MotorNames", "RegisterBus"]
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,8 @@ BAUD_RATE = 1_000_000
 POSITIONS = ("Goal_Position", "Present_Position")
 # How long everybody on a bus may take to answer a broadcast.
 BROADCAST_S = 0.3
+# One motor, several, or None for all.
+MotorNames = str | Iterable[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,11 @@ class RegisterBus(ABC):
         self._sync_reads: dict[tuple[str, tuple[str, ...]], tuple[Register, bytes, dict[int, int]]] = {}
 
     @property
+    def port(self) -> str:
+        """The serial port."""
+        return self.line.port
+
+    @property
     def is_connected(self) -> bool:
         """Whether the port is open."""
         return self.line.is_open
@@ -154,56 +161,60 @@ class RegisterBus(ABC):
     # Registers.
 
     @noted
-    def read(self, register: str, motor: str, *, normalize: bool = True, retries: int = RETRIES) -> float:
+    def read(self, register: str, motor: str, *, normalize: bool = True, num_retry: int = RETRIES) -> float:
         """A register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.read(id, own.address, own.size)
-        answers = self._ask(request, {id: own.size}, retries, f"reading {register}")
+        answers = self._ask(request, {id: own.size}, num_retry, f"reading {register}")
         return self._decoded(own, register, motor, answers[id].params, normalize)
 
     @noted
-    def write(self, register: str, motor: str, value: float, *, normalize: bool = True, retries: int = RETRIES) -> None:
+    def write(
+        self, register: str, motor: str, value: float, *, normalize: bool = True, num_retry: int = RETRIES
+    ) -> None:
         """Set a register of one motor."""
         own, id = self._register(register, [motor]), self._motor(motor).id
         request = self.protocol.write(id, own.address, self._encoded(own, register, motor, value, normalize))
-        self._ask(request, {id: 0}, retries, f"writing {register}")
+        self._ask(request, {id: 0}, num_retry, f"writing {register}")
 
     @noted
     def sync_read(
-        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = RETRIES
+        self, register: str, motors: MotorNames = None, *, normalize: bool = True, num_retry: int = RETRIES
     ) -> dict[str, float]:
         """A register of several motors, or of all, in one request."""
-        names = tuple(self.motors if motors is None else motors)
+        names = self.names(motors)
         if (register, names) not in self._sync_reads:
             own, ids = self._register(register, names), [self._motor(name).id for name in names]
             request = self.protocol.sync_read(ids, own.address, own.size)
             self._sync_reads[register, names] = own, request, dict.fromkeys(ids, own.size)
         own, request, expected = self._sync_reads[register, names]
-        answers = self._ask(request, expected, retries, f"reading {register}")
+        answers = self._ask(request, expected, num_retry, f"reading {register}")
         return {
             name: self._decoded(own, register, name, answers[id].params, normalize)
             for name, id in zip(names, expected, strict=True)
         }
 
     @noted
-    def sync_write(self, register: str, values: Mapping[str, float], *, normalize: bool = True) -> None:
-        """Set a register of several motors in one request, which nobody answers."""
+    def sync_write(self, register: str, values: float | Mapping[str, float], *, normalize: bool = True) -> None:
+        """Set a register of several motors, or of all to one value, in one request, which nobody answers."""
         self._check_connected()
+        if not isinstance(values, Mapping):
+            values = dict.fromkeys(self.motors, values)
         own = self._register(register, list(values))
         encoded = {
             self.motors[name].id: self._encoded(own, register, name, value, normalize) for name, value in values.items()
         }
         self.line.tell(self.protocol.sync_write(encoded, own.address, own.size))
 
-    def write_all(self, register: str, value: int, motors: Iterable[str] | None = None) -> None:
+    def write_all(self, register: str, value: int, motors: MotorNames = None) -> None:
         """Set a register of several motors to the same value, one after the other."""
-        for name in self.motors if motors is None else motors:
+        for name in self.names(motors):
             self.write(register, name, value, normalize=False)
 
     @noted
-    def ping(self, id: int, retries: int = 0) -> Status | None:
+    def ping(self, id: int, num_retry: int = 0) -> Status | None:
         """Whether a motor is there."""
-        return self._try(self.protocol.ping(id), {id: self.pong_size}, retries)[0].get(id)
+        return self._try(self.protocol.ping(id), {id: self.pong_size}, num_retry)[0].get(id)
 
     @noted
     def broadcast_ping(self, seconds: float = BROADCAST_S) -> dict[int, Status]:
@@ -235,9 +246,9 @@ class RegisterBus(ABC):
 
     # Packets.
 
-    def _ask(self, request: bytes, expected: Mapping[int, int], retries: int, doing: str) -> dict[int, Status]:
+    def _ask(self, request: bytes, expected: Mapping[int, int], num_retry: int, doing: str) -> dict[int, Status]:
         """Ask until everybody has answered, as often and as long as allowed."""
-        answers, tries = self._try(request, expected, retries)
+        answers, tries = self._try(request, expected, num_retry)
         if len(answers) < len(expected):
             missing = ", ".join(self._called(id) for id in expected if id in self.line.owing)
             often = f" after {tries} tries" if tries > 1 else ""
@@ -245,16 +256,16 @@ class RegisterBus(ABC):
         self._check(answers, doing)
         return answers
 
-    def _try(self, request: bytes, expected: Mapping[int, int], retries: int) -> tuple[dict[int, Status], int]:
+    def _try(self, request: bytes, expected: Mapping[int, int], num_retry: int) -> tuple[dict[int, Status], int]:
         """The answers of the last try, and how many there were."""
         self._check_connected()
         ends = time.monotonic() + self.retry_budget_s
-        for tries in range(1, retries + 2):
+        for tries in range(1, max(num_retry, 0) + 2):
             answers = self.line.ask(request, expected)
             misheard = [id for id, status in answers.items() if status.error and self.protocol.misheard(status.error)]
             if (len(answers) == len(expected) and not misheard) or time.monotonic() > ends:
                 break
-            self.counts.retries += tries <= retries
+            self.counts.retries += tries <= num_retry
         return answers, tries
 
     def _check(self, answers: Mapping[int, Status], doing: str) -> None:
@@ -276,6 +287,12 @@ class RegisterBus(ABC):
 
     # Values.
 
+    def names(self, motors: MotorNames) -> tuple[str, ...]:
+        """The motors that are meant: one, several, or all."""
+        if motors is None:
+            return tuple(self.motors)
+        return (motors,) if isinstance(motors, str) else tuple(motors)
+
     def _motor(self, name: str) -> Motor:
         if name not in self.motors:
             raise UsageError(f"there is no motor '{name}'{nearest(name, self.motors)} it has {', '.join(self.motors)}")
@@ -289,6 +306,8 @@ class RegisterBus(ABC):
         return self._places[asked]
 
     def _found_register(self, register: str, names: Sequence[str]) -> Register:
+        if not names:
+            raise UsageError(f"no motor was named for '{register}'; it has {', '.join(self.motors)}")
         places = set()
         for name in names:
             known = MODELS[self._motor(name).model].registers
@@ -299,9 +318,14 @@ class RegisterBus(ABC):
             raise UsageError(f"'{register}' is not in the same place in {', '.join(names)}; ask one by one")
         return places.pop()
 
+    def encoded(self, register: str, name: str, value: int) -> bytes:
+        """The bytes of a number in a motor's register."""
+        return self._encoded(self._register(register, [name]), register, name, value, normalize=False)
+
     def _encoded(self, own: Register, register: str, name: str, value: float, normalize: bool) -> bytes:
-        raw = self.scale(name).raw(value) if normalize and register in POSITIONS else int(value)
+        scale = self.scale(name) if normalize and register in POSITIONS else None
         try:
+            raw = scale.raw(value) if scale else int(value)
             if own.sign_bit is not None:
                 raw = sign_magnitude(raw, own.sign_bit)
             elif own.signed:
@@ -324,7 +348,7 @@ class RegisterBus(ABC):
         """Between a motor's steps and its user's unit."""
         motor, own = self._motor(name), self.calibration.get(name)
         if own is None:
-            raise NotConnected(f"'{name}' is not calibrated; run `yardarm calibrate`")
+            raise RobotFault(f"'{name}' is not calibrated; run `yardarm calibrate`")
         reverses = self.applies_drive_mode and bool(own.drive_mode)
         return Scale(motor.unit, MODELS[motor.model].resolution, own, reverses)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from yardarm.errors import UsageError
 from yardarm.robots.motors.calibration import MotorCalibration
 from yardarm.robots.motors.feetech_bus import FASTEST, FeetechBus
-from yardarm.robots.motors.register_bus import RETRIES
+from yardarm.robots.motors.register_bus import RETRIES, MotorNames
 from yardarm.robots.motors.wire import Status
 
 __all__ = ["ScsBus"]
@@ -48,15 +48,16 @@ class ScsBus(FeetechBus):
         return dict.fromkeys(self.motors, 0)
 
     def sync_read(
-        self, register: str, motors: Iterable[str] | None = None, *, normalize: bool = True, retries: int = RETRIES
+        self, register: str, motors: MotorNames = None, *, normalize: bool = True, num_retry: int = RETRIES
     ) -> dict[str, float]:
         """A register of several motors, or of all, one after the other."""
-        names = self.motors if motors is None else motors
-        return {name: self.read(register, name, normalize=normalize, retries=retries) for name in names}
+        return {
+            name: self.read(register, name, normalize=normalize, num_retry=num_retry) for name in self.names(motors)
+        }
 
     def broadcast_ping(self, seconds: float = 0.0) -> dict[int, Status]:
         """They would all answer at once."""
         raise UsageError("SCS motors cannot be asked all at once; ping them one by one")
 
-    def _read_together(self, registers: Sequence[str], retries: int) -> dict[str, dict[str, float]]:
-        return {name: {own: self.read(own, name, retries=retries) for own in registers} for name in self.motors}
+    def _read_together(self, registers: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, float]]:
+        return {name: {own: self.read(own, name) for own in registers} for name in names}

@@ -35,7 +35,7 @@ def find_motors(bus: MotorBus, seconds: float = LISTEN_S) -> list[FoundMotor]:
             if found := find_motors_at(bus, baud_rate, seconds):
                 return found
     finally:
-        bus.line.set_baud_rate(BAUD_RATE)
+        _to_usual_speed(bus)
     return []
 
 
@@ -47,6 +47,13 @@ def find_motors_at(bus: MotorBus, baud_rate: int, seconds: float = LISTEN_S) -> 
         return []  # the adapter cannot go at this speed
     pongs = bus.broadcast_ping(seconds)
     return [FoundMotor(id, _model(bus, id, pong), baud_rate) for id, pong in pongs.items()]
+
+
+def _to_usual_speed(bus: MotorBus) -> None:
+    try:
+        bus.line.set_baud_rate(BAUD_RATE)
+    except OSError as error:
+        raise BusFault(f"the port {bus.port} is gone ({error}); plug the cable in again") from None
 
 
 def _model(bus: MotorBus, id: int, pong: Status) -> str:
@@ -67,7 +74,7 @@ def give_id(bus: MotorBus, name: str, found: FoundMotor) -> None:
         _write(bus, found.id, motor.id, motor.model, "ID", motor.id)
         _write(bus, motor.id, motor.id, motor.model, "Baud_Rate", bus.baud_codes[BAUD_RATE])
     finally:
-        bus.line.set_baud_rate(BAUD_RATE)
+        _to_usual_speed(bus)
 
 
 def is_set_up(bus: MotorBus, name: str) -> bool:

@@ -47,8 +47,7 @@ class SoLeader(BusLeader):
     def send_feedback(self, feedback: Mapping[str, Any]) -> None:
         """Move to where the follower is; needs torque."""
         self.require_connected()
-        goals = {name.removesuffix(".pos"): float(value) for name, value in feedback.items() if name.endswith(".pos")}
-        self.bus.sync_write("Goal_Position", goals)
+        self.bus.sync_write("Goal_Position", self.goals(feedback))
 
     def enable_torque(self) -> None:
         """Hold the joints."""
