@@ -50,6 +50,7 @@ class BusDeviceConfig(DeviceConfig):
     watchdog: bool = option(True, "have a second process release the motors if this one is killed")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.num_read_retries < 0:
             raise UsageError(f"num_read_retries must not be negative, got {self.num_read_retries}")
 
