@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -86,6 +88,7 @@ class RegisterBus(ABC):
         self.calibration = dict(calibration or {})
         self.line = SerialLine(port, BAUD_RATE, self.protocol, on_bytes)
         self.retry_budget_s = RETRY_BUDGET_S
+        self._give_up_at = math.inf
         self.counts = BusCounts()
         self.log: CallLog | None = None
         self._names = {motor.id: name for name, motor in self.motors.items()}
@@ -248,7 +251,7 @@ class RegisterBus(ABC):
     def _try(self, request: bytes, expected: Mapping[int, int], retries: int) -> tuple[dict[int, Status], int]:
         """The answers of the last try, and how many there were."""
         self._check_connected()
-        ends = time.monotonic() + self.retry_budget_s
+        ends = min(time.monotonic() + self.retry_budget_s, self._give_up_at)
         for tries in range(1, retries + 2):
             answers = self.line.ask(request, expected)
             misheard = [id for id, status in answers.items() if status.error and self.protocol.misheard(status.error)]
@@ -256,6 +259,15 @@ class RegisterBus(ABC):
                 break
             self.counts.retries += tries <= retries
         return answers, tries
+
+    @contextlib.contextmanager
+    def _one_budget(self) -> Iterator[None]:
+        """Requests inside of the block share the time of two: if nobody answers, that is known soon."""
+        self._give_up_at = time.monotonic() + 2 * self.retry_budget_s
+        try:
+            yield
+        finally:
+            self._give_up_at = math.inf
 
     def _check(self, answers: Mapping[int, Status], doing: str) -> None:
         """Note what motors complain about; raise if one has refused."""
