@@ -54,13 +54,13 @@ class BusCounts:
 
     def summary(self, line: LineCounts) -> str:
         """What happened here and on the line, in words; empty if there is nothing to say."""
-        numbers = {
-            "answers were missing": line.missing,
-            "answers came late": line.late,
-            "requests were repeated": self.retries,
-            "bytes were no answer": line.dropped_bytes,
-        }
-        said = [f"{number} {what}" for what, number in numbers.items() if number]
+        numbers = [
+            (line.missing, "answer was missing", "answers were missing"),
+            (line.late, "answer came late", "answers came late"),
+            (self.retries, "request was repeated", "requests were repeated"),
+            (line.dropped_bytes, "byte was no answer", "bytes were no answer"),
+        ]
+        said = [f"{number} {one if number == 1 else several}" for number, one, several in numbers if number]
         said += [f"{name} reported {', '.join(sorted(alerts))}" for name, alerts in self.alerts.items()]
         return "; ".join(said)
 
