@@ -30,7 +30,7 @@ Features = dict[str, type | tuple[int, ...]]
 class DeviceConfig:
     """Flags of every robot and teleoperator."""
 
-    id: str | None = option(None, "a name for this very device: its calibration is kept under it")
+    id: str | None = option(None, "a name for this device: its calibration is kept under it")
     calibration_dir: Path | None = option(None, "the folder of its calibration [LeRobot's]")
 
 
