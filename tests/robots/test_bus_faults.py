@@ -17,9 +17,12 @@ from hypothesis import strategies as st
 from tests.robots.twin_port import twin_of
 from yardarm.errors import BusFault
 from yardarm.robots import make_robot
+from yardarm.robots.inspection.motor_state import read_state
 from yardarm.robots.koch import KochFollower
 from yardarm.robots.motors import DynamixelBus, FeetechBus, MotorBus, read_calibration_file
 from yardarm.robots.motors.feetech import packet
+from yardarm.robots.motors.line import LineCounts
+from yardarm.robots.motors.register_bus import BusCounts
 from yardarm.robots.motors.wire import Status
 from yardarm.robots.so_arm import SO_MOTORS
 from yardarm.robots.twins.chain import DynamixelSide, MotorChain
@@ -196,6 +199,24 @@ def test_a_port_that_takes_nothing_is_not_waited_for() -> None:
     bus.disconnect(disable_torque=False)
     os.close(motors)
     os.close(computer)
+
+
+def test_what_happened_once_is_told_in_the_singular() -> None:
+    said = BusCounts(retries=1).summary(LineCounts(missing=1, late=2, dropped_bytes=1))
+    assert said == "1 answer was missing; 2 answers came late; 1 request was repeated; 1 byte was no answer"
+
+
+@each
+def test_there_is_one_definition_of_load(kind: str) -> None:
+    with moving(kind, "") as (bus, chain):
+        bus.line.patience_s = 0.5
+        for servo in chain.servos:
+            servo.set(bus.health_registers.load, 600)
+        pongs = {name: bus.ping(motor.id, 10) for name, motor in bus.motors.items()}
+        states = {name: read_state(bus, name, pong) for name, pong in pongs.items() if pong}
+        loads = {name: own.load for name, own in bus.health().items() if own}
+        assert set(loads) == set(bus.motors)
+        assert {name: state.load for name, state in states.items()} == pytest.approx(loads)
 
 
 def test_a_complaint_is_noted_and_the_value_is_good() -> None:

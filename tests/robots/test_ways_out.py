@@ -201,6 +201,33 @@ def test_a_dead_motor_does_not_keep_the_others_on_torque(twin: TwinPort) -> None
     assert not arm.is_connected
 
 
+def test_once_a_motor_is_silent_all_are_told_at_once(twin: TwinPort) -> None:
+    arm = arm_on(twin, watchdog=False)
+    arm.connect()
+    arm.bus.line.patience_s, arm.bus.line.lateness_s, arm.bus.retry_budget_s = 0.05, 0.0, 0.1
+    heard: list[list[int]] = []
+    dead, take = twin.chain.servos.pop(0), twin.chain.before_request
+    twin.chain.before_request = lambda: (take(), heard.append([s.get("Torque_Enable") for s in twin.chain.servos]))
+    with pytest.raises(BusFault, match="may still hold"):
+        arm.disconnect()
+    twin.chain.before_request = take
+    asked = next(number for number, torque in enumerate(heard) if 0 in torque)
+    assert heard[asked] == [0] * 5
+    assert dead.get("Torque_Enable") == 1
+
+
+def test_motors_that_are_all_silent_share_the_time_of_two(twin: TwinPort) -> None:
+    arm = arm_on(twin, watchdog=False)
+    arm.connect()
+    arm.bus.line.patience_s, arm.bus.line.lateness_s, arm.bus.retry_budget_s = 0.05, 0.0, 0.2
+    twin.chain.servos.clear()
+    before = arm.bus.counts.retries
+    with pytest.raises(BusFault, match=r"shoulder_pan.*gripper.*may still hold"):
+        arm.disconnect()
+    # The last four are asked once; without a common budget, all six would be asked again three times.
+    assert arm.bus.counts.retries - before <= 12
+
+
 def test_what_cannot_be_released_now_is_left_to_the_watchdog(twin: TwinPort) -> None:
     arm = arm_on(twin)
     arm.connect()
@@ -296,6 +323,19 @@ def test_a_second_ctrl_c_waits_until_the_arm_is_released() -> None:
     assert done == ["released"]
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_does_not_hide_that_an_arm_may_still_hold(twin: TwinPort, caplog: pytest.LogCaptureFixture) -> None:
+    arm = arm_on(twin, watchdog=False)
+    arm.connect()
+    arm.bus.line.patience_s, arm.bus.retry_budget_s = 0.05, 0.0
+    twin.chain.servos.pop(0)
+    take = twin.chain.before_request
+    twin.chain.before_request = lambda: (take(), os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        arm.disconnect()
+    twin.chain.before_request = take
+    assert "the arm may still hold: switch off its power before you touch it" in caplog.text
 
 
 def test_signals_are_no_matter_of_other_threads() -> None:

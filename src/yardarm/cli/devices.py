@@ -62,7 +62,7 @@ def device_rows(flags: Flags, sections: Sequence[str] = (ROBOT, TELEOP)) -> list
     if not any(name.endswith(".port") for name, _, _ in rows):
         example = sections[0]
         rows.append((f"--{example}.port", "", "the serial port, such as /dev/ttyACM0; `yardarm find-port` lists them"))
-        rows.append((f"--{example}.id", "", "a name for this very device: its calibration is kept under it"))
+        rows.append((f"--{example}.id", "", "a name for this device: its calibration is kept under it"))
     rows.append(("--config_path", "", "a YAML or JSON file with these options"))
     return rows
 

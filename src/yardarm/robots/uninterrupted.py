@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 __all__ = ["uninterrupted"]
+
+log = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -29,6 +32,10 @@ def uninterrupted() -> Iterator[None]:
         for number in own:
             signal.signal(number, lambda number, frame: came.append(number))
         yield
+    except Exception as error:
+        if came:
+            log.warning("%s", error)  # the signal takes its place
+        raise
     finally:
         for number, handler in own.items():
             signal.signal(number, handler)

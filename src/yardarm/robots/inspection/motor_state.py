@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from yardarm.robots.motors import MotorBus, MotorCalibration
+from yardarm.robots.motors.health import load_percent
 from yardarm.robots.motors.registers import DYNAMIXEL_X, MODELS
 from yardarm.robots.motors.wire import Status
 
@@ -19,8 +20,6 @@ HARDWARE_ERRORS = {
     0x10: "electrical shock, or too little power",
     0x20: "overload",
 }
-# These tell the current in mA where others tell the load in 0.1 %, and it takes this much to stall them.
-STALL_MA = {"xl330-m077": 1470, "xl330-m288": 1470, "xc330-t181": 1800, "xc330-t288": 1800}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,7 @@ def read_state(bus: MotorBus, name: str, pong: Status) -> MotorState:
         return int(bus.read(register, name, normalize=False, num_retry=RETRIES))
 
     model = bus.motors[name].model
+    full_load = bus.health_registers.full_load(model)
     is_dynamixel = MODELS[model].registers is DYNAMIXEL_X
     limits = read("Homing_Offset"), read("Min_Position_Limit"), read("Max_Position_Limit")
     alerts = bus.protocol.alerts(pong.error)
@@ -69,7 +69,7 @@ def read_state(bus: MotorBus, name: str, pong: Status) -> MotorState:
         most_volts=read("Max_Voltage_Limit") / 10,
         celsius=read("Present_Temperature"),
         most_celsius=read("Temperature_Limit" if is_dynamixel else "Max_Temperature_Limit"),
-        load=read("Present_Current") * 100 / STALL_MA.get(model, 1000) if is_dynamixel else read("Present_Load") / 10,
+        load=load_percent(read(bus.health_registers.load), read(full_load) if full_load else None),
         has_torque=bool(read("Torque_Enable")),
         position=read("Present_Position"),
         calibration=MotorCalibration(bus.motors[name].id, read("Drive_Mode") if is_dynamixel else 0, *limits),

@@ -55,12 +55,13 @@ class MotorBus(RegisterBus):
     def _handshake(self) -> None:
         """See that every motor is there, and is of the expected model; name all that are not."""
         problems = []
-        for name, motor in self.motors.items():
-            pong = self.ping(motor.id, RETRIES)
-            if pong is None:
-                problems.append(f"{name} (id {motor.id}) does not answer")
-            elif (number := self.model_number(motor.id, pong)) != MODELS[motor.model].number:
-                problems.append(f"{name} (id {motor.id}) is a {model(number)}, not a {motor.model}")
+        with self._one_budget():
+            for name, motor in self.motors.items():
+                pong = self.ping(motor.id, RETRIES)
+                if pong is None:
+                    problems.append(f"{name} (id {motor.id}) does not answer")
+                elif (number := self.model_number(motor.id, pong)) != MODELS[motor.model].number:
+                    problems.append(f"{name} (id {motor.id}) is a {model(number)}, not a {motor.model}")
         if problems:
             raise BusFault(
                 f"{'; '.join(problems)}; on {self.line.port} check power, cables, and ids (`yardarm robot info`)"
@@ -109,13 +110,20 @@ class MotorBus(RegisterBus):
             self.write(register, name, value, num_retry=num_retry)
 
     def _release(self) -> None:
-        """Release the motors. What does not answer may still hear: it is told once more, with all the others."""
-        try:
-            self.disable_torque()
-        except BusFault as fault:
-            with contextlib.suppress(BusFault):
-                self.sync_write("Torque_Enable", dict.fromkeys(self.motors, 0))
-            raise BusFault(f"{fault}; the arm may still hold: switch off its power before you touch it") from None
+        """Release the motors. Once one does not answer, all are told at once, before the rest is asked one by one."""
+        faults: list[str] = []
+        with self._one_budget():
+            for name in self.motors:
+                try:
+                    self.disable_torque([name])
+                except BusFault as fault:
+                    if not faults:
+                        with contextlib.suppress(BusFault):
+                            self.sync_write("Torque_Enable", dict.fromkeys(self.motors, 0))
+                    faults.append(str(fault))
+        if faults:
+            said = "; ".join(dict.fromkeys(faults))  # a port that is gone is gone for all of them
+            raise BusFault(f"{said}; the arm may still hold: switch off its power before you touch it")
 
     @contextmanager
     def torque_disabled(self) -> Iterator[None]:

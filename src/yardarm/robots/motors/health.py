@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["HealthRegisters", "MotorHealth"]
+__all__ = ["HealthRegisters", "MotorHealth", "load_percent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,21 @@ class HealthRegisters:
         """What does not change."""
         return (self.temperature_limit, *([self.load_limit] if self.load_limit else ()))
 
+    def full_load(self, model: str) -> str | None:
+        """Where a model says what a full load is; None: it measures tenths of a percent."""
+        return None if model in self.without_load_limit else self.load_limit
+
     def health(self, model: str, now: Mapping[str, float], limits: Mapping[str, float]) -> MotorHealth:
         """What a motor's registers mean."""
-        measures_current = self.load_limit is not None and model not in self.without_load_limit
-        full = limits[self.load_limit] if self.load_limit and measures_current else 1000.0
+        full = self.full_load(model)
         return MotorHealth(
-            load=100 * abs(now[self.load]) / max(full, 1.0),
+            load=abs(load_percent(now[self.load], limits[full] if full else None)),
             temperature=now[self.temperature],
             voltage=now[self.voltage] / 10,
             temperature_limit=limits[self.temperature_limit],
         )
+
+
+def load_percent(load: float, full: float | None) -> float:
+    """A motor's load in percent of a full one; its sign is its direction. None: it is in tenths of a percent."""
+    return 100 * load / max(1000.0 if full is None else full, 1.0)

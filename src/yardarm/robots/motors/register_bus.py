@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -54,13 +56,13 @@ class BusCounts:
 
     def summary(self, line: LineCounts) -> str:
         """What happened here and on the line, in words; empty if there is nothing to say."""
-        numbers = {
-            "answers were missing": line.missing,
-            "answers came late": line.late,
-            "requests were repeated": self.retries,
-            "bytes were no answer": line.dropped_bytes,
-        }
-        said = [f"{number} {what}" for what, number in numbers.items() if number]
+        numbers = [
+            (line.missing, "answer was missing", "answers were missing"),
+            (line.late, "answer came late", "answers came late"),
+            (self.retries, "request was repeated", "requests were repeated"),
+            (line.dropped_bytes, "byte was no answer", "bytes were no answer"),
+        ]
+        said = [f"{number} {one if number == 1 else several}" for number, one, several in numbers if number]
         said += [f"{name} reported {', '.join(sorted(alerts))}" for name, alerts in self.alerts.items()]
         return "; ".join(said)
 
@@ -88,6 +90,7 @@ class RegisterBus(ABC):
         self.calibration = dict(calibration or {})
         self.line = SerialLine(port, BAUD_RATE, self.protocol, on_bytes)
         self.retry_budget_s = RETRY_BUDGET_S
+        self._give_up_at = math.inf
         self.counts = BusCounts()
         self.log: CallLog | None = None
         self._names = {motor.id: name for name, motor in self.motors.items()}
@@ -259,7 +262,7 @@ class RegisterBus(ABC):
     def _try(self, request: bytes, expected: Mapping[int, int], num_retry: int) -> tuple[dict[int, Status], int]:
         """The answers of the last try, and how many there were."""
         self._check_connected()
-        ends = time.monotonic() + self.retry_budget_s
+        ends = min(time.monotonic() + self.retry_budget_s, self._give_up_at)
         for tries in range(1, max(num_retry, 0) + 2):
             answers = self.line.ask(request, expected)
             misheard = [id for id, status in answers.items() if status.error and self.protocol.misheard(status.error)]
@@ -267,6 +270,15 @@ class RegisterBus(ABC):
                 break
             self.counts.retries += tries <= num_retry
         return answers, tries
+
+    @contextlib.contextmanager
+    def _one_budget(self) -> Iterator[None]:
+        """Requests inside of the block share the time of two: if nobody answers, that is known soon."""
+        self._give_up_at = time.monotonic() + 2 * self.retry_budget_s
+        try:
+            yield
+        finally:
+            self._give_up_at = math.inf
 
     def _check(self, answers: Mapping[int, Status], doing: str) -> None:
         """Note what motors complain about; raise if one has refused."""
