@@ -36,7 +36,7 @@ examples:
 
 
 def run(words: Sequence[str]) -> int:
-    """Show or replay a log; exit code 1 if a replay comes out otherwise."""
+    """Show or replay a log; exit code 1 if a replay gives a different result."""
     plain, flags = read_flags(words, SWITCHES)
     if "help" in flags:
         print(HELP)
@@ -70,7 +70,7 @@ def _replay(number: int, session: LogSession) -> int:
     for line in [*map(str, report.differences), *report.notes]:
         print(line)
     if report.differences:
-        print(f"{report.replayed} calls were made again, {len(report.differences)} came out otherwise")
+        print(f"{report.replayed} calls were made again, {len(report.differences)} gave a different result")
     else:
-        print(f"{report.replayed} calls were made again, and all came out as recorded")
+        print(f"{report.replayed} calls were made again, and all gave the recorded result")
     return 1 if report.differences else 0

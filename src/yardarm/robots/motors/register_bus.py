@@ -55,12 +55,12 @@ class BusCounts:
     def summary(self, line: LineCounts) -> str:
         """What happened here and on the line, in words; empty if there is nothing to say."""
         numbers = {
-            "answers were missing": line.missing,
-            "answers came late": line.late,
-            "requests were repeated": self.retries,
-            "bytes were no answer": line.dropped_bytes,
+            "missing answers": line.missing,
+            "late answers": line.late,
+            "repeated requests": self.retries,
+            "bytes that were no answer": line.dropped_bytes,
         }
-        said = [f"{number} {what}" for what, number in numbers.items() if number]
+        said = [f"{what}: {number}" for what, number in numbers.items() if number]
         said += [f"{name} reported {', '.join(sorted(alerts))}" for name, alerts in self.alerts.items()]
         return "; ".join(said)
 
