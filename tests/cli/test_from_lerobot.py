@@ -113,7 +113,7 @@ def read_arm(flags: Flags) -> Any:
         kind = {"robot": "bi_so_follower", "teleop": "bi_so_leader"}[side]
     base = {f"{side}.type": "koch_leader" if option == "gripper_open_pos" else kind, f"{side}.id": "blue"}
     ports = ("left_arm_config.port", "right_arm_config.port") if kind.startswith("bi_") else ("port",)
-    base |= {f"{side}.{port}": "/dev/none" for port in ports}
+    base |= {f"{side}.{port}": f"/dev/none/{port}" for port in ports}
     return take_device(nested({**base, **flags}, {}), "calibrate")
 
 

@@ -81,7 +81,7 @@ def beyond(twin: TwinPort) -> None:
         (
             unplug(5, 6),
             "wrist_roll (id 5) does not answer: check the cable from wrist_flex to wrist_roll; all motors after it are "
-            "missing, too\n✗ gripper (id 6) does not answer: fix wrist_roll first",
+            "missing, too\n✗ gripper (id 6) does not answer: mend wrist_roll first",
         ),
         (unplug(6), "gripper (id 6) does not answer: check the cable from wrist_roll to gripper, and its id"),
         (unplug(1, 2, 3, 4, 5, 6), "no motor answers: switch on the power supply"),
@@ -96,7 +96,7 @@ def beyond(twin: TwinPort) -> None:
         (setting(2, Homing_Offset=7), "the calibration of shoulder_lift is not that of"),
         (setting(1, Present_Temperature=60), "shoulder_pan (id 1) is 60 °C hot, and switches itself off at 70 °C"),
         (setting(1, Present_Voltage=38), "shoulder_pan (id 1) has 3.8 V, and needs 4.0 V: check the power supply"),
-        (setting(1, Present_Voltage=150), "has 15.0 V, and is rated for 14.0 V: switch the power off at once"),
+        (setting(1, Present_Voltage=150), "has 15.0 V, and bears 14.0 V: switch the power off at once"),
         (setting(6, Present_Voltage=100), "gripper has 10.0 V where others have 12.1 V: check the plugs"),
         (setting(6, Present_Load=900), "gripper (id 6) pulls with 90% of its force"),
         (unsteady, "elbow_flex does not always answer (reading Model_Number: no answer"),

@@ -62,7 +62,7 @@ def _missing(
     if any(found.model == motors[name].model for found in strangers):
         return Problem(what, "it may have another id, see below")
     if name != missing[0] and names[place - 1] in missing:
-        return Problem(what, f"fix {names[place - 1]} first, which is before it on the cable")
+        return Problem(what, f"mend {names[place - 1]} first, which is before it on the cable")
     if place and names[place:] == missing:
         rest = "; all motors after it are missing, too" if len(missing) > 1 else ", and its id"
         return Problem(what, f"check the cable from {names[place - 1]} to {name}{rest}")
@@ -113,7 +113,7 @@ def wrong_with_motor(name: str, expected: Motor, state: MotorState, file: MotorC
         )
     if state.volts > state.most_volts:
         yield Problem(
-            f"{called} has {state.volts:.1f} V, and is rated for {state.most_volts:.1f} V",
+            f"{called} has {state.volts:.1f} V, and bears {state.most_volts:.1f} V",
             "switch the power off at once; this power supply is too strong for this arm",
         )
     if abs(state.load) > HIGH_LOAD:

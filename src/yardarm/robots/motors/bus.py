@@ -71,11 +71,11 @@ class MotorBus(RegisterBus):
         """What every motor of this kind needs, whatever robot it belongs to."""
 
     @noted
-    def health(self, num_retry: int = 0) -> dict[str, MotorHealth]:
+    def health(self, retries: int = 0) -> dict[str, MotorHealth]:
         """How all motors are, by one request; the first one also asks what they may be."""
         if not self._limits:
-            self._limits = self._read_together(self.health_registers.limits, num_retry)
-        now = self._read_together(self.health_registers.now, num_retry)
+            self._limits = self._read_together(self.health_registers.limits, retries)
+        now = self._read_together(self.health_registers.now, retries)
         return {
             name: self.health_registers.health(motor.model, now[name], self._limits[name])
             for name, motor in self.motors.items()

@@ -55,12 +55,12 @@ class BusCounts:
     def summary(self, line: LineCounts) -> str:
         """What happened here and on the line, in words; empty if there is nothing to say."""
         numbers = {
-            "missing answers": line.missing,
-            "late answers": line.late,
-            "repeated requests": self.retries,
-            "bytes that were no answer": line.dropped_bytes,
+            "answers were missing": line.missing,
+            "answers came late": line.late,
+            "requests were repeated": self.retries,
+            "bytes were no answer": line.dropped_bytes,
         }
-        said = [f"{what}: {number}" for what, number in numbers.items() if number]
+        said = [f"{number} {what}" for what, number in numbers.items() if number]
         said += [f"{name} reported {', '.join(sorted(alerts))}" for name, alerts in self.alerts.items()]
         return "; ".join(said)
 
@@ -223,7 +223,7 @@ class RegisterBus(ABC):
         candidates = dict.fromkeys(range(BROADCAST - 1), self.pong_size)
         return dict(sorted(self.line.listen(self.protocol.ping(BROADCAST), candidates, seconds).items()))
 
-    def _read_together(self, registers: Sequence[str], num_retry: int) -> dict[str, dict[str, float]]:
+    def _read_together(self, registers: Sequence[str], retries: int) -> dict[str, dict[str, float]]:
         """Registers that lie near each other, of all motors, in one request: by motor, then by name."""
         names = list(self.motors)
         places = {register: self._register(register, names) for register in registers}
@@ -233,7 +233,7 @@ class RegisterBus(ABC):
             size = SETTLING_SIZES.stop  # no answer of ours may look like one that settles what a motor owes
         ids = [motor.id for motor in self.motors.values()]
         request = self.protocol.sync_read(ids, start, size)
-        answers = self._ask(request, dict.fromkeys(ids, size), num_retry, f"reading {', '.join(registers)}")
+        answers = self._ask(request, dict.fromkeys(ids, size), retries, f"reading {', '.join(registers)}")
         return {
             name: {
                 register: self._decoded(
@@ -246,9 +246,9 @@ class RegisterBus(ABC):
 
     # Packets.
 
-    def _ask(self, request: bytes, expected: Mapping[int, int], num_retry: int, doing: str) -> dict[int, Status]:
+    def _ask(self, request: bytes, expected: Mapping[int, int], retries: int, doing: str) -> dict[int, Status]:
         """Ask until everybody has answered, as often and as long as allowed."""
-        answers, tries = self._try(request, expected, num_retry)
+        answers, tries = self._try(request, expected, retries)
         if len(answers) < len(expected):
             missing = ", ".join(self._called(id) for id in expected if id in self.line.owing)
             often = f" after {tries} tries" if tries > 1 else ""
@@ -256,16 +256,16 @@ class RegisterBus(ABC):
         self._check(answers, doing)
         return answers
 
-    def _try(self, request: bytes, expected: Mapping[int, int], num_retry: int) -> tuple[dict[int, Status], int]:
+    def _try(self, request: bytes, expected: Mapping[int, int], retries: int) -> tuple[dict[int, Status], int]:
         """The answers of the last try, and how many there were."""
         self._check_connected()
         ends = time.monotonic() + self.retry_budget_s
-        for tries in range(1, max(num_retry, 0) + 2):
+        for tries in range(1, retries + 2):
             answers = self.line.ask(request, expected)
             misheard = [id for id, status in answers.items() if status.error and self.protocol.misheard(status.error)]
             if (len(answers) == len(expected) and not misheard) or time.monotonic() > ends:
                 break
-            self.counts.retries += tries <= num_retry
+            self.counts.retries += tries <= retries
         return answers, tries
 
     def _check(self, answers: Mapping[int, Status], doing: str) -> None:
