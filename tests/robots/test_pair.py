@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers import wait_until
 from tests.robots.twin_port import TwinPort, twin_of
-from yardarm.errors import BusFault
+from yardarm.errors import BusFault, UsageError
 from yardarm.robots import make_robot, make_teleoperator
 from yardarm.robots.motors import MotorCalibration, calibration_to_json, read_calibration_file
 
@@ -96,3 +96,26 @@ def test_omx_needs_nobody_to_calibrate(tmp_path: Path) -> None:
         assert gripper.get("Goal_Position") == int(0.6 * 4095)
         assert gripper.get("Torque_Enable") == 1
     assert read_calibration_file(tmp_path / "a.json") == leader.calibration
+
+
+def test_a_pair_leaves_its_left_arm_first(twins: tuple[TwinPort, TwinPort], tmp_path: Path) -> None:
+    robot, order = pair_of(twins, tmp_path), []
+    robot.connect()
+    for arm in (robot.left_arm, robot.right_arm):
+        arm.bus.line._on_bytes = lambda sent, content, arm=arm: order.append(arm.id)
+    robot.disconnect()
+    assert list(dict.fromkeys(order)) == ["two_left", "two_right"]
+
+
+def test_an_action_for_no_joint_of_a_pair_is_refused(twins: tuple[TwinPort, TwinPort], tmp_path: Path) -> None:
+    with (
+        pair_of(twins, tmp_path) as robot,
+        pytest.raises(UsageError, match="the action names no joint; it must have one of left_shoulder_pan"),
+    ):
+        robot.send_action({"gripper.pos": 3.0})
+
+
+@pytest.mark.parametrize("type", ["koch_leader", "omx_leader"])
+def test_a_leader_that_takes_no_feedback_says_so(type: str) -> None:
+    with pytest.raises(NotImplementedError, match=f"{type} takes no feedback"):
+        make_teleoperator(type, port="/dev/none").send_feedback({"gripper.pos": 1.0})

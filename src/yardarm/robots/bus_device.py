@@ -217,7 +217,7 @@ class BusDevice(Device):
         return True
 
     def undo_calibration(self) -> None:
-        """Go back to the calibration before the last one, in the motors and in the file; again: forth."""
+        """Go back to the calibration before the last one, in the motors and in the file; a second call redoes it."""
         self.require_connected()
         undo_calibration(self)
 

@@ -97,7 +97,7 @@ def write_drive_modes(
 
 
 def undo_calibration(device: BusDevice) -> None:
-    """Put the calibration before the last one back into the motors and the file; undone again, it is the last one."""
+    """Put the calibration before the last one back into the motors and the file; a second call redoes it."""
     calibration = previous_calibration(device)
     give_calibration(device.bus, calibration)
     device.calibration = calibration

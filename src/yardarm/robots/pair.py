@@ -43,6 +43,16 @@ class ArmPair(Device):
         return self.arm_class(replace(own, id=f"{self.id}_{side}", calibration_dir=self.config.calibration_dir))
 
     @property
+    def left_arm(self) -> Any:
+        """The left arm."""
+        return self.arms["left"]
+
+    @property
+    def right_arm(self) -> Any:
+        """The right arm."""
+        return self.arms["right"]
+
+    @property
     def is_connected(self) -> bool:
         """Whether both arms are."""
         return all(arm.is_connected for arm in self.arms.values())
@@ -80,7 +90,7 @@ class ArmPair(Device):
         if not any(arm.is_connected for arm in self.arms.values()):
             self.require_connected()
         with uninterrupted(), contextlib.ExitStack() as both:
-            for arm in reversed(self.arms.values()):  # the last one in is the first one out
+            for arm in reversed(self.arms.values()):  # a stack is left in reverse order: the left arm first
                 if arm.is_connected:
                     both.callback(arm.disconnect)
 
@@ -90,7 +100,7 @@ class ArmPair(Device):
             arm.calibrate(operator)
 
     def undo_calibration(self) -> None:
-        """Go back to the calibration before the last one, in both arms; again: forth."""
+        """Go back to the calibration before the last one, in both arms; a second call redoes it."""
         for arm in self.arms.values():
             previous_calibration(arm)  # both have one, or neither is changed
         for arm in self.arms.values():

@@ -34,6 +34,7 @@ class Teleoperator(Device):
 
     def send_feedback(self, feedback: Mapping[str, Any]) -> None:
         """Let the person feel something; most cannot."""
+        raise NotImplementedError(f"{self} takes no feedback")
 
 
 class BusLeader(BusDevice, Teleoperator):

@@ -36,7 +36,7 @@ examples:
 
 
 def run(words: Sequence[str]) -> int:
-    """Show or replay a log; exit code 1 if a replay comes out otherwise."""
+    """Show or replay a log; exit code 1 if a replay gives a different result."""
     plain, flags = read_flags(words, SWITCHES)
     if "help" in flags:
         print(HELP)

@@ -249,9 +249,9 @@ class RegisterBus(ABC):
 
     # Packets.
 
-    def _ask(self, request: bytes, expected: Mapping[int, int], num_retry: int, doing: str) -> dict[int, Status]:
+    def _ask(self, request: bytes, expected: Mapping[int, int], retries: int, doing: str) -> dict[int, Status]:
         """Ask until everybody has answered, as often and as long as allowed."""
-        answers, tries = self._try(request, expected, num_retry)
+        answers, tries = self._try(request, expected, retries)
         if len(answers) < len(expected):
             missing = ", ".join(self._called(id) for id in expected if id in self.line.owing)
             often = f" after {tries} tries" if tries > 1 else ""
@@ -259,16 +259,16 @@ class RegisterBus(ABC):
         self._check(answers, doing)
         return answers
 
-    def _try(self, request: bytes, expected: Mapping[int, int], num_retry: int) -> tuple[dict[int, Status], int]:
+    def _try(self, request: bytes, expected: Mapping[int, int], retries: int) -> tuple[dict[int, Status], int]:
         """The answers of the last try, and how many there were."""
         self._check_connected()
         ends = min(time.monotonic() + self.retry_budget_s, self._give_up_at)
-        for tries in range(1, max(num_retry, 0) + 2):
+        for tries in range(1, max(retries, 0) + 2):
             answers = self.line.ask(request, expected)
             misheard = [id for id, status in answers.items() if status.error and self.protocol.misheard(status.error)]
             if (len(answers) == len(expected) and not misheard) or time.monotonic() > ends:
                 break
-            self.counts.retries += tries <= num_retry
+            self.counts.retries += tries <= retries
         return answers, tries
 
     @contextlib.contextmanager

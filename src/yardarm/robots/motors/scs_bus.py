@@ -33,6 +33,11 @@ class ScsBus(FeetechBus):
         }
         return {name: MotorCalibration(self.motors[name].id, 0, 0, low, high) for name, (low, high) in limits.items()}
 
+    def check_calibration(self, name: str, calibration: MotorCalibration) -> None:
+        """Raise if a motor cannot keep a calibration."""
+        self.encoded("Min_Position_Limit", name, calibration.range_min)
+        self.encoded("Max_Position_Limit", name, calibration.range_max)
+
     def write_calibration(self, calibration: Mapping[str, MotorCalibration]) -> None:
         """Write limits into the motors, which must be without torque."""
         for name, own in calibration.items():

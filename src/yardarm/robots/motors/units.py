@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from yardarm.robots.motors.calibration import MotorCalibration
 
-__all__ = ["DEGREES", "PERCENT", "SIGNED_PERCENT", "UNITS", "Scale"]
+__all__ = ["DEGREES", "PERCENT", "SIGNED_PERCENT", "Scale"]
 
 DEGREES, SIGNED_PERCENT, PERCENT = "degrees", "range_m100_100", "range_0_100"
-UNITS = (DEGREES, SIGNED_PERCENT, PERCENT)
 
 
 @dataclass(frozen=True, slots=True)
