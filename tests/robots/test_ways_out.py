@@ -94,9 +94,11 @@ def test_the_watchdog_releases_the_arm_of_a_killed_program(type: str, signal_num
 def test_a_child_that_inherited_everything_does_not_keep_the_torque_on() -> None:
     with program("so101_follower", "wait with a child") as (twin, process):
         (child,) = [own for own in descendants(process.pid) if "watchdog.py" not in " ".join(own.cmdline())]
+        (watchdog,) = watchdogs(process.pid)
         try:
             process.kill()
             wait_until(lambda: torques(twin) == {0}, timeout=15)
+            wait_until(lambda: not watchdog.is_running())  # it would find the next test's twin under the same path
         finally:
             child.kill()
 

@@ -70,7 +70,7 @@ def _replay(number: int, session: LogSession) -> int:
     for line in [*map(str, report.differences), *report.notes]:
         print(line)
     if report.differences:
-        print(f"{report.replayed} calls were made again, {len(report.differences)} gave a different result")
+        print(f"{report.replayed} calls were made again, {len(report.differences)} came out otherwise")
     else:
-        print(f"{report.replayed} calls were made again, and all gave the recorded results")
+        print(f"{report.replayed} calls were made again, and all came out as recorded")
     return 1 if report.differences else 0

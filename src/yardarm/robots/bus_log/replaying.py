@@ -35,7 +35,7 @@ LONGEST_WAIT_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A call that gave a different result than the recorded one."""
+    """A call that came out otherwise than recorded."""
 
     call: Call
     then: str
