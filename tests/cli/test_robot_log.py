@@ -44,12 +44,12 @@ def test_it_is_shown(log: Path) -> None:
 def test_it_is_played_again(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = yardarm_here("robot", "log", log, "--replay")
     assert again.returncode == 0, again.stdout
-    assert "all came out as recorded" in again.stdout
+    assert "all gave the recorded results" in again.stdout
     decoded = FeetechBus._decoded
     monkeypatch.setattr(FeetechBus, "_decoded", lambda self, *words: decoded(self, *words) * 2)
     other = yardarm_here("robot", "log", log, "--replay")
     assert other.returncode == 1
-    assert "came out otherwise" in other.stdout
+    assert "gave a different result" in other.stdout
     assert "  now:  " in other.stdout
 
 

@@ -70,7 +70,7 @@ def _replay(number: int, session: LogSession) -> int:
     for line in [*map(str, report.differences), *report.notes]:
         print(line)
     if report.differences:
-        print(f"{report.replayed} calls were made again, {len(report.differences)} came out otherwise")
+        print(f"{report.replayed} calls were made again, {len(report.differences)} gave a different result")
     else:
-        print(f"{report.replayed} calls were made again, and all came out as recorded")
+        print(f"{report.replayed} calls were made again, and all gave the recorded results")
     return 1 if report.differences else 0

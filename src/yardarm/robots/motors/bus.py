@@ -126,11 +126,11 @@ class MotorBus(RegisterBus):
             raise BusFault(f"{said}; the arm may still hold: switch off its power before you touch it")
 
     @contextmanager
-    def torque_disabled(self) -> Iterator[None]:
+    def torque_disabled(self, motors: MotorNames = None) -> Iterator[None]:
         """Without torque inside of the block, and with torque after it, unless it failed: half a setup could jump."""
-        self.disable_torque()
+        self.disable_torque(motors)
         yield
-        self.enable_torque()
+        self.enable_torque(motors)
 
     # Calibration.
 
