@@ -35,7 +35,7 @@ LONGEST_WAIT_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A call that came out otherwise than recorded."""
+    """A call that gave another result than the recorded one."""
 
     call: Call
     then: str
