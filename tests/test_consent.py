@@ -288,10 +288,8 @@ def test_another_interpreter_is_checked_without_the_current_folder(tmp_path: Pat
 
 # Every place that imports by name, loads a file of code, unpickles or starts a program, and why no file decides what.
 DOORS = {
-    "cli/commands/dataset.py": "a table of commands",
-    "cli/commands/robot.py": "a table of commands",
-    "cli/commands/runs.py": "a table of commands",
     "cli/displays/live_view.py": "this interpreter",
+    "cli/groups.py": "tables of commands",
     "cli/main.py": "a table of commands",
     "envs/channel.py": "messages of our own workers, through a socket that has no name",
     "envs/interpreters.py": "env.python, which `admit` lets in",

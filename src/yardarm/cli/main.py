@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 import yardarm
+from yardarm.cli.groups import asks_for_help, command_lines
 from yardarm.cli.lerobot.commands import find_command
 from yardarm.errors import UsageError, YardarmError, nearest
 from yardarm.machine import shared_kernels
@@ -105,7 +106,7 @@ def _reader_closed() -> int:
 
 
 def _run(words: list[str]) -> int:
-    if not words or words[0] in ("-h", "--help", "help"):
+    if not words or asks_for_help(words):
         print(_usage())
         return 0
     if words[0] == "--version":
@@ -121,11 +122,9 @@ def _run(words: list[str]) -> int:
 
 
 def _usage() -> str:
-    width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
     return (
         "Yardarm trains robot policies, evaluates them in simulation, and drives robot arms.\n\n"
-        f"usage: yardarm COMMAND …\n\n{commands}\n\n"
+        f"usage: yardarm COMMAND …\n\n{command_lines(COMMANDS)}\n\n"
         "`yardarm COMMAND --help` explains a command. LeRobot's names work too: `yardarm lerobot-eval …`. To start:\n"
         "  yardarm eval --policy.type=expert --env.type=metaworld --env.task=reach-v3 --eval.n_episodes=10"
     )

@@ -37,11 +37,6 @@ class BiSoFollower(ArmPair, Robot):
         return prefixed({side: arm.observation_features for side, arm in self.arms.items()})
 
     @property
-    def action_features(self) -> Features:
-        """The joints of both arms."""
-        return prefixed({side: arm.action_features for side, arm in self.arms.items()})
-
-    @property
     def action_units(self) -> dict[str, str]:
         """The units of both arms' joints."""
         return prefixed({side: arm.action_units for side, arm in self.arms.items()})

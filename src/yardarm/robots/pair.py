@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from yardarm.errors import UsageError
 from yardarm.robots.bus_device import BusDevice
 from yardarm.robots.calibrating import previous_calibration
-from yardarm.robots.device import Device
+from yardarm.robots.device import Device, Features
 from yardarm.robots.operator import Operator
 from yardarm.robots.uninterrupted import uninterrupted
 
@@ -51,6 +51,11 @@ class ArmPair(Device):
     def right_arm(self) -> Any:
         """The right arm."""
         return self.arms["right"]
+
+    @property
+    def action_features(self) -> Features:
+        """The joints of both arms."""
+        return prefixed({side: arm.action_features for side, arm in self.arms.items()})
 
     @property
     def is_connected(self) -> bool:

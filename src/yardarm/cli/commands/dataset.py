@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 
-from yardarm.errors import UsageError, nearest
+from yardarm.cli.groups import command_lines, run_group
 
 __all__ = ["COMMANDS", "run"]
 
@@ -30,24 +29,13 @@ COMMANDS = {
 
 def run(words: Sequence[str]) -> int:
     """Run the command that the first word names."""
-    if not words or words[0] in ("-h", "--help", "help"):
-        print(_usage())
-        return 0
-    # LeRobot spells its operations with underscores.
-    name = words[0].replace("_", "-")
-    if name not in COMMANDS:
-        raise UsageError(
-            f"unknown command 'dataset {words[0]}'{nearest(name, COMMANDS)} `yardarm dataset --help` lists them all"
-        )
-    return int(importlib.import_module(f"yardarm.cli.dataset_commands.{name.replace('-', '_')}").run(words[1:]))
+    return run_group("dataset", words, COMMANDS, _usage())
 
 
 def _usage() -> str:
-    width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
     return (
         "Inspect, view and edit LeRobot datasets (v3.0; v2.1 can be read).\n\n"
-        f"usage: yardarm dataset COMMAND DIR … [--flag=value …]\n\n{commands}\n\n"
+        f"usage: yardarm dataset COMMAND DIR … [--flag=value …]\n\n{command_lines(COMMANDS)}\n\n"
         "An edit writes a new dataset to --output=DIR; with --in_place=true the new dataset replaces the old one once\n"
         "it is complete. `yardarm dataset COMMAND --help` explains a command."
     )

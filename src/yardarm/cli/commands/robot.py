@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 
-from yardarm.errors import UsageError, nearest
+from yardarm.cli.groups import command_lines, run_group
 
 __all__ = ["COMMANDS", "run"]
 
@@ -18,22 +17,12 @@ COMMANDS = {
 
 def run(words: Sequence[str]) -> int:
     """Run the command that the first word names."""
-    if not words or words[0] in ("-h", "--help", "help"):
-        print(_usage())
-        return 0
-    name = words[0]
-    if name not in COMMANDS:
-        raise UsageError(
-            f"unknown command 'robot {name}'{nearest(name, COMMANDS)} `yardarm robot --help` lists them all"
-        )
-    return int(importlib.import_module(f"yardarm.cli.robot_commands.{name}").run(words[1:]))
+    return run_group("robot", words, COMMANDS, _usage())
 
 
 def _usage() -> str:
-    width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
     return (
         "Look at a robot or a leader, and at what went over its cable. Nothing moves.\n\n"
-        f"usage: yardarm robot COMMAND … [--flag=value …]\n\n{commands}\n\n"
+        f"usage: yardarm robot COMMAND … [--flag=value …]\n\n{command_lines(COMMANDS)}\n\n"
         "`yardarm robot COMMAND --help` explains a command."
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from yardarm.cli.groups import asks_for_help, command_lines, run_command
 from yardarm.errors import UsageError, nearest
 from yardarm.workspace import DEFAULT_FOLDER
 
@@ -29,27 +29,25 @@ COMMANDS = {
 
 def run(words: Sequence[str]) -> int:
     """Run the command that the first word names; without one, list a folder."""
-    if words and words[0] in ("-h", "--help", "help"):
+    if asks_for_help(words):
         print(_usage())
         return 0
     name = words[0].replace("_", "-") if words else "list"
     if name in COMMANDS:
-        return int(importlib.import_module(f"yardarm.cli.runs_commands.{name.replace('-', '_')}").run(words[1:]))
+        return run_command("runs", name, words[1:])
     if not name.startswith("-") and not Path(words[0]).is_dir():
         raise UsageError(
             f"'{words[0]}' is neither a folder nor a command{nearest(name, COMMANDS)} see `yardarm runs --help`"
         )
-    return int(importlib.import_module("yardarm.cli.runs_commands.list").run(words))
+    return run_command("runs", "list", words)
 
 
 def _usage() -> str:
-    width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
     return (
         "List runs, trainings and evaluations of several policies, label them, and clean up. `yardarm view` does the\n"
         "same in the browser.\n\n"
         "usage: yardarm runs [DIR] [--flag=value …]\n       yardarm runs COMMAND RUN … [--flag=value …]\n\n"
-        f"{commands}\n\n"
+        f"{command_lines(COMMANDS)}\n\n"
         f"A RUN is a path, or the name that `yardarm runs` shows; a folder other than {DEFAULT_FOLDER} is named with "
         "--dir.\n`yardarm runs COMMAND --help` explains a command.\n\n"
         "examples:\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from yardarm.robots.device import DeviceConfig, Features
+from yardarm.robots.device import DeviceConfig
 from yardarm.robots.pair import ArmPair, prefixed
 from yardarm.robots.teleoperator import Teleoperator
 from yardarm.robots.teleoperators.so_leader import SoLeader, SoLeaderConfig
@@ -27,11 +27,6 @@ class BiSoLeader(ArmPair, Teleoperator):
     name = "bi_so_leader"
     config_class = BiSoLeaderConfig
     arm_class = SoLeader
-
-    @property
-    def action_features(self) -> Features:
-        """The joints of both arms."""
-        return prefixed({side: arm.action_features for side, arm in self.arms.items()})
 
     def get_action(self) -> dict[str, Any]:
         """Where the person holds the joints of both arms."""
