@@ -104,5 +104,4 @@ def test_another_type_takes_nothing_over_from_a_preset(
 )
 def test_a_schedule_that_cannot_be_meant_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        SchedulerOptions(**options)
         SchedulerOptions().changed(options)
