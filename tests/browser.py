@@ -9,7 +9,10 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+# A page on a busy machine may take its time; videos are rendered when they are asked for.
+expect.set_options(timeout=60_000)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -41,6 +44,27 @@ def open_page(browser: Browser, width: int = 1200, scheme: str = "light", refuse
         assert not [text for text in complaints if not (refused and re.search("40[04]|ERR_CONN", text))], complaints
     finally:
         context.close()
+
+
+def wait_for_videos(page: Page, count: int = 1) -> None:
+    """Until this many videos are shown, and each has its first picture."""
+    expect(page.locator("video:visible")).to_have_count(count)
+    for place in range(count):
+        state = page.locator("video").nth(place).evaluate(FIRST_PICTURE)
+        assert state is None, f"video {place} does not load: {state}"
+
+
+# Waits for a picture; a video that gets none tells its state. It looks again and again, because a seek takes the
+# picture away for a moment, and no event tells that the first one is back.
+FIRST_PICTURE = """(video) => new Promise((done) => {
+  const look = (tries) => {
+    const { readyState, networkState, error, currentTime, currentSrc } = video;
+    if (readyState >= 2) return done(null);
+    if (error || tries === 0) return done({ readyState, networkState, error: error?.message, currentTime, currentSrc });
+    setTimeout(look, 50, tries - 1);
+  };
+  look(2000);
+})"""
 
 
 # The contrast of each piece of text with what is behind it, as WCAG computes it.

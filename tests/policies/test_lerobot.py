@@ -14,7 +14,7 @@ from tests.helpers import GOLDEN
 from tests.policies.playing import play_together, rollouts_of
 from yardarm import load_policy
 from yardarm.errors import UsageError
-from yardarm.policies.diffusion.policy import NOISE
+from yardarm.policies.learned.noise import NOISE
 
 TRAINING = ("act_training", "diff_training")
 NAMES = sorted(folder.name for folder in VARIANTS.iterdir() if folder.is_dir() and folder.name not in TRAINING)

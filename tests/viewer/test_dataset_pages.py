@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import CONTRASTS, needs_browser, open_browser, open_page
+from tests.browser import CONTRASTS, needs_browser, open_browser, open_page, wait_for_videos
 from tests.datasets.made import GOLDEN
 from tests.pages.shown_dataset import shown_dataset
 from tests.viewer.served import viewing_datasets
@@ -57,15 +57,6 @@ def old_codec(path: Path) -> None:
         for _ in range(120):
             output.mux(stream.encode(av.VideoFrame.from_ndarray(np.zeros((48, 64, 3), np.uint8), format="rgb24")))
         output.mux(stream.encode())
-
-
-def wait_for_videos(page: Page, count: int) -> None:
-    """Until the videos are loaded and stand where the clock does."""
-    expect(page.locator("video:visible")).to_have_count(count)
-    for place in range(count):
-        page.locator("video").nth(place).evaluate(
-            "(video) => video.readyState >= 2 || new Promise((done) => (video.onloadeddata = done))"
-        )
 
 
 def times(page: Page) -> list[float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import needs_browser, open_browser, open_page
+from tests.browser import needs_browser, open_browser, open_page, wait_for_videos
 from tests.pages.runs import SLOWLY, toy_run
 from tests.report.runs import tasks_of, written
 from tests.viewer.served import unlikely_port, viewing
@@ -45,15 +45,6 @@ def address(folder: Path) -> Iterator[str]:
 
 def names(page: Page) -> list[str]:
     return [text.split("\n")[0] for text in page.locator("tbody th").all_inner_texts()]
-
-
-def wait_for_video(page: Page, count: int = 1) -> None:
-    """Until the videos are rendered, loaded, and no longer hidden."""
-    expect(page.locator("video:visible")).to_have_count(count)
-    for place in range(count):
-        page.locator("video").nth(place).evaluate(
-            "(video) => video.readyState >= 2 || new Promise((done) => (video.onloadeddata = done))"
-        )
 
 
 def test_the_list_is_sorted_and_filtered(browser: Browser, address: str) -> None:
@@ -91,7 +82,7 @@ def test_from_the_list_to_a_run_to_an_episode_to_its_video(browser: Browser, add
         expect(page.locator("#heat a.cell")).to_have_count(8)
         page.locator("#heat a.cell").nth(1).click()
         expect(page.locator("h1")).to_have_text("left, episode 1")
-        wait_for_video(page)
+        wait_for_videos(page)
         expect(page.locator(".timeline")).to_have_count(3)  # rewards, actions, and states that the replay brought
         page.get_by_role("button", name="Play").click()
         expect(page.get_by_role("button", name="Play")).to_be_visible()  # it has come to its end
@@ -109,13 +100,13 @@ def test_pictures_appear_on_an_open_page_and_lead_to_their_videos(browser: Brows
         )
         page.locator("#pictures .shot").first.click()
         expect(page.locator("h1")).to_have_text("left, episode 0")
-        wait_for_video(page)
+        wait_for_videos(page)
 
 
 def test_the_scrub_bar_moves_the_video_and_the_plots(browser: Browser, address: str) -> None:
     with open_page(browser) as page:
         page.goto(f"{address}/episode?run=mover&task=toy/left&index=2")
-        wait_for_video(page)
+        wait_for_videos(page)
         page.get_by_role("slider", name="Step").fill("4")
         expect(page.locator("output")).to_contain_text("step 4 of")
         assert page.locator("video").evaluate("(video) => video.currentTime") == pytest.approx(4 / 20, abs=0.01)
@@ -134,10 +125,10 @@ def test_the_scrub_bar_moves_the_video_and_the_plots(browser: Browser, address: 
 def test_a_second_camera_is_rendered_on_request(browser: Browser, address: str, folder: Path) -> None:
     with open_page(browser) as page:
         page.goto(f"{address}/episode?run=mover&task=toy/right&index=0")
-        wait_for_video(page)
+        wait_for_videos(page)
         page.get_by_role("combobox", name="Camera").select_option("side")
         expect(page.locator("video")).to_have_attribute("src", re.compile("camera=side"))
-        wait_for_video(page)
+        wait_for_videos(page)
     videos = sorted(path.name for path in (folder / "mover/videos/toy/right").glob("episode_00000_*.mp4"))
     assert videos == ["episode_00000_front.mp4", "episode_00000_side.mp4"]
 
@@ -151,7 +142,7 @@ def test_chosen_runs_are_compared_and_watched_side_by_side(browser: Browser, add
         page.get_by_role("button", name="Compare 2 runs").click()
         expect(page.locator("#comparison tbody tr")).to_have_count(2)
         page.locator("#disagreements tbody a").first.click()
-        wait_for_video(page, 2)
+        wait_for_videos(page, 2)
         expect(page.locator(".side h2")).to_have_text([re.compile("mover.*success"), re.compile("slowly.*failure")])
         page.get_by_role("slider", name="Step").fill("3")
         times = page.locator("video").evaluate_all("(all) => all.map((video) => video.currentTime)")
@@ -162,7 +153,7 @@ def test_a_duel_leads_to_both_of_its_videos(browser: Browser, address: str) -> N
     with open_page(browser) as page:
         page.goto(f"{address}/run?run=duel")
         page.locator("#disagreements tbody a").first.click()
-        wait_for_video(page, 2)
+        wait_for_videos(page, 2)
 
 
 def test_runs_that_cannot_be_compared_say_why(browser: Browser, address: str, tmp_path: Path) -> None:
@@ -223,11 +214,11 @@ def test_a_page_says_when_the_viewer_has_gone_and_goes_on_when_it_is_back(
 def test_another_camera_may_be_chosen_while_it_plays(browser: Browser, address: str) -> None:
     with open_page(browser) as page:
         page.goto(f"{address}/episode?run=mover&task=toy/left&index=3")
-        wait_for_video(page)
+        wait_for_videos(page)
         page.get_by_role("combobox", name="Speed").select_option("0.25")
         page.get_by_role("button", name="Play").click()
         page.get_by_role("combobox", name="Camera").select_option("side")
-        wait_for_video(page)
+        wait_for_videos(page)
         expect(page.get_by_role("button", name="Play")).to_be_visible()  # it came to its end all the same
 
 

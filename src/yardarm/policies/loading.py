@@ -57,7 +57,11 @@ POLICIES = Registry(
 ARCHITECTURES = Registry(
     "architecture",
     "yardarm.architectures",
-    {"act": "yardarm.policies.act:ACT", "diffusion": "yardarm.policies.diffusion:DIFFUSION"},
+    {
+        "act": "yardarm.policies.act:ACT",
+        "diffusion": "yardarm.policies.diffusion:DIFFUSION",
+        "smolvla": "yardarm.policies.smolvla:SMOLVLA",
+    },
 )
 
 # What runs LeRobot's other types.

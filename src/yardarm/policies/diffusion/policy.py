@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -12,24 +11,20 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from yardarm.policies.batching import Observations, Row
+from yardarm.policies.batching import Row
 from yardarm.policies.diffusion.config import DiffusionConfig
 from yardarm.policies.learned.architecture import Architecture
-from yardarm.policies.learned.policy import LearnedPolicy
-from yardarm.policies.learned.state import EpisodeState
+from yardarm.policies.learned.noise import NOISE, NoiseState, PolicyFromNoise, episode_generator
 from yardarm.policies.processing import TASK_VECTOR, Tensors
 from yardarm.policies.protocol import ActionChunk, Look, Request
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["NOISE", "DiffusionPolicy", "DiffusionState"]
+__all__ = ["DiffusionPolicy", "DiffusionState"]
 
 logger = logging.getLogger(__name__)
 
-# The noise of a row travels with its observations: (draw, horizon, action).
-NOISE = "noise"
 
-
-class DiffusionPolicy(LearnedPolicy):
+class DiffusionPolicy(PolicyFromNoise):
     """Looks at the last `n_obs_steps` steps, plays `n_action_steps` actions."""
 
     def __init__(self, architecture: Architecture, config: DiffusionConfig, *parts: Any) -> None:
@@ -39,12 +34,8 @@ class DiffusionPolicy(LearnedPolicy):
 
     def start(self, episode: EpisodeSpec) -> DiffusionState:
         """An episode has a history, and noise that is its own."""
-        name = hashlib.sha256(repr(episode.key()).encode()).digest()
-        return DiffusionState(
-            self.conditioning(episode.task),
-            np.random.default_rng(list(name)),
-            deque(maxlen=self.config.n_obs_steps),
-        )
+        looks: deque[Mapping[str, np.ndarray]] = deque(maxlen=self.config.n_obs_steps)
+        return DiffusionState(self.conditioning(episode.task), episode_generator(episode), looks)
 
     def conditioning(self, task: TaskSpec) -> dict[str, np.ndarray]:
         """A task's vector is the same at each observation step."""
@@ -57,25 +48,17 @@ class DiffusionPolicy(LearnedPolicy):
         state: DiffusionState = request.state
         state.add(request.looks)
         history = {name: np.stack([look[name] for look in state.looks]) for name in self.wants.inputs}
-        noise = state.generator.standard_normal(self._noise_shape, dtype=np.float32)
-        return {**super().row(request), **history, NOISE: noise}
+        return {**super().row(request), **history}
 
     def row_shapes(self) -> dict[str, tuple[int, ...]]:
         """Each input at each observation step, and noise."""
-        observed = {name: (self.config.n_obs_steps, *shape) for name, shape in super().row_shapes().items()}
-        return {**observed, NOISE: self._noise_shape}
+        shapes = super().row_shapes()
+        return {name: shape if name == NOISE else (self.config.n_obs_steps, *shape) for name, shape in shapes.items()}
 
     @property
-    def _noise_shape(self) -> tuple[int, ...]:
+    def noise_shape(self) -> tuple[int, ...]:
+        """A horizon of noise for each draw."""
         return (self.network.sampler.draws, self.config.horizon, self.config.action_size)
-
-    def predict(self, observations: Observations) -> np.ndarray:
-        """Chunks for observations (batch, observation step, …); noise is drawn unless it is among them."""
-        if NOISE not in observations:
-            rows = len(next(iter(observations.values())))
-            noise = np.random.default_rng().standard_normal((rows, *self._noise_shape), dtype=np.float32)
-            observations = {**observations, NOISE: noise}
-        return super().predict(observations)
 
     def forward(self, inputs: Tensors) -> Tensor:
         """Denoise; the horizon begins with the oldest observation."""
@@ -90,10 +73,9 @@ class DiffusionPolicy(LearnedPolicy):
 
 
 @dataclass(slots=True)
-class DiffusionState(EpisodeState):
+class DiffusionState(NoiseState):
     """What belongs to one episode: its own noise, and the last looks."""
 
-    generator: np.random.Generator
     looks: deque[Mapping[str, np.ndarray]]
 
     def add(self, looks: Sequence[Look]) -> None:

@@ -1,0 +1,219 @@
+"""The options of SmolVLA."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from yardarm.config import one_of
+from yardarm.errors import UsageError, one_line
+from yardarm.policies.learned.config import STATE, NormalizationMode, PolicyConfig, PolicyFeature, require
+from yardarm.policies.options import OptimizerOptions, SchedulerOptions
+from yardarm.policies.smolvla.sizes import VlmSizes
+from yardarm.policies.vla.flow import SCHEDULES
+
+if TYPE_CHECKING:
+    from yardarm.hub import Repositories
+
+__all__ = ["RtcOptions", "SmolVlaConfig"]
+
+ATTENTION_MODES = ("cross_attn", "self_attn")
+PADDINGS = ("longest", "max_length")
+CONFIG = "config.json"
+# A checkpoint's own copy of the vision-language model's configuration.
+VLM_CONFIG = "vlm_config.json"
+TOKENIZER = "tokenizer.json"
+AROUND_IMAGES = ("<fake_token_around_image>", "<global-img>")
+# What the copy has besides.
+BRACKETS = "yardarm_image_brackets"
+# Cameras of this name stand for some that others had.
+EMPTY_CAMERA = "observation.images.empty_camera_"
+
+
+def _default_modes() -> dict[str, NormalizationMode]:
+    return {
+        "VISUAL": NormalizationMode.IDENTITY,
+        "STATE": NormalizationMode.MEAN_STD,
+        "ACTION": NormalizationMode.MEAN_STD,
+    }
+
+
+@dataclass
+class RtcOptions:
+    """Real-time chunking, in LeRobot's words."""
+
+    enabled: bool = True
+    prefix_attention_schedule: str = "linear"
+    max_guidance_weight: float = 10.0
+    execution_horizon: int = 10
+    debug: bool = False
+    debug_maxlen: int = 100
+
+
+@dataclass
+class SmolVlaConfig(PolicyConfig):
+    """LeRobot's fields and defaults."""
+
+    type: ClassVar[str] = "smolvla"
+
+    chunk_size: int = 50
+    n_action_steps: int = 50
+    normalization_mapping: dict[str, NormalizationMode] = field(default_factory=_default_modes)
+    max_state_dim: int = 32
+    max_action_dim: int = 32
+    resize_imgs_with_padding: tuple[int, int] | None = (512, 512)
+    empty_cameras: int = 0
+    adapt_to_pi_aloha: bool = False
+    use_delta_joint_actions_aloha: bool = False
+    tokenizer_max_length: int = 48
+    pad_language_to: str = "longest"
+    num_steps: int = 10
+    use_cache: bool = True
+
+    freeze_vision_encoder: bool = True
+    train_expert_only: bool = True
+    train_state_proj: bool = True
+    optimizer_lr: float = 1e-4
+    optimizer_betas: tuple[float, float] = (0.9, 0.95)
+    optimizer_eps: float = 1e-8
+    optimizer_weight_decay: float = 1e-10
+    optimizer_grad_clip_norm: float = 10
+    scheduler_warmup_steps: int = 1_000
+    scheduler_decay_steps: int = 30_000
+    scheduler_decay_lr: float = 2.5e-6
+
+    vlm_model_name: str = "HuggingFaceTB/SmolVLM2-500M-Video-Instruct"
+    load_vlm_weights: bool = False
+    add_image_special_tokens: bool = False
+    attention_mode: str = "cross_attn"
+    prefix_length: int = -1
+    num_expert_layers: int = -1
+    num_vlm_layers: int = 16
+    self_attn_every_n_layers: int = 2
+    expert_width_multiplier: float = 0.75
+    min_period: float = 4e-3
+    max_period: float = 4.0
+    rtc_config: RtcOptions | None = None
+    compile_model: bool = False
+    compile_mode: str = "max-autotune"
+
+    @property
+    def chunk_length(self) -> int:
+        """All that is predicted can be played."""
+        return self.chunk_size
+
+    @property
+    def real_cameras(self) -> tuple[str, ...]:
+        """The cameras without those that only stand for a camera that others had."""
+        return tuple(name for name in self.images if not name.startswith(EMPTY_CAMERA))
+
+    @property
+    def read_features(self) -> dict[str, PolicyFeature]:
+        """Real cameras, and the state."""
+        return {name: self.input_features[name] for name in self.input_features if name in (*self.real_cameras, STATE)}
+
+    @property
+    def expert_layers(self) -> int:
+        """How many layers the expert has."""
+        return self.num_expert_layers if self.num_expert_layers > 0 else self.num_vlm_layers
+
+    @property
+    def expert_every(self) -> int:
+        """The expert acts at each so-many-th layer of the language model."""
+        return self.num_vlm_layers // self.expert_layers
+
+    def crosses(self, layer: int) -> bool:
+        """Whether this layer of the expert reads the language model's keys alone, or attends to itself, too."""
+        every = self.self_attn_every_n_layers
+        return self.attention_mode == "cross_attn" and not (every > 0 and layer % every == 0)
+
+    def complete(self, repositories: Repositories, folder: Path | None) -> None:
+        """Find the sizes of the vision-language model: in the checkpoint, or where its name leads."""
+        beside = folder / VLM_CONFIG if folder is not None and repositories.hub_dir is None else None
+        if beside is not None and beside.is_file():
+            path = beside
+        else:
+            path = repositories.folder(self.vlm_model_name, CONFIG, (), "vision-language model") / CONFIG
+        try:
+            self._vlm_config = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path} is damaged: {one_line(error)}") from error
+        self.vlm = VlmSizes.from_json(self._vlm_config, str(path))
+        require(
+            self.num_vlm_layers <= self.vlm.text_layers,
+            f"num_vlm_layers={self.num_vlm_layers}, but {path} has {self.vlm.text_layers} layers",
+        )
+        if self.add_image_special_tokens and BRACKETS not in self._vlm_config:
+            self._vlm_config[BRACKETS] = self._find_brackets(repositories)
+
+    def _find_brackets(self, repositories: Repositories) -> list[int]:
+        """The numbers of the tokens around an image, of which the tokenizer's file knows."""
+        path = repositories.folder(self.vlm_model_name, TOKENIZER, (), "tokenizer") / TOKENIZER
+        try:
+            added = json.loads(path.read_text(encoding="utf-8"))["added_tokens"]
+            numbers = {token["content"]: token["id"] for token in added}
+            return [numbers[text] for text in AROUND_IMAGES]
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise UsageError(f"{path} does not have the tokens {' and '.join(AROUND_IMAGES)}: {error!r}") from error
+
+    @property
+    def image_brackets(self) -> list[int]:
+        """With `add_image_special_tokens`: both come before an image, and the first one after it again."""
+        return self._vlm_config[BRACKETS]
+
+    def side_files(self) -> dict[str, bytes]:
+        """The vision-language model's configuration, so that a checkpoint needs no other files."""
+        return {VLM_CONFIG: json.dumps(self._vlm_config, indent=2).encode()}
+
+    def optimizer_preset(self) -> OptimizerOptions:
+        """AdamW."""
+        return OptimizerOptions(
+            "adamw",
+            lr=self.optimizer_lr,
+            weight_decay=self.optimizer_weight_decay,
+            betas=self.optimizer_betas,
+            eps=self.optimizer_eps,
+            grad_clip_norm=self.optimizer_grad_clip_norm,
+        )
+
+    def scheduler_preset(self) -> SchedulerOptions:
+        """A warm-up, then a cosine."""
+        return SchedulerOptions("cosine", self.scheduler_warmup_steps)
+
+    def check(self) -> None:
+        """Refuse what cannot work, naming it."""
+        super().check()
+        require(bool(self.real_cameras), f"input_features must hold an image, not only {list(self.input_features)}")
+        require(self.state is not None, f"input_features must hold '{STATE}', not only {list(self.input_features)}")
+        for name, size, room in (
+            ("state", self.input_features[STATE].shape[0], self.max_state_dim),
+            ("action", self.action_size, self.max_action_dim),
+        ):
+            require(size <= room, f"the {name} has {size} numbers, more than max_{name}_dim={room}")
+        require(
+            1 <= self.n_action_steps <= self.chunk_size,
+            f"n_action_steps must be between 1 and chunk_size={self.chunk_size}, not {self.n_action_steps}",
+        )
+        require(self.num_steps >= 1, f"num_steps must be at least 1, not {self.num_steps}")
+        require(self.num_vlm_layers >= 1, f"num_vlm_layers must be at least 1, not {self.num_vlm_layers}")
+        one_of("attention_mode", self.attention_mode, ATTENTION_MODES)
+        one_of("pad_language_to", self.pad_language_to, PADDINGS)
+        require(not self.use_delta_joint_actions_aloha, "use_delta_joint_actions_aloha is supported by nobody; omit it")
+        require(not self.adapt_to_pi_aloha or self.action_size == 14, "adapt_to_pi_aloha is for two arms: 14 values")
+        if self.rtc_config is not None:
+            one_of("rtc_config.prefix_attention_schedule", self.rtc_config.prefix_attention_schedule.lower(), SCHEDULES)
+        self._check_expert()
+
+    def _check_expert(self) -> None:
+        layers = self.expert_layers
+        require(
+            self.num_vlm_layers % layers == 0,
+            f"num_vlm_layers={self.num_vlm_layers} must be a multiple of num_expert_layers={layers}",
+        )
+        require(
+            layers == self.num_vlm_layers or self.attention_mode != "cross_attn" or self.self_attn_every_n_layers <= 0,
+            f"an expert with fewer layers ({layers}) than num_vlm_layers={self.num_vlm_layers} cannot attend to itself "
+            "in between: give self_attn_every_n_layers=0",
+        )

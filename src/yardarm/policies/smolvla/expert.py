@@ -1,0 +1,104 @@
+"""The expert: layers of its own width beside a language model, which turn noisy actions into a velocity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from yardarm.policies.smolvla.config import SmolVlaConfig
+from yardarm.policies.vla.attention import Rotation, attend
+from yardarm.policies.vla.layers import DecoderLayer, KeysAndValues, LayerSizes, Memory, RmsNorm
+
+__all__ = ["Expert", "Recollection", "expert_sizes"]
+
+
+def expert_sizes(config: SmolVlaConfig) -> LayerSizes:
+    """Narrower than the language model, with the same heads."""
+    text = config.vlm.text
+    width = int(text.width * config.expert_width_multiplier)
+    hidden = 4 * int(2 * width / 3)
+    return replace(text, width=width, hidden=256 * -(-hidden // 256))
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What the expert reads of a memory, in each of its layers: it is the same at every step to clear noise."""
+
+    layers: Sequence[KeysAndValues]
+    seen: Tensor
+    """Which tokens of the memory are valid (batch, 1, token)."""
+    after: Tensor
+    """The place after the memory (batch)."""
+
+
+class Expert(nn.Module):
+    """Each action sees the memory and the actions before it."""
+
+    def __init__(self, config: SmolVlaConfig) -> None:
+        super().__init__()
+        self.config = config
+        sizes = expert_sizes(config)
+        of_memory = replace(sizes, key_input=sizes.key_heads * sizes.head_size)
+        self.layers = nn.ModuleList(
+            DecoderLayer(of_memory if config.crosses(place) else sizes) for place in range(config.expert_layers)
+        )
+        self.norm = RmsNorm(sizes.width, sizes.norm_eps)
+        self.head_size = sizes.head_size
+        self.checkpointing = False
+
+    def recollect(self, memory: Memory) -> Recollection:
+        """Project what does not depend on the actions, once for a chunk."""
+        left = memory.layers[:: self.config.expert_every]
+        own = [
+            self._projected(layer, read) if self.config.crosses(place) else read
+            for place, (layer, read) in enumerate(zip(self.layers, left, strict=True))
+        ]
+        return Recollection(own, memory.valid[:, None, :], memory.lengths)
+
+    def _projected(self, layer: Any, read: KeysAndValues) -> KeysAndValues:
+        """The language model's keys become the expert's keys, and its values values; their places are in them."""
+        heads = layer.self_attn
+        keys, values = heads.k_proj(read.keys.flatten(2)), heads.v_proj(read.values.flatten(2))
+        return KeysAndValues(keys.unflatten(-1, (-1, self.head_size)), values.unflatten(-1, (-1, self.head_size)))
+
+    def forward(self, tokens: Tensor, memory: Recollection) -> Tensor:
+        """Tokens of noisy actions (batch, action, width), after all layers."""
+        count = tokens.shape[1]
+        order = torch.arange(count, device=tokens.device)[None]
+        remembered = memory.seen.expand(-1, count, -1)
+        earlier = torch.ones(count, count, dtype=torch.bool, device=tokens.device).tril().expand(len(tokens), -1, -1)
+        crossing = Rotation.at(order, self.head_size), remembered
+        joining = (
+            Rotation.at(memory.after[:, None] + order, self.head_size),
+            torch.cat((remembered, earlier), dim=2),
+        )
+        for place, (layer, read) in enumerate(zip(self.layers, memory.layers, strict=True)):
+            if self.config.crosses(place):
+                tokens = self._run(_cross, layer, tokens, read, *crossing)
+            else:
+                tokens = self._run(_join, layer, tokens, read, *joining)
+        return self.norm(tokens)
+
+    def _run(self, step: Any, *inputs: Any) -> Tensor:
+        if self.checkpointing and torch.is_grad_enabled():
+            return checkpoint(step, *inputs, use_reentrant=False)
+        return step(*inputs)
+
+
+def _cross(layer: Any, tokens: Tensor, read: KeysAndValues, turned: Rotation, seen: Tensor) -> Tensor:
+    """A layer whose actions see the memory alone."""
+    queries = layer.self_attn.queries(layer.input_layernorm(tokens), turned)
+    return layer.finish(tokens, attend(queries, read.keys, read.values, seen))
+
+
+def _join(layer: Any, tokens: Tensor, read: KeysAndValues, turned: Rotation, seen: Tensor) -> Tensor:
+    """A layer whose actions see the memory and each other."""
+    normed = layer.input_layernorm(tokens)
+    own = layer.self_attn.keys_and_values(normed, turned)
+    keys, values = torch.cat((read.keys, own.keys), dim=1), torch.cat((read.values, own.values), dim=1)
+    return layer.finish(tokens, attend(layer.self_attn.queries(normed, turned), keys, values, seen))

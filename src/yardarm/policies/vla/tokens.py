@@ -1,0 +1,17 @@
+"""Text as a network reads it: numbers of tokens, and which of them are valid."""
+
+from __future__ import annotations
+
+from yardarm.policies.processing import Tensors
+
+__all__ = ["TOKENS", "TOKEN_MASK", "without_padding"]
+
+TOKENS = "observation.language.tokens"
+TOKEN_MASK = "observation.language.attention_mask"
+
+
+def without_padding(inputs: Tensors) -> Tensors:
+    """The same inputs with no more tokens than the longest text has."""
+    mask = inputs[TOKEN_MASK]
+    longest = max(1, int(mask.sum(dim=1).max()))
+    return {**inputs, TOKENS: inputs[TOKENS][:, :longest], TOKEN_MASK: mask[:, :longest]}
