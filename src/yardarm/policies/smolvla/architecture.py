@@ -11,4 +11,13 @@ from yardarm.policies.vla.policy import VlaPolicy
 __all__ = ["SMOLVLA"]
 
 
-SMOLVLA = Architecture(config=SmolVlaConfig, network=SmolVlaNetwork, objective=FlowObjective, policy=VlaPolicy)
+PROJECTIONS = "state_proj|action_in_proj|action_out_proj|action_time_mlp_in|action_time_mlp_out"
+
+SMOLVLA = Architecture(
+    config=SmolVlaConfig,
+    network=SmolVlaNetwork,
+    objective=FlowObjective,
+    policy=VlaPolicy,
+    # What acts, and the ways into it and out of it, as in LeRobot.
+    adapted=rf"model\.(vlm_with_expert\.lm_expert\..*\.(q|v)_proj|{PROJECTIONS})",
+)

@@ -180,7 +180,12 @@ class SmolVlaConfig(PolicyConfig):
 
     def scheduler_preset(self) -> SchedulerOptions:
         """A warm-up, then a cosine."""
-        return SchedulerOptions("cosine", self.scheduler_warmup_steps)
+        return SchedulerOptions(
+            type="cosine_decay_with_warmup",
+            num_warmup_steps=self.scheduler_warmup_steps,
+            num_decay_steps=self.scheduler_decay_steps,
+            decay_lr=self.scheduler_decay_lr,
+        )
 
     def check(self) -> None:
         """Refuse what cannot work, naming it."""
