@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from yardarm.config import one_of
 from yardarm.errors import UsageError, one_line
+from yardarm.hub import Repositories
 from yardarm.policies.learned.config import STATE, NormalizationMode, PolicyConfig, PolicyFeature, require
 from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 from yardarm.policies.smolvla.sizes import VlmSizes
 from yardarm.policies.vla.flow import SCHEDULES
 from yardarm.policies.vla.pretrained import find_model_weights
-
-if TYPE_CHECKING:
-    from yardarm.hub import Repositories
 
 __all__ = ["RtcOptions", "SmolVlaConfig"]
 
