@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,12 @@ TINY_DIFFUSION: dict[str, Any] = {
 }
 
 
-def demonstrations(root: Path, episodes: int = 6, features: dict[str, DatasetFeature] = STATES, tasks: int = 2) -> Path:
+def demonstrations(
+    root: Path,
+    episodes: int = 6,
+    features: dict[str, DatasetFeature] = STATES,
+    tasks: Sequence[str] = ("task 0", "task 1"),
+) -> Path:
     """Episodes of an expert that goes straight to the goal; what else the features have room for is zero."""
     writer = DatasetWriter.create(root, DatasetInfo(10, dict(features)), FAST)
     for episode in range(episodes):
@@ -62,7 +68,7 @@ def demonstrations(root: Path, episodes: int = 6, features: dict[str, DatasetFea
         for step in range(8 + episode % 3):
             action = np.clip(goal - place, -0.2, 0.2)
             seen = np.concatenate([place, goal, [step / 10]]).astype(np.float32)
-            frame: dict[str, Any] = {"action": action, "task": f"task {episode % tasks}"}
+            frame: dict[str, Any] = {"action": action, "task": tasks[episode % len(tasks)]}
             if "observation.image" in features:
                 image = np.full((32, 32, 3), 30, np.uint8)
                 row, column = (np.clip((place + 2) * 7, 0, 27)).astype(int)
@@ -86,4 +92,5 @@ def small_training(root: Path, output: Path, policy: dict[str, Any] = TINY_ACT, 
     """A training of a few steps; options are flags, sections among them."""
     dataset = {"root": str(root), "use_imagenet_stats": False, **options.pop("dataset", {})}
     plain = {"steps": 6, "batch_size": 4, "log_freq": 2, "save_freq": 0, "threads": 1, "num_workers": 0, **options}
-    return config_from_data({"dataset": dataset, "policy": policy, "output_dir": str(output), **plain})
+    data = {"dataset": dataset, "policy": policy, "output_dir": str(output), **plain}
+    return config_from_data(data, trusted=True)

@@ -95,6 +95,9 @@ class TrainOptions:
     eval_steps: int = option(0, "steps between measurements of the held-out loss; needs --dataset.eval_split; 0: none")
     max_eval_samples: int = option(0, "the most held-out samples to use; 0: all")
     ema_decay: float = option(0.0, "save and evaluate a moving average of the weights, with this decay; 0: none")
+    gradient_checkpointing: bool = option(
+        False, "compute parts of the network twice, which saves memory: for larger networks and batches"
+    )
     mixed_precision: str = option("", "no, bf16 or fp16 [set by --policy.use_amp]")
     cudnn_deterministic: bool = option(False, "on a GPU: use only deterministic kernels, which are slower")
     threads: int = option(

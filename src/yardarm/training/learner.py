@@ -24,10 +24,12 @@ from yardarm.policies.learning import (
     make_task_vector,
     new_config,
     new_policy,
+    recompute,
 )
 from yardarm.training.checkpoints import Checkpoint
 from yardarm.training.config import TrainConfig
 from yardarm.training.data import EpisodeSplit, TrainingData, policy_features, read_meta, split_episodes, statistics
+from yardarm.training.frozen import count_parameters
 
 __all__ = ["Learner", "make_learner"]
 
@@ -63,18 +65,25 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     if policy.architecture.objective is None:
         raise UsageError(f"policies of type '{policy.config.type}' cannot be trained on demonstrations")
     policy.config.check_trainable()
+    if not count_parameters(policy.network)[0]:
+        raise UsageError("all of the policy's parameters are frozen by its options, so there is nothing to train")
+    if config.options.gradient_checkpointing and not recompute(policy.network):
+        raise UsageError(f"--gradient_checkpointing=true: policies of type '{policy.config.type}' do not offer it")
     policy.config.push_to_hub = config.pushes
     if config.dataset.image_transforms.enable and not policy.config.images:
         raise UsageError("--dataset.image_transforms.enable=true: the policy sees no images")
     _check_fits(policy, meta)
     _check_statistics(policy, meta, checkpoint)
+    split = split_episodes(meta, config.dataset, config.options.seed)
+    if policy.wants.instruction:
+        _check_instructions(meta, split)
     plain = not config.options.use_policy_training_preset
     return Learner(
         policy,
         TrainingData(meta, config.dataset, policy.config, config.options.tolerance_s, names),
-        split_episodes(meta, config.dataset, config.options.seed),
+        split,
         replace(OptimizerOptions() if plain else policy.config.optimizer_preset(), **config.optimizer),
-        replace(SchedulerOptions() if plain else policy.config.scheduler_preset(), **config.scheduler),
+        (SchedulerOptions() if plain else policy.config.scheduler_preset()).changed(config.scheduler),
     )
 
 
@@ -173,4 +182,16 @@ def _check_fits(policy: LearnedPolicy, meta: DatasetMetadata) -> None:
             raise UsageError(
                 f"the policy reads '{name}' of the shape {tuple(shape)}, but in {meta.root} it is "
                 f"{tuple(known[name].shape)}"
+            )
+
+
+def _check_instructions(meta: DatasetMetadata, split: EpisodeSplit) -> None:
+    """A policy that reads its task would learn nothing from an empty text."""
+    for number in (*split.training, *split.held_out):
+        tasks = meta.episodes[number].tasks
+        if not tasks or not all(text.strip() for text in tasks):
+            words = shlex.join(["yardarm", "dataset", "relabel", str(meta.root), f"--episodes={number}"])
+            raise UsageError(
+                f"the policy reads an instruction, but episode {number} of {meta.root} has none; "
+                f"`{words} --task='…' --in_place=true` gives it one"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -45,6 +45,13 @@ def make_optimizer(groups: Sequence[dict[str, Any]], options: OptimizerOptions) 
 
 
 def make_scheduler(optimizer: torch.optim.Optimizer, options: SchedulerOptions, steps: int) -> LambdaLR:
+    """What multiplies the learning rates of all groups, step by step."""
+    if options.type == "cosine_decay_with_warmup":
+        return LambdaLR(optimizer, _decay_with_warmup(options, optimizer.defaults["lr"], steps))
+    return LambdaLR(optimizer, _named_schedule(options, steps))
+
+
+def _named_schedule(options: SchedulerOptions, steps: int) -> Callable[[int], float]:
     """A warm-up from zero, then the schedule of this name over the remaining steps."""
     warmup = options.num_warmup_steps
 
@@ -56,4 +63,23 @@ def make_scheduler(optimizer: torch.optim.Optimizer, options: SchedulerOptions, 
         progress = min(1.0, (step - warmup) / max(1, steps - warmup))
         return 1 - progress if options.name == "linear" else (1 + math.cos(math.pi * progress)) / 2
 
-    return LambdaLR(optimizer, factor)
+    return factor
+
+
+def _decay_with_warmup(options: SchedulerOptions, lr: float, steps: int) -> Callable[[int], float]:
+    """LeRobot's: a warm-up from nearly zero, then a cosine that has run since the first step and ends at `decay_lr`.
+
+    A training that is shorter than the decay has a shorter warm-up, in the same proportion.
+    """
+    warmup, decay = options.num_warmup_steps, options.num_decay_steps or steps
+    if steps < decay:
+        warmup, decay = int(warmup * (steps / decay)), steps
+    last = (options.decay_lr or 0.0) / (options.peak_lr or lr)
+
+    def factor(step: int) -> float:
+        if step < warmup:
+            first = 1 / (warmup + 1)
+            return first + (1 - first) * step / warmup
+        return last + (1 - last) * (1 + math.cos(math.pi * min(1.0, step / decay))) / 2
+
+    return factor

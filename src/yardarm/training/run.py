@@ -19,6 +19,7 @@ from yardarm.training.config_file import config_to_data
 from yardarm.training.data import Batches, Stream
 from yardarm.training.devices import open_accelerator
 from yardarm.training.evaluations import Evaluations
+from yardarm.training.frozen import count_parameters
 from yardarm.training.generators import seed_generators
 from yardarm.training.learner import Learner, make_learner
 from yardarm.training.listener import TrainingListener
@@ -172,10 +173,11 @@ def _about(config: TrainConfig, learner: Learner, step: int) -> TrainingManifest
 
 
 def _summary(learner: Learner, accelerator: Any) -> str:
-    trained = sum(value.numel() for value in learner.policy.network.parameters() if value.requires_grad)
+    trained, known = count_parameters(learner.policy.network)
+    count = f"{trained:,}" if trained == known else f"{trained:,} of {known:,}"
     devices = f"{accelerator.num_processes} × {accelerator.device.type}"
     episodes, tasks = len(learner.split.training), len(learner.data.meta.tasks)
     return (
-        f"{learner.policy.config.type} with {trained:,} trained parameters, {episodes} episodes of {tasks} task(s), "
+        f"{learner.policy.config.type} with {count} parameters trained, {episodes} episodes of {tasks} task(s), "
         f"{devices}, {torch.get_num_threads()} thread(s)"
     )

@@ -55,9 +55,8 @@ def save_state(trainer: Trainer, generators: Sequence[Mapping[str, Tensor]], fol
     if trainer.scaler is not None:
         _write(folder / SCALER, trainer.scaler.state_dict())
     if trainer.average is not None:
-        # The policy's own folder has the average; what is trained on, and its exact values, are these.
-        network = trainer.policy.network
-        save_file(_flat(dict(network.state_dict())), folder / WEIGHTS)
+        # The policy's own folder has the average, and what is not averaged; what is trained on is this.
+        save_file(_flat(trainer.average.trained), folder / WEIGHTS)
         save_file(_flat(trainer.average.weights), folder / AVERAGE)
 
 
@@ -71,8 +70,7 @@ def restore(trainer: Trainer, checkpoint: Checkpoint, process: int = 0) -> None:
             known = {**own, **read_state_json(folder / SCHEDULER), "lr_lambdas": own["lr_lambdas"]}
             trainer.scheduler.load_state_dict(known)
         if trainer.average is not None:
-            trainer.policy.network.load_state_dict(load_file(folder / WEIGHTS))
-            trainer.average.load(load_file(folder / AVERAGE))
+            trainer.average.load(load_file(folder / WEIGHTS), load_file(folder / AVERAGE))
         if trainer.scaler is not None and (folder / SCALER).exists():
             trainer.scaler.load_state_dict(read_state_json(folder / SCALER))
         trainer.step = int(read_state_json(folder / STEP)["step"])
@@ -94,7 +92,7 @@ def _generators(process: int) -> str:
     return f"{GENERATORS}_{process}.safetensors" if process else f"{GENERATORS}.safetensors"
 
 
-def _flat(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def _flat(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
 
 

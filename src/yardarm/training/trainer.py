@@ -14,6 +14,7 @@ from yardarm.policies import OptimizerOptions, SchedulerOptions
 from yardarm.policies.learning import LearnedPolicy
 from yardarm.training.average import MovingAverage
 from yardarm.training.config import TrainOptions
+from yardarm.training.frozen import frozen_parts
 from yardarm.training.optimization import make_optimizer, make_scheduler, parameter_groups
 from yardarm.training.samples import Preparation
 
@@ -71,6 +72,8 @@ class Trainer:
         groups = parameter_groups(policy.network, policy.config.learning_rates())
         self.optimizer = make_optimizer(groups, optimizer)
         self.scheduler = make_scheduler(self.optimizer, scheduler, options.steps)
+        # An adapter's network is frozen around it, and must not lose its dropout by that.
+        self._frozen = list(frozen_parts(policy.network)) if policy.adapter is None else []
         self.average = MovingAverage(policy.network, options.ema_decay) if options.ema_decay else None
         assert policy.architecture.objective is not None, "a learner's policy can be trained"
         self.objective = policy.architecture.objective(policy.config, policy.network)
@@ -85,6 +88,8 @@ class Trainer:
     def advance(self) -> TrainingStep:
         """Make one update of the weights."""
         self._learning.train()
+        for frozen in self._frozen:
+            frozen.eval()
         data_s = update_s = 0.0
         samples = 0
         for part in range(self._accumulated):

@@ -34,7 +34,7 @@ OTHER_ENCODER_OPTIONS = Absent(
 )
 NOT_RECORDED = Absent("evaluations of a training are not recorded; `yardarm eval` records")
 WEIGHTING = Absent("samples cannot be weighted here; all of them count the same")
-SCHEDULE = Absent("a schedule here has --scheduler.name=constant|linear|cosine and --scheduler.num_warmup_steps=N")
+SCHEDULE = Absent("that schedule is VQ-BeT's, which cannot be trained here")
 OTHER_OPTIMIZER = Absent("adam and adamw take lr, betas, eps and weight_decay; sgd takes lr, momentum and weight_decay")
 OWN_FEATURES = Absent("the world itself says what it offers; --rename_map renames its inputs for a policy")
 
@@ -81,13 +81,8 @@ ABSENT: Mapping[str, Answers] = {
         "save_checkpoint_to_hub": Absent(
             "only the final policy is uploaded, with --policy.repo_id=owner/name", ("false",)
         ),
-        "scheduler.decay_lr": SCHEDULE,
         "scheduler.num_cycles": SCHEDULE,
-        "scheduler.num_decay_steps": SCHEDULE,
         "scheduler.num_vqvae_training_steps": SCHEDULE,
-        "scheduler.peak_lr": SCHEDULE,
-        # `diffuser` is LeRobot's type for the schedules that are known by their names here.
-        "scheduler.type": Absent(SCHEDULE.answer, ("diffuser",)),
         "use_rabc": Absent(WEIGHTING.answer, ("false",)),
     },
     "record": {

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from yardarm.policies.act.config import ActConfig
 from yardarm.policies.act.transformer import Decoder, Encoder, image_positions, sinusoidal_positions
 from yardarm.policies.learned.config import ACTION, ENVIRONMENT_STATE, STATE
+from yardarm.policies.networks.recomputing import recomputed
 from yardarm.policies.networks.resnet import FrozenBatchNorm, resnet_channels, resnet_stages
 
 __all__ = ["ActNetwork", "Latent"]
@@ -36,6 +37,7 @@ class ActNetwork(nn.Module):
     """Reads and answers in normalised values; its parameters have LeRobot's names."""
 
     computed_buffers = ("vae_encoder_pos_enc",)
+    gradient_checkpointing = False
 
     def __init__(self, config: ActConfig) -> None:
         super().__init__()
@@ -107,7 +109,13 @@ class ActNetwork(nn.Module):
         tokens = [torch.stack(vectors, dim=1)]
         positions = [self.encoder_1d_feature_pos_embed.weight[None]]
         for camera in self.config.images:
-            features = self.backbone(inputs[camera])
+            features = self._features(inputs[camera])
             positions.append(image_positions(features, self.config.dim_model).flatten(2).transpose(1, 2))
             tokens.append(self.encoder_img_feat_input_proj(features).flatten(2).transpose(1, 2))
         return torch.cat(tokens, dim=1), torch.cat(positions, dim=1)
+
+    def _features(self, images: Tensor) -> Tensor:
+        """The backbone's map; only its four large stages are worth being computed twice."""
+        for name, stage in self.backbone.named_children():
+            images = recomputed(self.gradient_checkpointing and name.startswith("layer"), stage, images)
+        return images

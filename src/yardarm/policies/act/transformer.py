@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from yardarm.policies.act.config import ActConfig
+from yardarm.policies.networks.recomputing import recomputed
 
 __all__ = ["Decoder", "Encoder", "image_positions", "sinusoidal_positions"]
 
@@ -64,6 +65,8 @@ class EncoderLayer(_FeedForward):
 class Encoder(nn.Module):
     """A stack of encoder layers over (batch, token, channel)."""
 
+    gradient_checkpointing = False
+
     def __init__(self, config: ActConfig, layers: int) -> None:
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(layers))
@@ -72,7 +75,7 @@ class Encoder(nn.Module):
     def forward(self, x: Tensor, positions: Tensor, is_padding: Tensor | None = None) -> Tensor:
         """Encode the tokens."""
         for layer in self.layers:
-            x = layer(x, positions, is_padding)
+            x = recomputed(self.gradient_checkpointing, layer, x, positions, is_padding)
         return self.norm(x)
 
 
@@ -97,6 +100,8 @@ class DecoderLayer(_FeedForward):
 class Decoder(nn.Module):
     """A stack of decoder layers; one token for each action of a chunk."""
 
+    gradient_checkpointing = False
+
     def __init__(self, config: ActConfig) -> None:
         super().__init__()
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
@@ -107,7 +112,7 @@ class Decoder(nn.Module):
         x = positions.new_zeros(memory.shape[0], *positions.shape)
         memory_keys = memory + memory_positions
         for layer in self.layers:
-            x = layer(x, positions, memory, memory_keys)
+            x = recomputed(self.gradient_checkpointing, layer, x, positions, memory, memory_keys)
         return self.norm(x)
 
 

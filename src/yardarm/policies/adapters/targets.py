@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from torch import nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
@@ -21,7 +21,7 @@ ON_CONVOLUTIONS = (None, "gaussian")
 Modules = Mapping[str, nn.Module]
 
 
-def find_targets(modules: Modules, options: PeftOptions, default: Iterable[str]) -> list[str] | str:
+def find_targets(modules: Modules, options: PeftOptions, default: Sequence[str]) -> list[str] | str:
     """What PEFT takes to find the layers: ends of names, or a regular expression."""
     found = _wanted_targets(modules, options, default)
     left = [name for name in modules if _is_meant(found, name) and not _is_part_of(options.fully_trained, name)]
@@ -30,7 +30,7 @@ def find_targets(modules: Modules, options: PeftOptions, default: Iterable[str])
     return found
 
 
-def _wanted_targets(modules: Modules, options: PeftOptions, default: Iterable[str]) -> list[str] | str:
+def _wanted_targets(modules: Modules, options: PeftOptions, default: Sequence[str]) -> list[str] | str:
     wanted = options.targets
     if wanted is None:
         return _default(modules, options, default)
@@ -54,9 +54,12 @@ def check_fully_trained(modules: Modules, options: PeftOptions) -> None:
             raise _matches_nothing("full_training_modules", end, modules)
 
 
-def _default(modules: Modules, options: PeftOptions, ends: Iterable[str]) -> list[str]:
+def _default(modules: Modules, options: PeftOptions, choice: Sequence[str]) -> list[str] | str:
     """The policy's choice, of which the network may lack some layers, or the method may not adapt them."""
     adaptable = _adaptable(modules, options)
+    if isinstance(choice, str) and any(_is_meant(choice, name) for name in adaptable):
+        return choice
+    ends = () if isinstance(choice, str) else choice
     found = [end for end in ends if any(_is_meant([end], name) for name in adaptable)]
     if not found:
         raise UsageError(f"which layers get an adapter? Give --peft.target_modules: {_closest('', adaptable)}, …")

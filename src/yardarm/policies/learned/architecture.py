@@ -42,8 +42,9 @@ class Architecture:
     """Makes observations of this many rows, on which batches are tuned."""
     prefix: str = "model."
     """What a checkpoint puts before the names of the network's parameters."""
-    adapted: tuple[str, ...] = ()
-    """Ends of the names of layers that get an adapter, unless the user names others."""
+    adapted: tuple[str, ...] | str = ()
+    """Layers that get an adapter, unless the user names others: ends of names, or a regular expression for names as
+    checkpoints have them."""
 
     @property
     def name(self) -> str:
