@@ -157,7 +157,7 @@ class LanguageLayers(nn.Module):
         for layer in self.layers[:-1]:
             tokens, own = self._run(layer, tokens, turned, seen)
             left.append(own)
-        last = self.layers[-1]
+        last: Any = self.layers[-1]
         left.append(last.self_attn.keys_and_values(last.input_layernorm(tokens), turned))
         return Memory(left, prefix.valid)
 
