@@ -19,6 +19,7 @@ from yardarm.policies.diffusion import DIFFUSION, DiffusionConfig
 from yardarm.policies.learned.architecture import Architecture
 from yardarm.policies.learned.config import FeatureType, PolicyFeature
 from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.smolvla import SMOLVLA
 
 VARIANTS = GOLDEN / "lerobot_variants"
 # The ids of the recorded checkpoints, and of the shipped one, as version 0.1 named them.
@@ -34,8 +35,9 @@ def write_checkpoint(source: Path, folder: Path) -> Path:
     shutil.copytree(source, folder)
     shapes = json.loads((source / "shapes.json").read_text())
     config = json.loads((source / "config.json").read_text())
-    kind = {"act": ACT, "diffusion": DIFFUSION}[config["type"]]
-    own = kind.network(kind.config.from_json(config, {}, str(source))).state_dict()
+    kind = {"act": ACT, "diffusion": DIFFUSION, "smolvla": SMOLVLA}[config["type"]]
+    computed = any(key.endswith(COMPUTED) for key in shapes)
+    own = kind.network(kind.config.from_json(config, {}, str(source))).state_dict() if computed else {}
     weights = {
         key: own[key.removeprefix(kind.prefix)]
         if key.endswith(COMPUTED)

@@ -32,6 +32,7 @@ IMPORTS = {
     "ray": "ray",
     "rerun": "rerun",
     "text": "wordllama",
+    "vla": "transformers",
     "wandb": "wandb",
 }
 

@@ -1,4 +1,4 @@
-"""Downloads folders from the Hugging Face Hub, or takes them from its cache; and hashes their content."""
+"""Repositories of the Hugging Face Hub: in a folder that stands for it, in its cache, or downloaded; and hashes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Any
 
 from yardarm.errors import UsageError, one_line
 
-__all__ = ["HUB_ID", "HubFiles", "download", "hash_of_files"]
+__all__ = ["HUB_ID", "HubFiles", "Repositories", "download", "hash_of_files"]
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+# What others may only have after they accepted a licence.
+GATED = ("google/paligemma-3b-pt-224", "nvidia/Cosmos-Reason2-2B")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,61 @@ def _explained(error: BaseException, files: HubFiles) -> UsageError:
         case HTTPError() if not isinstance(error, HfHubHTTPError):  # no answer at all
             return UsageError(f"{absent}, and the Hub ({ENDPOINT}) cannot be reached: {one_line(error)}")
     return UsageError(f"{repo_id}{at} cannot be downloaded from the Hub: {one_line(error)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Repositories:
+    """Where the repositories are looked for that a policy names: its tokenizer, its vision-language model.
+
+    A name that is a folder is that folder. Otherwise it is looked for in `hub_dir`, which is laid out
+    ``<owner>/<name>/…``, in the Hub's cache, and on the Hub. Code that lies in a repository is never run.
+    """
+
+    hub_dir: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.hub_dir is None:
+            return
+        if not str(self.hub_dir).strip():
+            raise UsageError("--policy.hub_dir is empty; give a folder laid out <owner>/<name>/…")
+        path = Path(self.hub_dir).expanduser().absolute()
+        if not path.is_dir():
+            fault = "is a file" if path.exists() else "does not exist"
+            raise UsageError(f"--policy.hub_dir={self.hub_dir} {fault}; give a folder laid out <owner>/<name>/…")
+        object.__setattr__(self, "hub_dir", path)
+
+    def local(self, repo_id: str, must_have: str) -> Path | None:
+        """The folder of a repository in `hub_dir`, if it is there and has this file."""
+        folder = Path(self.hub_dir or "") / repo_id
+        return folder if self.hub_dir is not None and (folder / must_have).is_file() else None
+
+    def folder(self, repo_id: str, must_have: str, allow: tuple[str, ...], kind: str) -> Path:
+        """The folder of a repository that has a file, downloaded if need be; `allow` are patterns of what is wanted.
+
+        `kind` says what it is for messages, like "tokenizer".
+        """
+        named = Path(repo_id).expanduser()
+        if named.is_dir():
+            if not (named / must_have).is_file():
+                raise UsageError(f"the {kind} in {named} has no {must_have}")
+            return named
+        if (local := self.local(repo_id, must_have)) is not None:
+            return local
+        try:
+            found = download(HubFiles(repo_id, None, kind, must_have, (must_have, *allow), ignore=("*/*",)))
+        except UsageError as error:
+            raise self._missing(repo_id, must_have, kind, str(error)) from error
+        if not (found / must_have).is_file():
+            raise self._missing(repo_id, must_have, kind, f"{found}, in the Hub's cache, has no {must_have}")
+        return found
+
+    def _missing(self, repo_id: str, must_have: str, kind: str, reason: str) -> UsageError:
+        licence = f"accept its licence on https://huggingface.co/{repo_id}, and " if repo_id in GATED else ""
+        looked = f"{Path(self.hub_dir) / repo_id} has none; " if self.hub_dir is not None else ""
+        return UsageError(
+            f"the policy's {kind} needs {must_have} of {repo_id}: {looked}{reason}; {licence}put its files into "
+            f"DIR/{repo_id}/ and give --policy.hub_dir=DIR"
+        )
 
 
 def hash_of_files(folder: Path, pattern: str) -> str:

@@ -25,7 +25,7 @@ INSIDE = (".", "pretrained_model", "checkpoints/last/pretrained_model")
 
 
 # Options of a checkpoint that are text, whatever they look like.
-TEXTS = ("path", "revision", "device", "dtype", "python")
+TEXTS = ("path", "revision", "device", "dtype", "python", "hub_dir")
 
 
 def policies_from_data(data: Any, trusted: bool = False) -> PolicySpec | list[PolicySpec]:
@@ -147,6 +147,8 @@ def _checkpoint(kind: str, options: dict[str, Any]) -> PolicySpec:
     """A checkpoint names its type itself. LeRobot's users may say it, too; a module of the user's own must be said."""
     if (folder := Path(options["path"]).expanduser()).is_dir() and options["path"]:
         options["path"] = str(folder.absolute())  # so that a run's config.yaml works from anywhere
+    if options.get("hub_dir"):
+        options["hub_dir"] = str(Path(options["hub_dir"]).expanduser().absolute())
     if options.get("python"):
         return _of_lerobot(kind, options)
     if kind in ARCHITECTURES.names() or ":" in kind:

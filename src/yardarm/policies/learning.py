@@ -1,5 +1,6 @@
 """What a trainer, and a new architecture, needs of policies. It is a door of its own, because it needs torch."""
 
+from yardarm.hub import Repositories
 from yardarm.policies.adapters import add_adapter
 from yardarm.policies.checkpoint import check_hub
 from yardarm.policies.conditioning import make_task_vector
@@ -24,13 +25,17 @@ from yardarm.policies.learned.tuning import example_observations
 from yardarm.policies.networks.recomputing import recomputed
 from yardarm.policies.processing import (
     TASK_VECTOR,
+    TOKEN_MASK,
+    TOKENS,
     Batch,
+    NewLine,
     Pipeline,
     Processing,
     ProcessorStep,
     Statistics,
     TaskVector,
     Tensors,
+    Tokenize,
     conditioned_features,
     default_processing,
     tensors_of,
@@ -44,20 +49,25 @@ __all__ = [
     "STATE",
     "TASK",
     "TASK_VECTOR",
+    "TOKENS",
+    "TOKEN_MASK",
     "Architecture",
     "Batch",
     "EpisodeState",
     "FeatureType",
     "LearnedPolicy",
+    "NewLine",
     "NormalizationMode",
     "Pipeline",
     "PolicyConfig",
     "PolicyFeature",
     "Processing",
     "ProcessorStep",
+    "Repositories",
     "Statistics",
     "TaskVector",
     "Tensors",
+    "Tokenize",
     "add_adapter",
     "check_hub",
     "choose_device",

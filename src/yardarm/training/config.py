@@ -195,6 +195,8 @@ class TrainConfig:
             raise UsageError("--peft.… adapts a policy that is trained already: give --policy.path")
         if self.pushes and not self.policy.get("repo_id"):
             raise UsageError("--policy.push_to_hub=true needs to know where: add --policy.repo_id=owner/name")
+        if (hub_dir := self.policy.get("hub_dir")) not in (None, ""):  # its file must work from anywhere
+            self.policy = {**self.policy, "hub_dir": str(Path(str(hub_dir)).expanduser().absolute())}
 
     @property
     def pushes(self) -> bool:

@@ -13,6 +13,7 @@ import torch
 
 from yardarm.datasets import DatasetMetadata
 from yardarm.errors import UsageError
+from yardarm.hub import Repositories
 from yardarm.policies import ARCHITECTURES, ForeignCheckpoint, OptimizerOptions, SchedulerOptions
 from yardarm.policies.learning import (
     LearnedPolicy,
@@ -34,7 +35,7 @@ __all__ = ["Learner", "make_learner"]
 logger = logging.getLogger(__name__)
 
 # Of ``--policy.…``: what is for the trainer, and not for a policy's configuration.
-NOT_FIELDS = ("type", "path", "revision")
+NOT_FIELDS = ("type", "path", "revision", "hub_dir")
 FOR_EVALUATIONS = {
     "dtype": "training has --mixed_precision=bf16",
     "resize_images": "train on images of the size that the policy knows",
@@ -56,6 +57,7 @@ class Learner:
 
 def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     """Read the dataset's metadata, and make or load a policy that fits it."""
+    Repositories(config.policy.get("hub_dir"))  # a folder that is not there is refused before anything is read
     meta = read_meta(config.dataset)
     policy = _policy(config, meta, checkpoint)
     names = {own: name for name, own in policy.wants.own_names.items()}
@@ -88,7 +90,8 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
 
 def _policy(config: TrainConfig, meta: DatasetMetadata, checkpoint: Checkpoint | None) -> LearnedPolicy:
     if checkpoint is not None:
-        return load_to_fine_tune(str(checkpoint.policy), type=config.policy.get("type"), device=_device(config))
+        kind, hub_dir = config.policy.get("type"), config.policy.get("hub_dir")
+        return load_to_fine_tune(str(checkpoint.policy), type=kind, device=_device(config), hub_dir=hub_dir)
     if "path" in config.policy:
         return _fine_tuned(config, meta)
     return _new(config, meta)
@@ -103,7 +106,8 @@ def _new(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
         inputs = conditioned_features(inputs, task_vector.size)
     policy_config = new_config(architecture, inputs, outputs, _fields(config))
     known = statistics(meta, {**inputs, **outputs}, {})
-    policy = new_policy(architecture, policy_config, known, config.options.seed, task_vector)
+    repositories = Repositories(config.policy.get("hub_dir"))
+    policy = new_policy(architecture, policy_config, known, config.options.seed, task_vector, repositories)
     if len(meta.tasks) > 1 and not task_vector and not policy.wants.instruction:
         logger.warning(
             "the dataset has %d tasks, and nothing tells the policy which one it does: --task_vector=tasks would",
@@ -119,6 +123,7 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
         if name in config.policy:
             raise UsageError(f"--policy.{name} is for evaluations: {instead}")
     options = {"device": _device(config), **_fields(config), "revision": config.policy.get("revision")}
+    options["hub_dir"] = config.policy.get("hub_dir")
     if kind := config.policy.get("type"):
         options["type"] = kind
     path = str(config.policy["path"])

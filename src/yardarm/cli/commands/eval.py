@@ -206,6 +206,11 @@ def _help(flags: Flags) -> str:
         ("--policy.device", "auto", "for checkpoints: the device; auto picks cuda, then mps, then cpu"),
         ("--policy.dtype", "float32", "for checkpoints: float32, bfloat16 or float16"),
         ("--policy.revision", "", "for checkpoints on the Hub: a branch, a tag or a commit"),
+        (
+            "--policy.hub_dir",
+            "",
+            "for checkpoints: a folder, laid out OWNER/NAME/…, where tokenizers and such are looked for before the Hub",
+        ),
         ("--policy.resize_images", "False", "for checkpoints: resize images to the size used in training"),
         (
             "--policy.allow_missing_stats",

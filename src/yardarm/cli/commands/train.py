@@ -139,6 +139,11 @@ def _help(flags: Flags) -> str:
         ("--policy.type", "", f"a new policy: {', '.join(ARCHITECTURES.names())}, or MODULE:NAME of your own"),
         ("--policy.path", "", "instead of a type: a checkpoint to fine-tune, a folder or a Hub id (owner/name)"),
         ("--policy.NAME", "", "any field of its config.json, e.g. --policy.chunk_size=50, --policy.device=cuda"),
+        (
+            "--policy.hub_dir",
+            "",
+            "a folder, laid out OWNER/NAME/…, where repositories that a policy names are looked for before the Hub",
+        ),
         ("--policy=…, --env=…", "", "short for --policy.type=… (or --policy.path=…, if it is a path) and --env.type=…"),
         ("--policy.repo_id", "", "upload the trained policy to the Hub as owner/name"),
         *describe(TrainDatasetOptions, "dataset."),

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from yardarm.errors import UsageError, one_line
-from yardarm.hub import HUB_ID
+from yardarm.hub import HUB_ID, Repositories
 from yardarm.policies.adapters.adapter import Adapter, import_peft, inject
 from yardarm.policies.checkpoint import (
     ADAPTER_CONFIG,
@@ -23,19 +23,21 @@ from yardarm.policies.checkpoint import (
 __all__ = ["find_base", "read_adapter"]
 
 
-def find_base(folder: CheckpointFolder) -> CheckpointFolder:
+def find_base(folder: CheckpointFolder, repositories: Repositories | None = None) -> CheckpointFolder:
     """The checkpoint that an adapter was made for."""
     data = folder.read_json(ADAPTER_CONFIG)
     source, base = folder.path / ADAPTER_CONFIG, data.get("base_model_name_or_path")
     if not isinstance(base, str) or not base:
         raise UsageError(f"{source} names no base policy: its base_model_name_or_path is {base!r}")
-    found = _base_folder(folder, base, data.get("revision"))
+    found = _base_folder(folder, base, data.get("revision"), repositories)
     if found.path.resolve() == folder.path.resolve() or found.read_json(CONFIG).get("use_peft"):
         raise UsageError(f"{source}: its base policy {base} is an adapter's checkpoint itself, not a whole policy")
     return found
 
 
-def _base_folder(folder: CheckpointFolder, base: str, revision: str | None) -> CheckpointFolder:
+def _base_folder(
+    folder: CheckpointFolder, base: str, revision: str | None, repositories: Repositories | None
+) -> CheckpointFolder:
     source = folder.path / ADAPTER_CONFIG
     for path in (folder.path / base, Path(base).expanduser()):
         if path.is_dir():
@@ -45,7 +47,7 @@ def _base_folder(folder: CheckpointFolder, base: str, revision: str | None) -> C
             f"{source}: its base policy {base} does not exist; put it there, or correct base_model_name_or_path"
         )
     try:
-        return find_checkpoint(base, revision)
+        return find_checkpoint(base, revision, repositories)
     except UsageError as error:
         raise UsageError(f"{source}: its base policy cannot be found: {error}") from error
 

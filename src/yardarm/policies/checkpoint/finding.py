@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from yardarm.errors import UsageError
-from yardarm.hub import HUB_ID, HubFiles, download
+from yardarm.hub import HUB_ID, HubFiles, Repositories, download
 from yardarm.policies.checkpoint.files import CONFIG, CheckpointFolder
 from yardarm.policies.processing import POSTPROCESSOR, PREPROCESSOR
 
@@ -20,8 +20,10 @@ POLICY = "pretrained_model"
 NEWEST = (f"last/{POLICY}", f"checkpoints/last/{POLICY}")
 
 
-def find_checkpoint(path_or_id: str | Path, revision: str | None = None) -> CheckpointFolder:
-    """A local folder, or the files of a repository on the Hub, downloaded unless they are in the cache."""
+def find_checkpoint(
+    path_or_id: str | Path, revision: str | None = None, repositories: Repositories | None = None
+) -> CheckpointFolder:
+    """A local folder, or the files of a repository on the Hub, downloaded unless they are in a cache of it."""
     if not str(path_or_id).strip():
         raise UsageError("--policy.path is empty; give a folder with a checkpoint, or a Hub id (owner/name)")
     path = Path(path_or_id).expanduser()
@@ -35,6 +37,8 @@ def find_checkpoint(path_or_id: str | Path, revision: str | None = None) -> Chec
         raise UsageError(
             f"--policy.path={path_or_id}: there is no such folder, and it is not a Hub id (owner/name) either"
         )
+    if repositories is not None and (local := repositories.local(str(path_or_id), CONFIG)) is not None:
+        return CheckpointFolder(local)
     # The state of training may lie in folders, and is large.
     wanted = HubFiles(str(path_or_id), revision, "checkpoint", CONFIG, FILES, ignore=("*/*",))
     downloaded = download(wanted)

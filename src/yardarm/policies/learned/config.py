@@ -8,12 +8,14 @@ import logging
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import draccus
 
 from yardarm.config import misfit_text, refuse_boolean
 from yardarm.errors import UsageError, nearest, one_line
+from yardarm.hub import Repositories
 from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 
 __all__ = ["FeatureType", "NormalizationMode", "PolicyConfig", "PolicyFeature", "require"]
@@ -180,6 +182,16 @@ class PolicyConfig:
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads, and LeRobot too."""
         return {"type": self.type, **draccus.encode(self)}
+
+    def complete(self, repositories: Repositories, folder: Path | None) -> None:
+        """Read what ``config.json`` only names, such as another model's sizes, before the network is made.
+
+        `folder` is the checkpoint's, where `side_files` are; a new policy has none.
+        """
+
+    def side_files(self) -> Mapping[str, bytes]:
+        """Files that a checkpoint keeps beside ``config.json``, because LeRobot's has no room for their content."""
+        return {}
 
     def check(self) -> None:
         """Refuse what cannot work, naming it."""

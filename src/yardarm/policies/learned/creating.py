@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from yardarm.errors import UsageError, one_line
+from yardarm.hub import Repositories
 from yardarm.policies.learned.architecture import Architecture
 from yardarm.policies.learned.config import PolicyConfig, PolicyFeature
 from yardarm.policies.learned.placement import Placement, choose_device
@@ -43,8 +44,12 @@ def new_policy(
     statistics: Statistics,
     seed: int,
     task_vector: TaskVector | None = None,
+    repositories: Repositories | None = None,
 ) -> LearnedPolicy:
     """A policy with random weights, or with those that its configuration has it start from."""
+    repositories = repositories or Repositories()
+    config.complete(repositories, None)
+    processing = with_task_vector(architecture.processing, config, statistics, task_vector).completed(repositories)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         try:
@@ -55,6 +60,5 @@ def new_policy(
             ) from error
         if architecture.initial_weights is not None:
             architecture.initial_weights(config, network)
-    processing = with_task_vector(architecture.processing, config, statistics, task_vector)
     placement = Placement(choose_device(config.device or "auto"))
     return architecture.policy(architecture, config, network, processing, placement)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from yardarm.errors import UsageError
+from yardarm.hub import Repositories
 from yardarm.policies.adapters import find_base, read_adapter
 from yardarm.policies.checkpoint import (
     CONFIG,
@@ -60,6 +61,7 @@ def load_policy(
     resize_images: bool = False,
     allow_missing_stats: bool = False,
     merge_adapter: bool = True,
+    hub_dir: str | Path | None = None,
     **overrides: Any,
 ) -> LearnedPolicy:
     """Load a policy from a folder or from the Hugging Face Hub, as Yardarm or LeRobot trained it.
@@ -68,14 +70,17 @@ def load_policy(
     environment's input names to the policy's. `resize_images` lets images of another size than the policy was trained
     with be resized. `allow_missing_stats` lets features pass unnormalised if the checkpoint has
     no statistics for them, instead of refusing it. `merge_adapter=False` leaves an adapter beside the weights, so that
-    it can be trained further. Any field of the checkpoint's ``config.json`` can be overridden by its name.
+    it can be trained further. `hub_dir` is a folder, laid out ``<owner>/<name>/…``, in which repositories of the Hub
+    are looked for first: the policy's own, and those that it names. Any field of the checkpoint's ``config.json`` can
+    be overridden by its name.
     """
     switches = {"resize_images": resize_images, "allow_missing_stats": allow_missing_stats}
     for name, value in {**switches, "merge_adapter": merge_adapter}.items():
         if not isinstance(value, bool):
             raise UsageError(f"--policy.{name} must be true or false, not {value}")
+    repositories = Repositories(hub_dir)
     placement = Placement(choose_device(device), choose_dtype(dtype), resize_images)
-    checkpoint = _open(path, revision, type, overrides, allow_missing_stats)
+    checkpoint = _open(path, revision, type, overrides, allow_missing_stats, repositories)
     policy = _assembled(checkpoint, placement, rename_map, merge_adapter)
     _check_statistics(policy, checkpoint)
     return policy
@@ -88,10 +93,11 @@ def load_to_fine_tune(
     type: str | None = None,
     device: str = "auto",
     rename_map: Mapping[str, str] | None = None,
+    hub_dir: str | Path | None = None,
     **overrides: Any,
 ) -> LearnedPolicy:
     """A policy that will take over the statistics of other data, whether it has any of its own or not."""
-    checkpoint = _open(path, revision, type, overrides, allow_missing_stats=True)
+    checkpoint = _open(path, revision, type, overrides, True, Repositories(hub_dir))
     return _assembled(checkpoint, Placement(choose_device(device)), rename_map, merge_adapter=False)
 
 
@@ -106,18 +112,25 @@ class _Checkpoint:
     config: PolicyConfig
     overrides: Mapping[str, Any]
     allow_missing_stats: bool
+    repositories: Repositories
 
 
 def _open(
-    path: str | Path, revision: str | None, kind: str | None, overrides: dict[str, Any], allow_missing_stats: bool
+    path: str | Path,
+    revision: str | None,
+    kind: str | None,
+    overrides: dict[str, Any],
+    allow_missing_stats: bool,
+    repositories: Repositories,
 ) -> _Checkpoint:
-    folder = find_checkpoint(str(path), revision or overrides.pop("pretrained_revision", None))
+    folder = find_checkpoint(str(path), revision or overrides.pop("pretrained_revision", None), repositories)
     stored = folder.read_json(CONFIG)
     architecture = _architecture(stored, folder, kind)
     if fixed := FIXED & overrides.keys():
         raise UsageError(f"--policy.{min(fixed)} cannot be changed: it is what the checkpoint was trained with")
     config = architecture.config.from_json(stored, overrides, f"{folder.path / CONFIG}{_changes(overrides)}")
-    return _Checkpoint(str(path), folder, architecture, config, overrides, allow_missing_stats)
+    config.complete(repositories, folder.path)
+    return _Checkpoint(str(path), folder, architecture, config, overrides, allow_missing_stats, repositories)
 
 
 def _changes(overrides: Mapping[str, Any]) -> str:
@@ -129,9 +142,9 @@ def _assembled(
     checkpoint: _Checkpoint, placement: Placement, rename_map: Mapping[str, str] | None, merge_adapter: bool
 ) -> LearnedPolicy:
     folder, architecture, config = checkpoint.folder, checkpoint.architecture, checkpoint.config
-    whole = find_base(folder) if config.use_peft else folder
+    whole = find_base(folder, checkpoint.repositories) if config.use_peft else folder
     split = split_old_statistics(whole.read_tensors(WEIGHTS), config)
-    processing = _processing(checkpoint, split)
+    processing = _processing(checkpoint, split).completed(checkpoint.repositories)
     if "normalization_mapping" in checkpoint.overrides:
         modes = modes_of(config)
         processing = Processing(processing.preprocessor.normalizing(modes), processing.postprocessor.normalizing(modes))

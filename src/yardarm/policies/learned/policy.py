@@ -77,6 +77,9 @@ class LearnedPolicy(BatchedPolicy):
     its own way (`forward`), or play other actions (`answer`).
     """
 
+    fits_images = False
+    """Whether the network brings images of any size to its own."""
+
     def __init__(
         self,
         architecture: Architecture,
@@ -101,8 +104,13 @@ class LearnedPolicy(BatchedPolicy):
         read = config.read_features
         self.observed_features = unconditioned_features(read, vector.size) if vector else read
         renamed.check(self.observed_features)
-        self.cameras = tuple(renamed.before(name) for name in config.images if name in read)
-        self.wants = self._observation_spec(renamed)
+        self.all_cameras = tuple(renamed.before(name) for name in config.images if name in read)
+        self.see_with(self.all_cameras)
+
+    def see_with(self, cameras: Sequence[str]) -> None:
+        """Read these cameras, by the environment's names; most policies need all that they have."""
+        self.cameras = tuple(cameras)
+        self.wants = self._observation_spec(self.preprocessor.step(Rename) or Rename())
 
     def placed(self, network: Any) -> Any:
         """A network where and how this policy computes."""
@@ -148,14 +156,16 @@ class LearnedPolicy(BatchedPolicy):
 
     def _observation_spec(self, renamed: Rename) -> ObservationSpec:
         """What the environment must offer, by its own names and with channels last, as it gives them."""
+        unread = set(self.all_cameras) - set(self.cameras)
         own_names = {renamed.before(name): name for name in self.observed_features}
+        own_names = {name: own for name, own in own_names.items() if name not in unread}
         shapes = {name: self.observed_features[own].shape for name, own in own_names.items()}
         shapes |= {name: (*shapes[name][1:], shapes[name][0]) for name in self.cameras}
         return ObservationSpec(
             inputs=tuple(shapes),
             steps=min(self.config.n_obs_steps, self.config.n_action_steps),
             shapes=shapes,
-            resizable=self.cameras if self.placement.resize_images else (),
+            resizable=self.cameras if self.placement.resize_images or self.fits_images else (),
             own_names=own_names,
             instruction=self.preprocessor.reads_instruction,
         )
@@ -192,7 +202,8 @@ class LearnedPolicy(BatchedPolicy):
         check_observations(self, observations)
         with torch.inference_mode(), self.batching.fixed_threads(), self._autocast():
             batch = {name: self._input(name, value) for name, value in observations.items()}
-            processed = tensors_of(self.preprocessor(resized(batch, self.wants, self.cameras)))
+            seen = batch if self.fits_images else resized(batch, self.wants, self.cameras)
+            processed = tensors_of(self.preprocessor(seen))
             actions = self.forward({name: self._cast(value) for name, value in processed.items()}).float()
             answer = self.postprocessor({ACTION: actions})[ACTION]
             assert isinstance(answer, Tensor)

@@ -28,15 +28,19 @@ from yardarm.policies.processing.task_vector import (
     conditioned_features,
     unconditioned_features,
 )
+from yardarm.policies.processing.text import TOKEN_MASK, TOKENS, NewLine, Tokenize
 
 __all__ = [
     "POSTPROCESSOR",
     "PREPROCESSOR",
     "PROCESSOR_STEPS",
     "TASK_VECTOR",
+    "TOKENS",
+    "TOKEN_MASK",
     "Batch",
     "KnownTask",
     "MakeProcessing",
+    "NewLine",
     "Normalize",
     "Pipeline",
     "Processing",
@@ -48,6 +52,7 @@ __all__ = [
     "Tensors",
     "ToBatch",
     "ToDevice",
+    "Tokenize",
     "Unnormalize",
     "conditioned_features",
     "default_processing",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
+from yardarm.hub import Repositories
 from yardarm.policies.learned.config import FeatureType, NormalizationMode, PolicyConfig
 from yardarm.policies.processing.normalization import Normalize, Unnormalize
 from yardarm.policies.processing.pipeline import Pipeline
@@ -34,6 +35,10 @@ class Processing:
 
     preprocessor: Pipeline
     postprocessor: Pipeline
+
+    def completed(self, repositories: Repositories) -> Self:
+        """With everything that their steps only name."""
+        return type(self)(self.preprocessor.completed(repositories), self.postprocessor.completed(repositories))
 
 
 MakeProcessing = Callable[[Any, Statistics], Processing]

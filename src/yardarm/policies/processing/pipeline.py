@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from yardarm.errors import UsageError, nearest, one_line
+from yardarm.hub import Repositories
 from yardarm.policies.learned.config import FeatureType, NormalizationMode, PolicyFeature
 from yardarm.policies.processing.normalization import Normalize, Unnormalize
 from yardarm.policies.processing.steps import Batch, ProcessorStep, Rename, Statistics, Tensors, ToDevice, tensors_of
@@ -30,6 +31,8 @@ PROCESSOR_STEPS = Registry(
         "rename_observations_processor": "yardarm.policies.processing.steps:Rename",
         "to_batch_processor": "yardarm.policies.processing.steps:ToBatch",
         "device_processor": "yardarm.policies.processing.steps:ToDevice",
+        "smolvla_new_line_processor": "yardarm.policies.processing.text:NewLine",
+        "tokenizer_processor": "yardarm.policies.processing.text:Tokenize",
         "normalizer_processor": "yardarm.policies.processing.normalization:Normalize",
         "unnormalizer_processor": "yardarm.policies.processing.normalization:Unnormalize",
         "yardarm_task_vector": "yardarm.policies.processing.task_vector:TaskVector",
@@ -125,6 +128,10 @@ class Pipeline:
             elif isinstance(step, Normalize | Unnormalize):
                 lacking |= {own for own, name in names.items() if step.lacks(name, features[own])}
         return [name for name in features if name in lacking]
+
+    def completed(self, repositories: Repositories) -> Self:
+        """With everything that its steps only name."""
+        return type(self)(self.name, [step.completed(repositories) for step in self.steps])
 
     def to(self, device: torch.device) -> Self:
         """With everything that its steps hold on a device."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from yardarm.errors import UsageError
+from yardarm.hub import Repositories
 from yardarm.tasks import TaskSpec
 
 __all__ = ["Batch", "ProcessorStep", "Rename", "Statistics", "Tensors", "ToBatch", "ToDevice", "tensors_of"]
@@ -51,6 +52,10 @@ class ProcessorStep(ABC):
     def files(self) -> Mapping[str, bytes]:
         """Files that the step cannot do without, such as a tokenizer's: they are kept in the checkpoint."""
         return {}
+
+    def completed(self, repositories: Repositories) -> Self:
+        """The same step with what its settings only name, such as a tokenizer; called before a policy is used."""
+        return self
 
     def to(self, device: torch.device) -> Self:
         """The same step for batches on another device."""

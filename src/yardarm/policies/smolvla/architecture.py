@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 from yardarm.policies.learned.architecture import Architecture
+from yardarm.policies.processing import NewLine, Pipeline, Processing, Statistics, Tokenize, default_processing
 from yardarm.policies.smolvla.config import SmolVlaConfig
 from yardarm.policies.smolvla.network import SmolVlaNetwork
 from yardarm.policies.vla.objective import FlowObjective
 from yardarm.policies.vla.policy import VlaPolicy
+from yardarm.policies.vla.pretrained import fill_from_model
 
 __all__ = ["SMOLVLA"]
 
 
 PROJECTIONS = "state_proj|action_in_proj|action_out_proj|action_time_mlp_in|action_time_mlp_out"
 
+
+def smolvla_processing(config: SmolVlaConfig, statistics: Statistics) -> Processing:
+    """The instruction becomes tokens, in the words of the language model."""
+    made = default_processing(config, statistics)
+    tokenize = Tokenize(config.vlm_model_name, config.tokenizer_max_length, padding=config.pad_language_to)
+    rename, to_batch, *others = made.preprocessor.steps
+    steps = [rename, to_batch, NewLine(), tokenize, *others]
+    return Processing(Pipeline(made.preprocessor.name, steps), made.postprocessor)
+
+
+def load_language_model(config: SmolVlaConfig, network: SmolVlaNetwork) -> None:
+    """Start from a vision-language model that has seen the world."""
+    if config.vlm_weights is not None:
+        fill_from_model(network.vlm_with_expert["vlm"], config.vlm_weights)
+
+
 SMOLVLA = Architecture(
     config=SmolVlaConfig,
     network=SmolVlaNetwork,
     objective=FlowObjective,
     policy=VlaPolicy,
-    # What acts, and the ways into it and out of it, as in LeRobot.
+    processing=smolvla_processing,
+    initial_weights=load_language_model,
+    # The expert's queries and values, and what leads into it and out of it.
     adapted=rf"model\.(vlm_with_expert\.lm_expert\..*\.(q|v)_proj|{PROJECTIONS})",
 )

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from yardarm.config import one_of
 from yardarm.errors import UsageError, one_line
+from yardarm.hub import Repositories
 from yardarm.policies.learned.config import STATE, NormalizationMode, PolicyConfig, PolicyFeature, require
 from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 from yardarm.policies.smolvla.sizes import VlmSizes
 from yardarm.policies.vla.flow import SCHEDULES
-
-if TYPE_CHECKING:
-    from yardarm.hub import Repositories
+from yardarm.policies.vla.pretrained import find_model_weights
 
 __all__ = ["RtcOptions", "SmolVlaConfig"]
 
@@ -124,6 +123,11 @@ class SmolVlaConfig(PolicyConfig):
         """The expert acts at each so-many-th layer of the language model."""
         return self.num_vlm_layers // self.expert_layers
 
+    @property
+    def rtc(self) -> RtcOptions:
+        """How real-time chunking guides a chunk."""
+        return self.rtc_config or RtcOptions()
+
     def crosses(self, layer: int) -> bool:
         """Whether this layer of the expert reads the language model's keys alone, or attends to itself, too."""
         every = self.self_attn_every_n_layers
@@ -145,6 +149,9 @@ class SmolVlaConfig(PolicyConfig):
             self.num_vlm_layers <= self.vlm.text_layers,
             f"num_vlm_layers={self.num_vlm_layers}, but {path} has {self.vlm.text_layers} layers",
         )
+        self.vlm_weights = None
+        if folder is None and self.load_vlm_weights:  # a checkpoint has its own
+            self.vlm_weights = find_model_weights(repositories, self.vlm_model_name)
         if self.add_image_special_tokens and BRACKETS not in self._vlm_config:
             self._vlm_config[BRACKETS] = self._find_brackets(repositories)
 

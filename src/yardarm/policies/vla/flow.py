@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from yardarm.policies.learned.config import require
-
 __all__ = ["SCHEDULES", "Guidance", "draw_times", "embed_times", "integrate", "padded"]
 
 Velocity = Callable[[Tensor, float], Tensor]
 """Where noisy actions (batch, step, action) go at a time."""
-Schedule = Literal["linear", "exp", "ones", "zeros"]
 SCHEDULES = ("linear", "exp", "ones", "zeros")
 
 
@@ -30,36 +26,32 @@ class Guidance:
 
     left_over: Tensor
     """Normalised actions (batch, step, action) that were planned and not yet played; fewer than a chunk is fine."""
-    delay: int
-    """How many of them will be played before the new chunk arrives,"""
+    delay: Tensor
+    """How many of them each row (batch) will play before its new chunk arrives,"""
     horizon: int
     """and up to which step they count at all."""
-    schedule: Schedule = "linear"
+    schedule: str = "linear"
     max_weight: float = 10.0
 
-    def __post_init__(self) -> None:
-        require(self.schedule in SCHEDULES, f"a schedule of guidance is one of {', '.join(SCHEDULES)}")
-        require(self.delay >= 0, f"the delay of guidance must not be negative, got {self.delay}")
-        require(self.horizon >= 1, f"the horizon of guidance must be at least 1, got {self.horizon}")
-
     def weights(self, steps: int) -> Tensor:
-        """How much each step of a chunk is held to what was planned: 1 at first, 0 at the end."""
+        """How much each step of a chunk (batch, step) is held to what was planned: 1 at first, 0 at the end."""
         end = min(self.horizon, self.left_over.shape[1], steps)
-        start = min(self.delay, end)
-        falling = torch.linspace(1, 0, end - start + 2)[1:-1]
-        if self.schedule == "exp":
-            falling = falling * torch.expm1(falling) / (math.e - 1)
-        elif self.schedule in ("ones", "zeros"):
-            falling = torch.full_like(falling, float(self.schedule == "ones"))
-        return torch.cat((torch.ones(start), falling, torch.zeros(steps - end)))
+        start = self.delay.clamp(0, end)[:, None]
+        step = torch.arange(steps, device=start.device)[None]
+        if self.schedule == "ones":
+            return (step < end).expand(len(start), -1).float()
+        if self.schedule == "zeros":
+            return (step < start).float()
+        falling = ((end - step) / (end - start + 1)).clamp(0, 1)
+        weights = torch.where(step < start, 1.0, falling)
+        return weights * torch.expm1(weights) / (math.e - 1) if self.schedule == "exp" else weights
 
     def corrected(self, velocity: Tensor, noisy: Tensor, time: float) -> Tensor:
         """A velocity that leads nearer to what was planned."""
-        planned = torch.zeros_like(noisy)
-        known = self.left_over.to(noisy)[:, : noisy.shape[1], : noisy.shape[2]]
-        planned[:, : known.shape[1], : known.shape[2]] = known
-        weights = self.weights(noisy.shape[1]).to(noisy)[None, :, None]
-        error = (planned - (noisy - time * velocity)) * weights
+        _, steps, size = noisy.shape
+        known = self.left_over.to(noisy)[:, :steps]
+        planned = F.pad(known, (0, size - known.shape[2], 0, steps - known.shape[1]))
+        error = (planned - (noisy - time * velocity)) * self.weights(steps).to(noisy)[..., None]
         return velocity - self._strength(time) * error
 
     def _strength(self, time: float) -> float:

@@ -2,28 +2,63 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
+
+import torch
 from torch import Tensor
 
 from yardarm.policies.learned.noise import NOISE, PolicyFromNoise
 from yardarm.policies.processing import Tensors
 from yardarm.policies.vla.flow import Guidance
 from yardarm.policies.vla.tokens import without_padding
+from yardarm.tasks import TaskSpec
 
-__all__ = ["VlaPolicy"]
+__all__ = ["DELAY", "LEFT_OVER", "VlaPolicy"]
+
+logger = logging.getLogger(__name__)
+
+# For real-time chunking: normalised actions (batch, step, action) that were planned and not yet played, and how many
+# of them each row will have played when its new chunk arrives.
+LEFT_OVER = "left_over"
+DELAY = "inference_delay"
 
 
 class VlaPolicy(PolicyFromNoise):
     """Looks, reads its instruction, turns noise into a chunk, and plays its beginning."""
 
-    guidance: Guidance | None = None
+    fits_images = True
 
     @property
     def noise_shape(self) -> tuple[int, ...]:
         """A chunk."""
         return (self.config.chunk_size, self.config.max_action_dim)
 
+    def prepare(self, tasks: Sequence[TaskSpec]) -> None:
+        """Do without cameras that the tasks do not have, as LeRobot does, as long as there is one."""
+        offered = [name for name in self.all_cameras if all(name in task.env.features for task in tasks)]
+        if offered and offered != list(self.cameras):
+            absent = [name for name in self.all_cameras if name not in offered]
+            if absent:
+                logger.warning("the policy does without %s, which the tasks do not offer", " and ".join(absent))
+            self.see_with(offered)
+        super().prepare(tasks)
+
     def forward(self, inputs: Tensors) -> Tensor:
         """Turn noise into actions."""
         # In micro-batches of several rows, all texts have one length: an answer must not depend on its neighbours'.
         alone = self.batching.rows in (None, 1)
-        return self.network(without_padding(inputs) if alone else inputs, inputs[NOISE], self.guidance)
+        return self.network(without_padding(inputs) if alone else inputs, inputs[NOISE], self._guidance(inputs))
+
+    def _guidance(self, inputs: Tensors) -> Guidance | None:
+        if LEFT_OVER not in inputs:
+            return None
+        left_over, options = inputs[LEFT_OVER].float(), self.config.rtc
+        delay = inputs.get(DELAY, torch.zeros(len(left_over), dtype=torch.long, device=left_over.device))
+        return Guidance(
+            left_over,
+            delay,
+            options.execution_horizon,
+            options.prefix_attention_schedule.lower(),
+            options.max_guidance_weight,
+        )

@@ -1,0 +1,251 @@
+"""SmolVLA: the same numbers as LeRobot, whatever shares the batch."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.checkpoints import objective_of, recorded, write_checkpoint
+from tests.helpers import GOLDEN
+from tests.policies.playing import Rollout, play_together
+from yardarm import load_policy
+from yardarm.errors import UsageError
+from yardarm.policies.batching import Batching
+from yardarm.policies.learned.noise import NOISE
+from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.processing import Tensors, tensors_of
+from yardarm.policies.protocol import TASK, Look, Request
+from yardarm.policies.vla.policy import DELAY, LEFT_OVER
+from yardarm.tasks import ActionSpec, EnvSpec, EpisodeSpec, Feature, TaskSpec
+
+SMOLVLA = GOLDEN / "smolvla"
+HUB = SMOLVLA / "hub"
+DATA = recorded(SMOLVLA)
+INPUTS = ("observation.images.front", "observation.images.wrist", "observation.state")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_checkpoint(SMOLVLA, tmp_path_factory.mktemp("smolvla") / "checkpoint")
+
+
+@pytest.fixture
+def policy(folder: Path) -> LearnedPolicy:
+    return load_policy(folder, hub_dir=HUB)
+
+
+def raw(prefix: str = "") -> dict[str, Any]:
+    """What was recorded, as `predict` takes it."""
+    seen = {name: DATA[prefix + name] for name in INPUTS}
+    return {**seen, TASK: DATA[prefix + "task"].tolist(), NOISE: DATA[prefix + "noise"]}
+
+
+def processed(policy: LearnedPolicy, prefix: str = "") -> Tensors:
+    """The same as the network reads it."""
+    batch = {name: policy._input(name, value) for name, value in raw(prefix).items()}
+    if prefix:
+        names = ("action", "action_is_pad", "time")
+        batch |= {name: torch.from_numpy(DATA[prefix + name]) for name in names}
+    return tensors_of(policy.preprocessor(batch))
+
+
+def close(found: torch.Tensor, name: str, tolerance: float = 1e-5) -> None:
+    np.testing.assert_allclose(found.numpy(force=True), DATA[name], atol=tolerance, rtol=0)
+
+
+def test_what_is_between_the_observations_and_the_first_velocity(policy: LearnedPolicy) -> None:
+    inputs, network = processed(policy), policy.network
+    with torch.inference_mode():
+        np.testing.assert_array_equal(inputs["observation.language.tokens"], DATA["debug.tokens"])
+        np.testing.assert_array_equal(inputs["observation.language.attention_mask"], DATA["debug.token_mask"])
+        close(network.seen(inputs["observation.images.front"])[:1], "debug.image0")
+        close(network.state(inputs), "debug.state")
+        prefix = network.prefix(inputs)
+        close(prefix.tokens, "debug.prefix")
+        np.testing.assert_array_equal(prefix.valid, DATA["debug.prefix_mask"])
+        keys = network.vlm["text_model"](prefix).layers[-1].keys.transpose(1, 2)
+        valid = DATA["debug.prefix_mask"][:, None, :, None]
+        np.testing.assert_allclose(keys * valid, DATA["debug.last_layer_keys"] * valid, atol=1e-5, rtol=0)
+        close(network.velocity(network.remember(inputs), inputs[NOISE], torch.ones(3)), "debug.first_velocity")
+
+
+def test_chunks(policy: LearnedPolicy) -> None:
+    np.testing.assert_allclose(policy.predict(raw()), DATA["action_chunk"], atol=3e-4, rtol=0)
+    with torch.inference_mode():
+        close(policy.forward(processed(policy)), "model_chunk", 3e-4)
+
+
+def test_a_rollout_looks_only_where_it_must(policy: LearnedPolicy) -> None:
+    rollouts = []
+    for row, task in enumerate(DATA["task"][:2]):
+        seen = {name: DATA[f"rollout.{name}"][:, row] for name in INPUTS}
+        spec = EpisodeSpec(told(str(task)), row, row)
+        state = policy.start(spec)
+        state.generator = RecordedNoise(DATA["rollout.noise"][row])
+        rollouts.append(Rollout(seen, state, spec))
+        rollouts[-1].look(0)
+    actions = play_together(policy, rollouts, 12)
+    np.testing.assert_allclose(actions, DATA["rollout.actions"], atol=3e-4, rtol=0)
+    assert [rollout.looked for rollout in rollouts] == [[0, 5, 10]] * 2
+
+
+class RecordedNoise:
+    """Stands in for an episode's generator: LeRobot was given the same noise at every inference."""
+
+    def __init__(self, noise: np.ndarray) -> None:
+        self.noise = noise
+
+    def standard_normal(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        assert shape == self.noise.shape
+        return self.noise
+
+
+def told(instruction: str, *cameras: str) -> TaskSpec:
+    """A task with an instruction, in a world that offers cameras and a state."""
+    features = {name: Feature((40, 40, 3), "uint8") for name in cameras or INPUTS[:2]}
+    env = EnvSpec("toy:Toy", {**features, INPUTS[2]: Feature((6,), "float32")}, ActionSpec(5, -1, 1))
+    return TaskSpec("toy", "toy", 0, "toy", instruction, 20, 20, env)
+
+
+def test_guided_chunks(folder: Path) -> None:
+    rtc = {
+        "execution_horizon": int(DATA["rtc.execution_horizon"]),
+        "max_guidance_weight": float(DATA["rtc.max_guidance_weight"]),
+    }
+    policy = load_policy(folder, hub_dir=HUB, rtc_config=rtc)
+    left = {
+        LEFT_OVER: torch.from_numpy(DATA["rtc.left_over"]),
+        DELAY: torch.full((3,), int(DATA["rtc.inference_delay"])),
+    }
+    with torch.inference_mode():
+        close(policy.forward({**processed(policy), **left}), "rtc.model_chunk", 3e-4)
+    arrays = {name: value.numpy() for name, value in left.items()}
+    assert not np.allclose(policy.predict({**raw(), **arrays}), DATA["action_chunk"], atol=1e-2)
+
+
+def test_loss_and_gradients(policy: LearnedPolicy) -> None:
+    expected = json.loads((SMOLVLA / "grads.json").read_text())
+    batch = processed(policy, "train.")
+    loss = objective_of(policy).at(batch, batch[NOISE], batch["time"])
+    loss.backward()
+    assert loss.item() == pytest.approx(expected["loss"], rel=1e-4)
+    found = {f"model.{name}": value for name, value in policy.network.named_parameters()}
+    norms = {name: value.grad.norm().item() for name, value in found.items() if value.grad is not None}
+    assert norms == {name: pytest.approx(norm, rel=1e-4) for name, norm in expected["per_parameter"].items()}
+    assert sum(norm**2 for norm in norms.values()) ** 0.5 == pytest.approx(expected["grad_norm"], rel=1e-4)
+    assert {name for name, value in found.items() if not value.requires_grad} == set(expected["frozen"]) & found.keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "frozen"),
+    [
+        ({"train_expert_only": False}, {"vision_model", "text_model.layers.3"}),
+        ({"train_expert_only": False, "freeze_vision_encoder": False}, {"text_model.layers.3"}),
+        ({"train_state_proj": False}, {"vision_model", "text_model", "connector", "state_proj"}),
+    ],
+)
+def test_what_is_frozen(folder: Path, options: dict[str, bool], frozen: set[str]) -> None:
+    network = load_policy(folder, hub_dir=HUB, **options).network
+    for name, value in network.named_parameters():
+        assert value.requires_grad != any(part in name for part in frozen), name
+
+
+def test_recomputed_gradients_are_the_same(policy: LearnedPolicy) -> None:
+    batch = processed(policy, "train.")
+    gradients = []
+    for _ in range(2):
+        policy.network.zero_grad()
+        objective_of(policy).at(batch, batch[NOISE], batch["time"]).backward()
+        gradients.append(policy.network.action_in_proj.weight.grad.clone())
+        policy.network.checkpoint_gradients()
+    torch.testing.assert_close(*gradients)
+
+
+# Instructions of several lengths.
+TEXTS = ("push", "pick up the red cup", "open the drawer and put the bowl inside it", "push it")
+
+
+@cache
+def shared_policy() -> LearnedPolicy:
+    import tempfile
+
+    return load_policy(write_checkpoint(SMOLVLA, Path(tempfile.mkdtemp()) / "checkpoint"), hub_dir=HUB)
+
+
+def request(policy: LearnedPolicy, number: int) -> Request:
+    """The first look of an episode; its number decides everything."""
+    generator = np.random.default_rng(number)
+    images = {name: generator.integers(256, size=(40, 40, 3), dtype=np.uint8) for name in INPUTS[:2]}
+    spec = EpisodeSpec(told(TEXTS[number % len(TEXTS)]), number, number)
+    look = Look(0, {**images, INPUTS[2]: generator.standard_normal(6).astype(np.float32)})
+    return Request(spec, policy.start(spec), [look])
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=7), st.sampled_from([1, 4]))
+@settings(max_examples=12, deadline=None)
+def test_an_answer_does_not_depend_on_its_neighbours(numbers: list[int], rows: int) -> None:
+    policy = shared_policy()
+    policy.batching = Batching(rows, threads=1)
+    together = policy.infer([request(policy, number) for number in numbers])
+    for number, chunk in zip(numbers, together, strict=True):
+        (alone,) = policy.infer([request(policy, number)])
+        np.testing.assert_array_equal(chunk.actions, alone.actions)
+
+
+def test_padding_changes_no_more_than_the_last_bits() -> None:
+    policy = shared_policy()
+    answers = []
+    for rows in (1, 2):
+        policy.batching = Batching(rows, threads=1)
+        answers.append(policy.infer([request(policy, 0)])[0].actions)
+    np.testing.assert_allclose(*answers, atol=1e-4)
+
+
+def test_noise_is_drawn_unless_it_is_given(policy: LearnedPolicy) -> None:
+    unsaid = {name: value for name, value in raw().items() if name != NOISE}
+    first, second = policy.predict(unsaid), policy.predict(unsaid)
+    assert first.shape == (3, 8, 5)
+    assert not np.allclose(first, second)
+
+
+def test_tasks_may_lack_a_camera(policy: LearnedPolicy, caplog: pytest.LogCaptureFixture) -> None:
+    policy.prepare([told("push", "observation.images.wrist")])
+    assert policy.wants.inputs == ("observation.images.wrist", "observation.state")
+    assert "does without observation.images.front" in caplog.text
+    seen = {name: value for name, value in raw().items() if name != "observation.images.front"}
+    assert policy.predict(seen).shape == (3, 8, 5)
+    policy.prepare([told("push")])
+    assert policy.wants.inputs == INPUTS
+
+
+def test_images_may_have_any_size(policy: LearnedPolicy) -> None:
+    larger = {**raw(), "observation.images.wrist": DATA["observation.images.wrist"].repeat(2, 1).repeat(2, 2)}
+    assert policy.predict(larger).shape == (3, 8, 5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_action_steps": 9}, "n_action_steps must be between 1 and chunk_size=8, not 9"),
+        ({"num_steps": 0}, "num_steps must be at least 1"),
+        ({"num_expert_layers": 2}, "give self_attn_every_n_layers=0"),
+        ({"num_expert_layers": 3}, "must be a multiple of num_expert_layers=3"),
+        ({"num_vlm_layers": 5}, "num_vlm_layers=5, but .* has 4 layers"),
+        ({"max_state_dim": 4}, "the state has 6 numbers, more than max_state_dim=4"),
+        ({"max_action_dim": 4}, "the action has 5 numbers, more than max_action_dim=4"),
+        ({"attention_mode": "none"}, "attention_mode"),
+        ({"use_delta_joint_actions_aloha": True}, "use_delta_joint_actions_aloha"),
+        ({"adapt_to_pi_aloha": True}, "14 values"),
+    ],
+)
+def test_what_cannot_work_is_refused_by_name(folder: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load_policy(folder, hub_dir=HUB, **options)
