@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from yardarm.policies.smolvla.config import SmolVlaConfig
 from yardarm.policies.vla.attention import Rotation, attend
-from yardarm.policies.vla.layers import LanguageLayer, KeysAndValues, LayerSizes, Memory, RmsNorm
+from yardarm.policies.vla.layers import KeysAndValues, LanguageLayer, LayerSizes, Memory, RmsNorm
 
 __all__ = ["Expert", "Recollection", "expert_sizes"]
 

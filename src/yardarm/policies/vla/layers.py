@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 from yardarm.policies.vla.attention import Rotation, attend, positions, visible
 from yardarm.policies.vla.prefix import Prefix
 
-__all__ = ["LanguageLayer", "KeysAndValues", "LanguageLayers", "LayerSizes", "Memory", "RmsNorm"]
+__all__ = ["KeysAndValues", "LanguageLayer", "LanguageLayers", "LayerSizes", "Memory", "RmsNorm"]
 
 
 @dataclass(frozen=True, slots=True)
