@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from yardarm.policies.networks.recomputing import recomputed
 from yardarm.policies.smolvla.config import SmolVlaConfig
 from yardarm.policies.vla.attention import Rotation, attend
-from yardarm.policies.vla.layers import DecoderLayer, KeysAndValues, LayerSizes, Memory, RmsNorm
+from yardarm.policies.vla.layers import KeysAndValues, LanguageLayer, LayerSizes, Memory, RmsNorm
 
 __all__ = ["Expert", "Recollection", "expert_sizes"]
 
@@ -45,7 +45,7 @@ class Expert(nn.Module):
         sizes = expert_sizes(config)
         of_memory = replace(sizes, key_input=sizes.key_heads * sizes.head_size)
         self.layers = nn.ModuleList(
-            DecoderLayer(of_memory if config.crosses(place) else sizes) for place in range(config.expert_layers)
+            LanguageLayer(of_memory if config.crosses(place) else sizes) for place in range(config.expert_layers)
         )
         self.norm = RmsNorm(sizes.width, sizes.norm_eps)
         self.head_size = sizes.head_size
