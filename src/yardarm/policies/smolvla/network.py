@@ -18,7 +18,7 @@ from yardarm.policies.vla.images import fit_to_corner
 from yardarm.policies.vla.layers import LanguageLayers
 from yardarm.policies.vla.prefix import Part, Prefix
 from yardarm.policies.vla.tokens import TOKEN_MASK, TOKENS
-from yardarm.policies.vla.vision import joined_patches, smolvlm_tower
+from yardarm.policies.vla.vision import joined_patches, look, smolvlm_tower
 
 __all__ = ["SmolVlaNetwork"]
 
@@ -121,7 +121,7 @@ class SmolVlaNetwork(nn.Module):
     def _images(self, inputs: Mapping[str, Tensor]) -> list[Part]:
         """One part for each camera, or three with the tokens that some checkpoints have around an image."""
         there = [self.seen(inputs[name]) for name in self.config.images if name in inputs]
-        features = self.vlm["vision_model"](torch.cat(there)).last_hidden_state
+        features = look(self.vlm["vision_model"], torch.cat(there))
         joined = joined_patches(features, self.config.vlm.scale_factor)
         tokens = self.vlm["connector"]["modality_projection"]["proj"](joined) * self.config.vlm.text.width**0.5
         parts = [[self._all_valid(image)] for image in tokens.chunk(len(there))]
