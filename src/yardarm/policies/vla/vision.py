@@ -30,7 +30,7 @@ def smolvlm_tower(settings: Mapping[str, Any]) -> nn.Module:
 
 
 def look(tower: Any, images: Tensor) -> Tensor:
-    """The features of patches (image, patch, width); on a CPU a few images at a time, which takes less of everything."""
+    """The features of patches (image, patch, width); on a CPU a few images at a time, which is cheaper."""
     if images.device.type != "cpu":
         return tower(images).last_hidden_state
     settings = tower.config
