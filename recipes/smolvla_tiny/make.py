@@ -15,6 +15,7 @@ PAD, UNKNOWN = "<pad>", "<unk>"
 
 
 def main() -> None:
+    """Write the three files."""
     tokenizer = make_tokenizer()
     tokenizer.save(str(HERE / "tokenizer.json"))
     names = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": PAD, "unk_token": UNKNOWN}
@@ -67,6 +68,7 @@ def make_config(vocabulary: int) -> dict:
 
 
 def write(name: str, content: dict) -> None:
+    """Write one file."""
     (HERE / name).write_text(json.dumps(content, indent=2) + "\n")
 
 
