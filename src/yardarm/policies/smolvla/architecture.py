@@ -15,6 +15,9 @@ __all__ = ["SMOLVLA"]
 TEXT = "model.vlm_with_expert.vlm.model.text_model"
 
 
+PROJECTIONS = "state_proj|action_in_proj|action_out_proj|action_time_mlp_in|action_time_mlp_out"
+
+
 def smolvla_processing(config: SmolVlaConfig, statistics: Statistics) -> Processing:
     """The instruction becomes tokens, in the words of the language model."""
     made = default_processing(config, statistics)
@@ -46,5 +49,5 @@ SMOLVLA = Architecture(
         "model.vlm_with_expert.vlm.lm_head.weight",
     ),
     # The expert's queries and values, and what leads into it and out of it.
-    adapted=r".*\.lm_expert\..*\.(q_proj|v_proj)|(state_proj|action_(in|out)_proj|action_time_mlp_(in|out))",
+    adapted=rf"model\.(vlm_with_expert\.lm_expert\..*\.(q|v)_proj|{PROJECTIONS})",
 )

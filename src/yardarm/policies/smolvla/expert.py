@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
+from yardarm.policies.networks.recomputing import recomputed
 from yardarm.policies.smolvla.config import SmolVlaConfig
 from yardarm.policies.vla.attention import Rotation, attend
-from yardarm.policies.vla.layers import DecoderLayer, KeysAndValues, LayerSizes, Memory, RmsNorm
+from yardarm.policies.vla.layers import KeysAndValues, LanguageLayer, LayerSizes, Memory, RmsNorm
 
 __all__ = ["Expert", "Recollection", "expert_sizes"]
 
@@ -45,7 +45,7 @@ class Expert(nn.Module):
         sizes = expert_sizes(config)
         of_memory = replace(sizes, key_input=sizes.key_heads * sizes.head_size)
         self.layers = nn.ModuleList(
-            DecoderLayer(of_memory if config.crosses(place) else sizes) for place in range(config.expert_layers)
+            LanguageLayer(of_memory if config.crosses(place) else sizes) for place in range(config.expert_layers)
         )
         self.norm = RmsNorm(sizes.width, sizes.norm_eps)
         self.head_size = sizes.head_size
@@ -79,15 +79,10 @@ class Expert(nn.Module):
         )
         for place, (layer, read) in enumerate(zip(self.layers, memory.layers, strict=True)):
             if self.config.crosses(place):
-                tokens = self._run(_cross, layer, tokens, read, *crossing)
+                tokens = recomputed(self.checkpointing, _cross, layer, tokens, read, *crossing)
             else:
-                tokens = self._run(_join, layer, tokens, read, *joining)
+                tokens = recomputed(self.checkpointing, _join, layer, tokens, read, *joining)
         return self.norm(tokens)
-
-    def _run(self, step: Any, *inputs: Any) -> Tensor:
-        if self.checkpointing and torch.is_grad_enabled():
-            return checkpoint(step, *inputs, use_reentrant=False)
-        return step(*inputs)
 
 
 def _cross(layer: Any, tokens: Tensor, read: KeysAndValues, turned: Rotation, seen: Tensor) -> Tensor:

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
+from yardarm.policies.networks.recomputing import recomputed
 from yardarm.policies.vla.attention import Rotation, attend, positions, visible
 from yardarm.policies.vla.prefix import Prefix
 
-__all__ = ["DecoderLayer", "KeysAndValues", "LanguageLayers", "LayerSizes", "Memory", "RmsNorm"]
+__all__ = ["KeysAndValues", "LanguageLayer", "LanguageLayers", "LayerSizes", "Memory", "RmsNorm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class GatedMlp(nn.Module):
         return self.down_proj(F.silu(self.gate_proj(tokens)) * self.up_proj(tokens))
 
 
-class DecoderLayer(nn.Module):
+class LanguageLayer(nn.Module):
     """A layer whose steps are called one by one, since what is attended to differs between policies.
 
     With `keys_only` it is the last of a language model whose answer nobody reads.
@@ -145,7 +145,7 @@ class LanguageLayers(nn.Module):
         nn.init.normal_(self.embed_tokens.weight, std=sizes.init_std)
         self.head_size = sizes.head_size
         last = layers - 1
-        self.layers = nn.ModuleList(DecoderLayer(sizes, keys_only=place == last) for place in range(layers))
+        self.layers = nn.ModuleList(LanguageLayer(sizes, keys_only=place == last) for place in range(layers))
         self.checkpointing = False
         """Whether layers are computed again for their gradients, which saves memory."""
 
@@ -155,16 +155,11 @@ class LanguageLayers(nn.Module):
         seen = visible(prefix.blocks, prefix.blocks, prefix.valid)
         tokens, left = prefix.tokens, []
         for layer in self.layers[:-1]:
-            tokens, own = self._run(layer, tokens, turned, seen)
+            tokens, own = recomputed(self.checkpointing, _through, layer, tokens, turned, seen)
             left.append(own)
         last: Any = self.layers[-1]
         left.append(last.self_attn.keys_and_values(last.input_layernorm(tokens), turned))
         return Memory(left, prefix.valid)
-
-    def _run(self, layer: nn.Module, *inputs: Any) -> tuple[Tensor, KeysAndValues]:
-        if self.checkpointing and torch.is_grad_enabled():
-            return checkpoint(_through, layer, *inputs, use_reentrant=False)
-        return _through(layer, *inputs)
 
 
 def _through(layer: Any, tokens: Tensor, turned: Rotation, seen: Tensor) -> tuple[Tensor, KeysAndValues]:
