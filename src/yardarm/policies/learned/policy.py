@@ -182,8 +182,11 @@ class LearnedPolicy(BatchedPolicy):
 
     def conditioning(self, task: TaskSpec) -> dict[str, np.ndarray]:
         """What follows from the task alone, and is the same in every row of an episode."""
-        if self.wants.instruction and not task.instruction:
-            raise UsageError(f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none")
+        if self.wants.instruction and not task.instruction and not task.told:
+            raise UsageError(
+                f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none; give one with "
+                "--env.instruction=…"
+            )
         return self.preprocessor.for_task(task)
 
     def row(self, request: Request) -> Row:
