@@ -191,7 +191,7 @@ def test_batches_are_tuned_on_made_up_instructions() -> None:
 
 def test_a_world_without_instructions_is_refused_before_anything_starts() -> None:
     silent = [TASKS[0], dataclasses.replace(TASKS[1], instruction="")]
-    complaint = "the policy reads an instruction, but 'right' of toy has none"
+    complaint = "the policy reads an instruction, but 'right' of toy has none; give one with --env.instruction=…"
     with pytest.raises(UsageError, match=complaint), open_policy(tiny(), silent):
         pass
 

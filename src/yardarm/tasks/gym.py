@@ -38,7 +38,6 @@ class GymLikeConfig(ProbedBenchmark):
         False, "end at the first success; otherwise only success at the end of the episode counts"
     )
     rebuild: bool = option(True, "create a new environment in a new process for each episode; false is faster")
-    instruction: str = option("", "the instruction for policies that read language; default: the environment's own")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,7 +82,7 @@ class GymLikeConfig(ProbedBenchmark):
             group=group,
             index=index,
             name=name,
-            instruction=self.instruction or answer["instruction"] or name,
+            instruction=answer["instruction"] or name,
             max_steps=answer["max_steps"],
             fps=self.fps or answer["fps"],
             env=EnvSpec(
