@@ -139,12 +139,13 @@ def test_the_first_line_says_what_is_frozen(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_train_smolvla(data: Path, tmp_path: Path) -> None:
+def test_two_processes_pad_their_own_parts_of_a_batch(data: Path, tmp_path: Path) -> None:
     flags = [
         f"--policy.{name}={json.dumps(value) if isinstance(value, list) else value}"
         for name, value in TINY_SMOLVLA.items()
     ]
     words = ("train", *flags, f"--dataset.root={data}", "--batch_size=2", "--threads=1", "--num_workers=0")
+    words = (*words, "--gradient_accumulation_steps=2")
     two_processes(*words, "--steps=4", "--save_freq=0", f"--output_dir={tmp_path / 'whole'}")
     two_processes(*words, "--steps=4", "--save_freq=2", f"--output_dir={tmp_path / 'parts'}")
     two_processes("train", "--resume=true", f"--config_path={tmp_path / 'parts' / 'checkpoints' / '000002'}")
