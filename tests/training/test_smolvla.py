@@ -6,15 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.checkpoints import write_checkpoint
 from tests.helpers import GOLDEN
 from tests.training.made import IMAGES, demonstrations, small_training
 from tests.training.test_frozen import TEXTS, state_of, trainer_of
 from tests.training.test_processes import two_processes
 from tests.training.test_resume import StopsAfter, assert_same, resumed, weights
+from yardarm import load_policy
 from yardarm.training import TrainingListener, train
 
 HUB = GOLDEN / "smolvla" / "hub"
@@ -139,13 +142,32 @@ def test_the_first_line_says_what_is_frozen(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_train_smolvla(data: Path, tmp_path: Path) -> None:
+def test_two_processes_pad_their_own_parts_of_a_batch(data: Path, tmp_path: Path) -> None:
     flags = [
         f"--policy.{name}={json.dumps(value) if isinstance(value, list) else value}"
         for name, value in TINY_SMOLVLA.items()
     ]
     words = ("train", *flags, f"--dataset.root={data}", "--batch_size=2", "--threads=1", "--num_workers=0")
+    words = (*words, "--gradient_accumulation_steps=2")
     two_processes(*words, "--steps=4", "--save_freq=0", f"--output_dir={tmp_path / 'whole'}")
     two_processes(*words, "--steps=4", "--save_freq=2", f"--output_dir={tmp_path / 'parts'}")
     two_processes("train", "--resume=true", f"--config_path={tmp_path / 'parts' / 'checkpoints' / '000002'}")
     assert_same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
+
+
+def test_it_is_fine_tuned_for_another_robot_with_other_cameras(data: Path, tmp_path: Path) -> None:
+    base = write_checkpoint(GOLDEN / "smolvla", tmp_path / "base")
+    policy = {"path": str(base), "device": "cpu", "hub_dir": str(HUB), "num_steps": 2}
+    renamed = {"observation.image": "observation.images.wrist"}
+    training = small_training(data, tmp_path / "run", policy, steps=2, save_freq=1, rename_map=renamed)
+    train(training, StopsAfter(1))
+    resumed(training, tmp_path / "run")
+    folder = tmp_path / "run/checkpoints/last/pretrained_model"
+    tuned = load_policy(folder)
+    assert tuned.config.action_size == 2
+    assert tuned.config.input_features["observation.state"].shape == (3,)
+    tuned.see_what_is_there(["observation.image"])
+    seen = {"observation.image": np.zeros((1, 32, 32, 3), np.uint8), "observation.state": np.zeros((1, 3))}
+    assert tuned.predict({**seen, "task": ["go there"]}).shape == (1, 8, 2)
+    # What nothing reads came along, so that LeRobot finds all that it expects.
+    assert load_file(folder / "model.safetensors").keys() == load_file(base / "model.safetensors").keys()
