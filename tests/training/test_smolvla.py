@@ -6,15 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.checkpoints import write_checkpoint
 from tests.helpers import GOLDEN
 from tests.training.made import IMAGES, demonstrations, small_training
 from tests.training.test_frozen import TEXTS, state_of, trainer_of
 from tests.training.test_processes import two_processes
 from tests.training.test_resume import StopsAfter, assert_same, resumed, weights
+from yardarm import load_policy
+from yardarm.errors import UsageError
 from yardarm.training import TrainingListener, train
 
 HUB = GOLDEN / "smolvla" / "hub"
@@ -122,6 +126,40 @@ def test_an_adapter_is_put_where_lerobot_puts_it_and_resumed_exactly(data: Path,
     resumed(parts, tmp_path / "parts")
     last = "checkpoints/last/pretrained_model/adapter_model.safetensors"
     assert_same(load_file(tmp_path / "parts" / last), stored)
+
+
+@pytest.fixture(scope="module")
+def recorded_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """LeRobot's: two cameras of 64×48 and 40×40 pixels, a state of six numbers, actions of five."""
+    return write_checkpoint(GOLDEN / "smolvla", tmp_path_factory.mktemp("base") / "checkpoint")
+
+
+def test_another_robots_data_fine_tunes_a_trained_policy(data: Path, recorded_base: Path, tmp_path: Path) -> None:
+    """One camera of 32×32 pixels, a state of three numbers, actions of two."""
+    policy = {"path": str(recorded_base), "device": "cpu", "hub_dir": str(HUB)}
+    options: dict[str, Any] = {"rename_map": {"observation.image": "observation.images.wrist"}, "steps": 4}
+    train(small_training(data, tmp_path / "whole", policy, **options))
+    parts = small_training(data, tmp_path / "parts", policy, **options)
+    train(parts, StopsAfter(2))
+    resumed(parts, tmp_path / "parts")
+    assert_same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
+    stored = json.loads((tmp_path / "whole" / "checkpoints" / "last" / "pretrained_model" / "config.json").read_text())
+    assert stored["output_features"]["action"]["shape"] == [2]
+    assert stored["input_features"]["observation.state"]["shape"] == [3]
+    assert list(stored["input_features"]) == list(
+        json.loads((recorded_base / "config.json").read_text())["input_features"]
+    )
+    tuned = load_policy(tmp_path / "whole" / "checkpoints" / "last" / "pretrained_model")
+    tuned.see_what_is_there(("observation.image", "observation.state"))
+    seen = {"observation.image": np.zeros((1, 32, 32, 3), np.uint8), "observation.state": np.zeros((1, 3), np.float32)}
+    noise = np.zeros((1, *tuned.noise_shape), np.float32)
+    assert tuned.predict({**seen, "task": ["push"], "noise": noise}).shape == (1, 8, 2)
+
+
+def test_a_camera_must_be_there_at_least(data: Path, recorded_base: Path, tmp_path: Path) -> None:
+    policy = {"path": str(recorded_base), "device": "cpu", "hub_dir": str(HUB)}
+    with pytest.raises(UsageError, match=r"the policy reads 'observation\.images\.front', which .* does not have"):
+        train(small_training(data, tmp_path / "run", policy))
 
 
 class Said(TrainingListener):

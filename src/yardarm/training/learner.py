@@ -60,6 +60,7 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     Repositories(config.policy.get("hub_dir"))  # a folder that is not there is refused before anything is read
     meta = read_meta(config.dataset)
     policy = _policy(config, meta, checkpoint)
+    policy.see_what_is_there(meta.readable)
     names = {own: name for name, own in policy.wants.own_names.items()}
     if policy.architecture.objective is None:
         raise UsageError(f"policies of type '{policy.config.type}' cannot be trained on demonstrations")
@@ -131,7 +132,9 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
         # An adapter must find its base from anywhere, and the same one when `checkpoints/last` has moved on.
         path = str(Path(path).expanduser().resolve())
     try:
-        policy = load_to_fine_tune(path, rename_map=renamed, **options)
+        inputs, outputs = policy_features(meta)
+        features = {(renamed or {}).get(name, name): feature for name, feature in {**inputs, **outputs}.items()}
+        policy = load_to_fine_tune(path, rename_map=renamed, features=features, **options)
     except ForeignCheckpoint as error:
         raise UsageError(
             f"{error.source} is of a policy of type '{error.kind}', which cannot be trained here, but only "
@@ -179,7 +182,7 @@ def _check_fits(policy: LearnedPolicy, meta: DatasetMetadata) -> None:
                 f"the policy reads '{name}', which {meta.root} does not have; it has {there}; --rename_map maps the "
                 "dataset's names to the policy's"
             )
-        if tuple(known[name].shape) != tuple(shape):
+        if tuple(known[name].shape) != tuple(shape) and name not in policy.wants.resizable:
             raise UsageError(
                 f"the policy reads '{name}' of the shape {tuple(shape)}, but in {meta.root} it is "
                 f"{tuple(known[name].shape)}"

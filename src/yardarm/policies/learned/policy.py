@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,6 +112,9 @@ class LearnedPolicy(BatchedPolicy):
         """Read these cameras, by the environment's names; most policies need all that they have."""
         self.cameras = tuple(cameras)
         self.wants = self._observation_spec(self.preprocessor.step(Rename) or Rename())
+
+    def see_what_is_there(self, *features: Container[str]) -> None:
+        """Before tasks or data that offer these features: a policy may do without some of its cameras."""
 
     def placed(self, network: Any) -> Any:
         """A network where and how this policy computes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import torch
@@ -40,14 +40,17 @@ class VlaPolicy(PolicyFromNoise):
         return network.to(self.placement.device, self.placement.dtype).eval()
 
     def prepare(self, tasks: Sequence[TaskSpec]) -> None:
-        """Do without cameras that the tasks do not have, as LeRobot does, as long as there is one."""
-        offered = [name for name in self.all_cameras if all(name in task.env.features for task in tasks)]
-        if offered and offered != list(self.cameras):
-            absent = [name for name in self.all_cameras if name not in offered]
-            if absent:
-                logger.warning("the policy does without %s, which the tasks do not offer", " and ".join(absent))
-            self.see_with(offered)
+        """Do without cameras that the tasks do not have."""
+        self.see_what_is_there(*(task.env.features for task in tasks))
         super().prepare(tasks)
+
+    def see_what_is_there(self, *features: Container[str]) -> None:
+        """Do without cameras that are missing somewhere, as LeRobot does, as long as there is one."""
+        there = [name for name in self.all_cameras if all(name in own for own in features)]
+        if there and there != list(self.cameras):
+            if absent := [name for name in self.all_cameras if name not in there]:
+                logger.warning("the policy does without %s, which is not there", " and ".join(absent))
+            self.see_with(there)
 
     def forward(self, inputs: Tensors) -> Tensor:
         """Turn noise into actions."""
