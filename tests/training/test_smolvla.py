@@ -13,13 +13,14 @@ from safetensors.torch import load_file
 
 from tests.checkpoints import write_checkpoint
 from tests.helpers import GOLDEN
+from tests.policies.test_smolvla import told
 from tests.training.made import IMAGES, demonstrations, small_training
 from tests.training.test_frozen import TEXTS, state_of, trainer_of
 from tests.training.test_processes import two_processes
 from tests.training.test_resume import StopsAfter, assert_same, resumed, weights
 from yardarm import load_policy
 from yardarm.errors import UsageError
-from yardarm.training import TrainingListener, train
+from yardarm.training import TrainingListener, setup, train
 
 HUB = GOLDEN / "smolvla" / "hub"
 TINY_SMOLVLA: dict[str, Any] = {
@@ -128,40 +129,6 @@ def test_an_adapter_is_put_where_lerobot_puts_it_and_resumed_exactly(data: Path,
     assert_same(load_file(tmp_path / "parts" / last), stored)
 
 
-@pytest.fixture(scope="module")
-def recorded_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """LeRobot's: two cameras of 64×48 and 40×40 pixels, a state of six numbers, actions of five."""
-    return write_checkpoint(GOLDEN / "smolvla", tmp_path_factory.mktemp("base") / "checkpoint")
-
-
-def test_another_robots_data_fine_tunes_a_trained_policy(data: Path, recorded_base: Path, tmp_path: Path) -> None:
-    """One camera of 32×32 pixels, a state of three numbers, actions of two."""
-    policy = {"path": str(recorded_base), "device": "cpu", "hub_dir": str(HUB)}
-    options: dict[str, Any] = {"rename_map": {"observation.image": "observation.images.wrist"}, "steps": 4}
-    train(small_training(data, tmp_path / "whole", policy, **options))
-    parts = small_training(data, tmp_path / "parts", policy, **options)
-    train(parts, StopsAfter(2))
-    resumed(parts, tmp_path / "parts")
-    assert_same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
-    stored = json.loads((tmp_path / "whole" / "checkpoints" / "last" / "pretrained_model" / "config.json").read_text())
-    assert stored["output_features"]["action"]["shape"] == [2]
-    assert stored["input_features"]["observation.state"]["shape"] == [3]
-    assert list(stored["input_features"]) == list(
-        json.loads((recorded_base / "config.json").read_text())["input_features"]
-    )
-    tuned = load_policy(tmp_path / "whole" / "checkpoints" / "last" / "pretrained_model")
-    tuned.see_what_is_there(("observation.image", "observation.state"))
-    seen = {"observation.image": np.zeros((1, 32, 32, 3), np.uint8), "observation.state": np.zeros((1, 3), np.float32)}
-    noise = np.zeros((1, *tuned.noise_shape), np.float32)
-    assert tuned.predict({**seen, "task": ["push"], "noise": noise}).shape == (1, 8, 2)
-
-
-def test_a_camera_must_be_there_at_least(data: Path, recorded_base: Path, tmp_path: Path) -> None:
-    policy = {"path": str(recorded_base), "device": "cpu", "hub_dir": str(HUB)}
-    with pytest.raises(UsageError, match=r"the policy reads 'observation\.images\.front', which .* does not have"):
-        train(small_training(data, tmp_path / "run", policy))
-
-
 class Said(TrainingListener):
     """Keeps the first line."""
 
@@ -188,3 +155,45 @@ def test_two_processes_pad_their_own_parts_of_a_batch(data: Path, tmp_path: Path
     two_processes(*words, "--steps=4", "--save_freq=2", f"--output_dir={tmp_path / 'parts'}")
     two_processes("train", "--resume=true", f"--config_path={tmp_path / 'parts' / 'checkpoints' / '000002'}")
     assert_same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
+
+
+def test_it_is_fine_tuned_for_another_robot_with_other_cameras(data: Path, tmp_path: Path) -> None:
+    base = write_checkpoint(GOLDEN / "smolvla", tmp_path / "base")
+    policy = {"path": str(base), "device": "cpu", "hub_dir": str(HUB), "num_steps": 2}
+    renamed = {"observation.image": "observation.images.wrist"}
+    training = small_training(data, tmp_path / "run", policy, steps=2, save_freq=1, rename_map=renamed)
+    train(training, StopsAfter(1))
+    resumed(training, tmp_path / "run")
+    train(small_training(data, tmp_path / "whole", policy, steps=2, rename_map=renamed))
+    assert_same(weights(tmp_path / "run"), weights(tmp_path / "whole"))
+    folder = tmp_path / "run/checkpoints/last/pretrained_model"
+    tuned = load_policy(folder)
+    assert tuned.config.action_size == 2
+    assert tuned.config.input_features["observation.state"].shape == (3,)
+    tuned.see_what_is_there(["observation.image"])
+    seen = {"observation.image": np.zeros((1, 32, 32, 3), np.uint8), "observation.state": np.zeros((1, 3))}
+    assert tuned.predict({**seen, "task": ["go there"]}).shape == (1, 8, 2)
+    # What nothing reads came along, so that LeRobot finds all that it expects.
+    assert load_file(folder / "model.safetensors").keys() == load_file(base / "model.safetensors").keys()
+
+
+def test_one_of_its_cameras_must_be_there(data: Path, tmp_path: Path) -> None:
+    policy = {
+        "path": str(write_checkpoint(GOLDEN / "smolvla", tmp_path / "base")),
+        "device": "cpu",
+        "hub_dir": str(HUB),
+    }
+    with pytest.raises(UsageError, match=r"the policy reads 'observation\.images\.front', which .* does not have"):
+        train(small_training(data, tmp_path / "run", policy))
+
+
+def test_data_may_show_more_than_the_tasks_that_it_is_evaluated_on(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = load_policy(write_checkpoint(GOLDEN / "smolvla", tmp_path / "base"), hub_dir=HUB)
+    both = policy.cameras
+    env = {"type": "metaworld", "task": "reach-v3"}
+    config = small_training(data, tmp_path / "run", TINY_SMOLVLA, env=env, eval={"background": False})
+    monkeypatch.setattr(setup, "select_tasks", lambda envs, trusted: [told("push", both[0])])
+    setup.check_evaluation(config, policy)
+    assert policy.cameras == both, "the training reads both"

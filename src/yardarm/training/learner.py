@@ -132,15 +132,15 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
         # An adapter must find its base from anywhere, and the same one when `checkpoints/last` has moved on.
         path = str(Path(path).expanduser().resolve())
     try:
-        inputs, outputs = policy_features(meta)
-        features = {(renamed or {}).get(name, name): feature for name, feature in {**inputs, **outputs}.items()}
-        policy = load_to_fine_tune(path, rename_map=renamed, features=features, **options)
+        policy = load_to_fine_tune(path, rename_map=renamed, **options)
     except ForeignCheckpoint as error:
         raise UsageError(
             f"{error.source} is of a policy of type '{error.kind}', which cannot be trained here, but only "
             f"{' and '.join(ARCHITECTURES.names())}: train it with LeRobot, and evaluate it with `yardarm eval "
             "--policy.python=PATH`; if it is your own, name its module: --policy.type=MODULE:NAME"
         ) from None
+    inputs, outputs = policy_features(meta)
+    policy.adapt_to({(renamed or {}).get(name, name): feature for name, feature in {**inputs, **outputs}.items()})
     own = policy.config
     known = statistics(meta, {**own.input_features, **own.output_features}, renamed or {})
     policy.fit_to(known, meta.tasks)

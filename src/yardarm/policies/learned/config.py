@@ -132,9 +132,6 @@ class PolicyConfig:
         """How many frames at the end of each episode start no training sample."""
         return 0
 
-    def fit_to(self, features: Mapping[str, PolicyFeature]) -> None:
-        """Before it is trained further: take over the shapes of other data, if the network can read any."""
-
     def check_trainable(self) -> None:
         """Refuse what a policy may have been trained with elsewhere, and cannot be here."""
 

@@ -27,7 +27,7 @@ from yardarm.policies.checkpoint import (
     split_old_statistics,
 )
 from yardarm.policies.learned.architecture import Architecture, find_architecture
-from yardarm.policies.learned.config import PolicyConfig, PolicyFeature
+from yardarm.policies.learned.config import PolicyConfig
 from yardarm.policies.learned.placement import Placement, choose_device, choose_dtype
 from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.policies.loading import ARCHITECTURES, ForeignCheckpoint
@@ -95,16 +95,10 @@ def load_to_fine_tune(
     device: str = "auto",
     rename_map: Mapping[str, str] | None = None,
     hub_dir: str | Path | None = None,
-    features: Mapping[str, PolicyFeature] | None = None,
     **overrides: Any,
 ) -> LearnedPolicy:
-    """A policy that will take over the statistics of other data, whether it has any of its own or not.
-
-    `features` are those of the data, by the policy's names; some policies can read other shapes than they were
-    trained with.
-    """
+    """A policy that will take over the statistics of other data, whether it has any of its own or not."""
     checkpoint = _open(path, revision, type, overrides, True, Repositories(hub_dir))
-    checkpoint.config.fit_to(features or {})
     return _assembled(checkpoint, Placement(choose_device(device)), rename_map, merge_adapter=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from yardarm.errors import UsageError
 from yardarm.machine import available_memory, total_memory_gb
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations, Row
 from yardarm.policies.checkpoint import UnusedTensors, push_checkpoint, save_checkpoint
-from yardarm.policies.learned.config import ACTION
+from yardarm.policies.learned.config import ACTION, PolicyFeature
 from yardarm.policies.learned.inputs import check_observations, resized
 from yardarm.policies.learned.placement import Placement, choose_device
 from yardarm.policies.learned.state import EpisodeState
@@ -113,8 +113,11 @@ class LearnedPolicy(BatchedPolicy):
         self.cameras = tuple(cameras)
         self.wants = self._observation_spec(self.preprocessor.step(Rename) or Rename())
 
-    def see_what_is_there(self, *features: Container[str]) -> None:
-        """Before tasks or data that offer these features: a policy may do without some of its cameras."""
+    def see_what_is_there(self, offered: Container[str]) -> None:
+        """Do without cameras that are missing: most policies cannot."""
+
+    def adapt_to(self, features: Mapping[str, PolicyFeature]) -> None:
+        """Take over the shapes of other data, by the policy's names, before `fit_to`: most networks read only one."""
 
     def placed(self, network: Any) -> Any:
         """A network where and how this policy computes."""

@@ -72,7 +72,8 @@ class _Normalization(ProcessorStep):
         """The features by name; actions always, even where a file forgets to list them, as in LeRobot."""
         if ACTION in self.features or ACTION not in self.statistics:
             return dict(self.features)
-        return {**self.features, ACTION: PolicyFeature(FeatureType.ACTION, _shape(self.statistics[ACTION]))}
+        longest = max(self.statistics[ACTION].values(), key=torch.numel)  # beside a count, which is a single number
+        return {**self.features, ACTION: PolicyFeature(FeatureType.ACTION, tuple(longest.shape))}
 
     def _scale(self, name: str, feature: PolicyFeature, mode: NormalizationMode) -> _Scale:
         first, second = (self._statistic(name, feature, statistic) for statistic in READS[mode])
@@ -145,14 +146,8 @@ class _Normalization(ProcessorStep):
         return replace(self, statistics=moved)
 
     def fitted_to(self, statistics: Statistics, instructions: Sequence[str]) -> Self:
-        """With the statistics of other data, whose vectors may have other lengths."""
-        features = {
-            name: replace(feature, shape=_shape(statistics[name]))
-            if name in statistics and feature.type is not FeatureType.VISUAL
-            else feature
-            for name, feature in self.features.items()
-        }
-        return replace(self, features=features, statistics=statistics)
+        """With the statistics of other data."""
+        return replace(self, statistics=statistics)
 
     def _rescaled(self, batch: Batch, rescale: Callable[[_Scale, Tensor], Tensor]) -> Batch:
         """Treat what is there, and has a scale."""
@@ -181,8 +176,3 @@ class Unnormalize(_Normalization):
     def __call__(self, batch: Batch) -> Batch:
         """Treat what is there."""
         return self._rescaled(batch, lambda scale, value: scale.unnormalized(value))
-
-
-def _shape(statistics: Mapping[str, Tensor]) -> tuple[int, ...]:
-    """Of the vector that statistics are of: they have a count beside them, which is a single number."""
-    return tuple(max(statistics.values(), key=torch.numel).shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -11,7 +10,7 @@ from typing import ClassVar
 from yardarm.config import one_of
 from yardarm.errors import UsageError, one_line
 from yardarm.hub import Repositories
-from yardarm.policies.learned.config import ACTION, STATE, NormalizationMode, PolicyConfig, PolicyFeature, require
+from yardarm.policies.learned.config import STATE, NormalizationMode, PolicyConfig, PolicyFeature, require
 from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 from yardarm.policies.smolvla.sizes import VlmSizes
 from yardarm.policies.vla.flow import SCHEDULES
@@ -174,13 +173,6 @@ class SmolVlaConfig(PolicyConfig):
     def side_files(self) -> dict[str, bytes]:
         """The vision-language model's configuration, so that a checkpoint needs no other files."""
         return {VLM_CONFIG: json.dumps(self._vlm_config, indent=2).encode()}
-
-    def fit_to(self, features: Mapping[str, PolicyFeature]) -> None:
-        """Another robot's state and actions, which fit in if they are not too long."""
-        for own, name in ((self.input_features, STATE), (self.output_features, ACTION)):
-            if name in features:
-                own[name] = features[name]
-        self.check()
 
     def optimizer_preset(self) -> OptimizerOptions:
         """AdamW."""
