@@ -179,6 +179,16 @@ def test_a_tokenizer_that_is_missing_is_named(of_lerobot: Path, tmp_path: Path) 
         load_policy(of_lerobot, type=TYPE, hub_dir=tmp_path / "hub")
 
 
+def test_another_models_sizes_are_refused_with_where_they_came_from(checkpoint: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(HUB, tmp_path / "hub") / MODEL
+    model = json.loads((folder / "config.json").read_text())
+    model["text_config"]["vocab_size"] += 1
+    (folder / "config.json").write_text(json.dumps(model))
+    sources = f"config.json and {SIDE_FILE} with --policy.hub_dir={tmp_path / 'hub'}"
+    with pytest.raises(UsageError, match=rf"does not fit its {sources}: 'model.words.weight' has the shape \("):
+        load_policy(checkpoint, type=TYPE, hub_dir=tmp_path / "hub")
+
+
 def test_a_released_policy_is_loaded_again_without_a_hub(of_lerobot: Path) -> None:
     policy = load_policy(of_lerobot, type=TYPE, device="cpu", hub_dir=HUB)
     before = answers(policy)

@@ -92,7 +92,7 @@ class Language(nn.Module):
 class ReaderNetwork(nn.Module):
     """Two layers above the frozen language."""
 
-    gradient_checkpointing = False
+    checkpointing = False
 
     def __init__(self, config: ReaderConfig) -> None:
         super().__init__()
@@ -105,11 +105,14 @@ class ReaderNetwork(nn.Module):
         if config.train_nothing:
             self.requires_grad_(False)
 
+    def checkpoint_gradients(self) -> None:
+        self.checkpointing = True
+
     def forward(self, inputs: Tensors) -> Tensor:
         read = self.language(inputs[TOKENS], inputs[MASK])
         seen = self.q_proj(torch.cat((inputs[ENVIRONMENT_STATE], read), dim=-1))
         for layer in self.expert.values():
-            seen = recomputed(self.gradient_checkpointing, lambda x, layer=layer: torch.relu(layer(x)), seen)
+            seen = recomputed(self.checkpointing, lambda x, layer=layer: torch.relu(layer(x)), seen)
         return self.out(seen).unflatten(-1, self.shape)
 
 

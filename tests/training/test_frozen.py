@@ -154,9 +154,7 @@ def test_what_is_computed_twice_gives_the_same_losses_and_gradients(
 
 def test_texts_reach_the_network_in_training_only_if_there_are_any(tmp_path: Path) -> None:
     data = demonstrations(tmp_path / "data", tasks=("push", " "))
-    with pytest.raises(
-        UsageError, match=r"^the policy reads an instruction, but episode 1 of .* has none; `yardarm.*$"
-    ):
+    with pytest.raises(UsageError, match=r"the policy reads an instruction, but episode 1 of .* has none; `yardarm.*"):
         train(small_training(data, tmp_path / "run", READER))
     assert train(small_training(data, tmp_path / "run", READER, dataset={"episodes": [0, 2]}, steps=1)).finished
 

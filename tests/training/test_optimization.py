@@ -97,9 +97,9 @@ def test_another_type_takes_nothing_over_from_a_preset(
         ({"type": "vqbet"}, "--scheduler.type=vqbet is unknown; one of diffuser, cosine_decay_with_warmup"),
         ({"decay_lr": 1e-6}, "--scheduler.decay_lr is for --scheduler.type=cosine_decay_with_warmup, but the type is"),
         ({"type": PRESET.type, "name": "cosine"}, "--scheduler.name is for --scheduler.type=diffuser, but"),
-        ({"num_decay_steps": 0}, "--scheduler.num_decay_steps must be above 0, got 0"),
-        ({"peak_lr": -1.0}, "--scheduler.peak_lr must be above 0"),
-        ({"decay_lr": -1.0}, "--scheduler.decay_lr must not be negative"),
+        ({"type": PRESET.type, "num_decay_steps": 0}, "--scheduler.num_decay_steps must be above 0, got 0"),
+        ({"type": PRESET.type, "peak_lr": -1.0}, "--scheduler.peak_lr must be above 0"),
+        ({"type": PRESET.type, "decay_lr": -1.0}, "--scheduler.decay_lr must not be negative"),
     ],
 )
 def test_a_schedule_that_cannot_be_meant_is_refused(options: dict[str, Any], message: str) -> None:

@@ -22,7 +22,7 @@ from yardarm.policies.learned.placement import choose_device
 from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.policies.learned.state import EpisodeState
 from yardarm.policies.learned.tuning import example_observations
-from yardarm.policies.networks.recomputing import recompute, recomputed
+from yardarm.policies.networks.recomputing import recomputed
 from yardarm.policies.processing import (
     TASK_VECTOR,
     TOKEN_MASK,
@@ -80,7 +80,6 @@ __all__ = [
     "make_task_vector",
     "new_config",
     "new_policy",
-    "recompute",
     "recomputed",
     "require",
     "tensors_of",

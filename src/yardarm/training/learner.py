@@ -24,7 +24,6 @@ from yardarm.policies.learning import (
     make_task_vector,
     new_config,
     new_policy,
-    recompute,
 )
 from yardarm.training.checkpoints import Checkpoint
 from yardarm.training.config import TrainConfig
@@ -67,8 +66,10 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     policy.config.check_trainable()
     if not count_parameters(policy.network)[0]:
         raise UsageError("all of the policy's parameters are frozen by its options, so there is nothing to train")
-    if config.options.gradient_checkpointing and not recompute(policy.network):
-        raise UsageError(f"--gradient_checkpointing=true: policies of type '{policy.config.type}' do not offer it")
+    if config.options.gradient_checkpointing:
+        if not hasattr(policy.network, "checkpoint_gradients"):
+            raise UsageError(f"--gradient_checkpointing=true: policies of type '{policy.config.type}' do not offer it")
+        policy.network.checkpoint_gradients()
     policy.config.push_to_hub = config.pushes
     if config.dataset.image_transforms.enable and not policy.config.images:
         raise UsageError("--dataset.image_transforms.enable=true: the policy sees no images")

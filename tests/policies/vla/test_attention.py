@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yardarm.policies.vla.attention import Rotation, attend, positions, visible
-from yardarm.policies.vla.prefix import Part, Prefix
+from yardarm.policies.vla.prefix import Prefix, PrefixPart
 
 
-def part(tokens: int, valid: list[list[bool]] | None = None, block: str = "joins") -> Part:
+def part(tokens: int, valid: list[list[bool]] | None = None, block: str = "joins") -> PrefixPart:
     rows = 1 if valid is None else len(valid)
     mask = torch.ones(rows, tokens, dtype=torch.bool) if valid is None else torch.tensor(valid)
-    return Part(torch.zeros(rows, tokens, 4), mask, block)  # type: ignore[arg-type]
+    return PrefixPart(torch.zeros(rows, tokens, 4), mask, block)  # type: ignore[arg-type]
 
 
 def test_a_block_sees_itself_and_what_is_before_it() -> None:

@@ -37,7 +37,7 @@ class ActNetwork(nn.Module):
     """Reads and answers in normalised values; its parameters have LeRobot's names."""
 
     computed_buffers = ("vae_encoder_pos_enc",)
-    gradient_checkpointing = False
+    checkpointing = False
 
     def __init__(self, config: ActConfig) -> None:
         super().__init__()
@@ -75,6 +75,12 @@ class ActNetwork(nn.Module):
             for parameter in part.parameters():
                 if parameter.ndim > 1:
                     nn.init.xavier_uniform_(parameter)
+
+    def checkpoint_gradients(self) -> None:
+        """Save memory in training: compute layers again for their gradients."""
+        for part in self.modules():
+            if isinstance(part, ActNetwork | Encoder | Decoder):
+                part.checkpointing = True
 
     def forward(self, inputs: Mapping[str, Tensor], latent: Tensor | None = None) -> Tensor:
         """Predict chunks (batch, chunk, action) from inputs of shape (batch, …)."""
@@ -117,5 +123,5 @@ class ActNetwork(nn.Module):
     def _features(self, images: Tensor) -> Tensor:
         """The backbone's map; only its four large stages are worth being computed twice."""
         for name, stage in self.backbone.named_children():
-            images = recomputed(self.gradient_checkpointing and name.startswith("layer"), stage, images)
+            images = recomputed(self.checkpointing and name.startswith("layer"), stage, images)
         return images

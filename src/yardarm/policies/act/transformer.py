@@ -65,7 +65,7 @@ class EncoderLayer(_FeedForward):
 class Encoder(nn.Module):
     """A stack of encoder layers over (batch, token, channel)."""
 
-    gradient_checkpointing = False
+    checkpointing = False
 
     def __init__(self, config: ActConfig, layers: int) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class Encoder(nn.Module):
     def forward(self, x: Tensor, positions: Tensor, is_padding: Tensor | None = None) -> Tensor:
         """Encode the tokens."""
         for layer in self.layers:
-            x = recomputed(self.gradient_checkpointing, layer, x, positions, is_padding)
+            x = recomputed(self.checkpointing, layer, x, positions, is_padding)
         return self.norm(x)
 
 
@@ -100,7 +100,7 @@ class DecoderLayer(_FeedForward):
 class Decoder(nn.Module):
     """A stack of decoder layers; one token for each action of a chunk."""
 
-    gradient_checkpointing = False
+    checkpointing = False
 
     def __init__(self, config: ActConfig) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class Decoder(nn.Module):
         x = positions.new_zeros(memory.shape[0], *positions.shape)
         memory_keys = memory + memory_positions
         for layer in self.layers:
-            x = recomputed(self.gradient_checkpointing, layer, x, positions, memory, memory_keys)
+            x = recomputed(self.checkpointing, layer, x, positions, memory, memory_keys)
         return self.norm(x)
 
 

@@ -2,7 +2,7 @@
 
 from yardarm.policies.checkpoint.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CONFIG, WEIGHTS, CheckpointFolder
 from yardarm.policies.checkpoint.finding import find_checkpoint
-from yardarm.policies.checkpoint.fitting import check_fit, fill
+from yardarm.policies.checkpoint.fitting import UnusedTensors, check_fit, fill, find_unused
 from yardarm.policies.checkpoint.migration import SplitWeights, split_old_statistics
 from yardarm.policies.checkpoint.writing import check_hub, push_checkpoint, save_checkpoint
 
@@ -13,10 +13,12 @@ __all__ = [
     "WEIGHTS",
     "CheckpointFolder",
     "SplitWeights",
+    "UnusedTensors",
     "check_fit",
     "check_hub",
     "fill",
     "find_checkpoint",
+    "find_unused",
     "push_checkpoint",
     "save_checkpoint",
     "split_old_statistics",

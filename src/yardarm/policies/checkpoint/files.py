@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from yardarm.errors import UsageError, one_line
@@ -20,6 +20,8 @@ WEIGHTS = "model.safetensors"
 # In the place of weights, by PEFT's names.
 ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,21 @@ class CheckpointFolder:
             raise UsageError(f"{self.path / name} is damaged: it holds no JSON object")
         return data
 
-    def read_tensors(self, name: str) -> dict[str, Tensor]:
-        """A safetensors file."""
+    def read_tensors(self, name: str, leaving: Container[str] = ()) -> dict[str, Tensor]:
+        """A safetensors file, but for the tensors of these names, which stay where they are."""
+        return self._opened(
+            name,
+            lambda file: {key: file.get_tensor(key) for key in file.keys() if key not in leaving},  # noqa: SIM118
+        )
+
+    def tensor_names(self, name: str) -> list[str]:
+        """What a safetensors file has."""
+        return self._opened(name, lambda file: list(file.keys()))
+
+    def _opened(self, name: str, read: Callable[[Any], Read]) -> Read:
         try:
-            return load_file(self.path / name)
+            with safe_open(self.path / name, framework="pt") as file:
+                return read(file)
         except FileNotFoundError:
             raise self._missing(name) from None
         except (OSError, SafetensorError, ValueError) as error:

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from yardarm.errors import UsageError
+from yardarm.errors import UsageError, one_line
+from yardarm.policies.checkpoint.files import WEIGHTS, CheckpointFolder
 
-__all__ = ["check_fit", "fill"]
+__all__ = ["UnusedTensors", "check_fit", "fill", "find_unused"]
 
 # What torch.compile puts into the names of a compiled module's parameters.
 COMPILED = "_orig_mod."
 # A batch norm counts its batches, and nothing here reads the count. A frozen one counts none, and skips the entry in
 # files of others, as torchvision does.
 BATCH_COUNT = "num_batches_tracked"
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedTensors:
+    """Tensors of a file that nothing reads. They take no memory, and are copied from file to file."""
+
+    path: Path = Path()
+    names: tuple[str, ...] = ()
+
+    def read(self) -> dict[str, Tensor]:
+        """What to copy."""
+        if not self.names:
+            return {}
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                return {name: file.get_tensor(name) for name in self.names}
+        except (OSError, SafetensorError) as error:
+            raise UsageError(f"{self.path} has gone or changed ({one_line(error)})") from error
+
+
+def find_unused(folder: CheckpointFolder, network: nn.Module, prefix: str, patterns: Sequence[str]) -> UnusedTensors:
+    """Those of a checkpoint's weights that fit a pattern, and have no place in the network."""
+    own = {prefix + name for name in network.state_dict()}
+    plain = {name: name.replace(COMPILED, "") for name in folder.tensor_names(WEIGHTS)} if patterns else {}
+    fitting = [name for name, real in plain.items() if any(fnmatchcase(real, pattern) for pattern in patterns)]
+    return UnusedTensors(folder.path / WEIGHTS, tuple(name for name in fitting if plain[name] not in own))
 
 
 def fill(network: nn.Module, prefix: str, weights: Mapping[str, Tensor], source: str, settings: str) -> None:

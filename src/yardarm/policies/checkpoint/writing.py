@@ -9,7 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import save, save_file
+from torch import Tensor
 
 from yardarm.errors import UsageError, one_line
 from yardarm.hub import HUB_ID
@@ -43,10 +45,21 @@ def save_checkpoint(policy: LearnedPolicy, folder: str | Path) -> None:
             _write(path / f"{name}.json", json.dumps(stored.data, indent=2).encode())
         if policy.adapter is not None:
             _write(path / ADAPTER_CONFIG, json.dumps(policy.adapter.config, indent=2, sort_keys=True).encode())
-        weights = WEIGHTS if policy.adapter is None else ADAPTER_WEIGHTS
-        _write(path / weights, save(policy.stored_tensors(), metadata={"format": "pt"}))
-    except OSError as error:
-        raise UsageError(f"a checkpoint cannot be written to {path}: {error.strerror}") from error
+            _write_tensors(path / ADAPTER_WEIGHTS, policy.stored_tensors())
+        else:
+            _write_tensors(path / WEIGHTS, {**_unused(policy), **policy.stored_tensors()})
+    except (OSError, SafetensorError) as error:
+        reason = error.strerror if isinstance(error, OSError) else one_line(error)
+        raise UsageError(f"a checkpoint cannot be written to {path}: {reason}") from error
+
+
+def _unused(policy: LearnedPolicy) -> dict[str, Tensor]:
+    """What others expect in a file of weights, and nothing reads: a checkpoint without it is as good."""
+    try:
+        return policy.unused.read()
+    except UsageError as error:
+        logger.warning("the checkpoint lacks %d tensors that nothing reads: %s", len(policy.unused.names), error)
+        return {}
 
 
 def check_hub(repo_id: str) -> None:
@@ -88,6 +101,13 @@ def push_checkpoint(policy: LearnedPolicy, repo_id: str, *, private: bool | None
         except (HTTPError, OSError, RuntimeError, ValueError) as error:
             reason = one_line(error.__cause__ or error) if isinstance(error, RuntimeError) else one_line(error)
             raise UsageError(f"{repo_id} cannot be pushed to the Hub: {reason}") from error
+
+
+def _write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Tensor by tensor: a second copy of all weights might not fit into memory."""
+    partial = path.with_name(path.name + ".part")
+    save_file(tensors, partial, metadata={"format": "pt"})
+    os.replace(partial, path)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -42,6 +42,9 @@ class Architecture:
     """Makes observations of this many rows, on which batches are tuned."""
     prefix: str = "model."
     """What a checkpoint puts before the names of the network's parameters."""
+    unused: tuple[str, ...] = ()
+    """Patterns (``*.lm_head.*``) of tensors that files have and the network does not: they are not loaded, and saved
+    again as they were."""
     adapted: tuple[str, ...] | str = ()
     """Layers that get an adapter, unless the user names others: ends of names, or a regular expression for names as
     checkpoints have them."""

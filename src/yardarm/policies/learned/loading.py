@@ -23,6 +23,7 @@ from yardarm.policies.checkpoint import (
     SplitWeights,
     fill,
     find_checkpoint,
+    find_unused,
     split_old_statistics,
 )
 from yardarm.policies.learned.architecture import Architecture, find_architecture
@@ -143,7 +144,9 @@ def _assembled(
 ) -> LearnedPolicy:
     folder, architecture, config = checkpoint.folder, checkpoint.architecture, checkpoint.config
     whole = find_base(folder, checkpoint.repositories) if config.use_peft else folder
-    split = split_old_statistics(whole.read_tensors(WEIGHTS), config)
+    network = _laid_out(architecture, config)
+    unused = find_unused(whole, network, architecture.prefix, architecture.unused)
+    split = split_old_statistics(whole.read_tensors(WEIGHTS, leaving=unused.names), config)
     processing = _processing(checkpoint, split).completed(checkpoint.repositories)
     if "normalization_mapping" in checkpoint.overrides:
         modes = modes_of(config)
@@ -151,13 +154,12 @@ def _assembled(
     if rename_map is not None:
         renamed = processing.preprocessor.having(_renaming(rename_map, config))
         processing = replace(processing, preprocessor=renamed)
-    settings = f"{CONFIG}{_changes(checkpoint.overrides)}"
-    network = _network(architecture, config, split.weights, f"{whole.path / WEIGHTS}", settings)
+    fill(network, architecture.prefix, split.weights, f"{whole.path / WEIGHTS}", _settings(checkpoint))
     adapter = read_adapter(folder, network, architecture.prefix) if config.use_peft else None
     if adapter is not None and merge_adapter:
         adapter.merge()  # before the network's numbers become shorter
     policy = architecture.policy(architecture, config, network, processing, placement)
-    policy.adapter = adapter
+    policy.adapter, policy.unused = adapter, unused
     policy.source = replace(policy.source, path=checkpoint.path, commit=folder.commit)
     if adapter is None:
         policy.weights.reload = partial(_load_again, policy, folder)
@@ -177,8 +179,10 @@ def _check_statistics(policy: LearnedPolicy, checkpoint: _Checkpoint) -> None:
 
 def _load_again(policy: LearnedPolicy, folder: CheckpointFolder) -> nn.Module:
     """The network of a policy that released its own."""
-    weights = split_old_statistics(folder.read_tensors(WEIGHTS), policy.config).weights
-    network = _network(policy.architecture, policy.config, weights, f"{folder.path / WEIGHTS}", CONFIG)
+    network = _laid_out(policy.architecture, policy.config)
+    unused = find_unused(folder, network, policy.architecture.prefix, policy.architecture.unused)
+    weights = split_old_statistics(folder.read_tensors(WEIGHTS, leaving=unused.names), policy.config).weights
+    fill(network, policy.architecture.prefix, weights, f"{folder.path / WEIGHTS}", CONFIG)
     return policy.placed(network)
 
 
@@ -233,14 +237,17 @@ def _pipeline(checkpoint: _Checkpoint, name: str) -> Pipeline:
         raise UsageError(f"{folder.path / name}.json: {error}") from error
 
 
-def _network(
-    architecture: Architecture, config: PolicyConfig, weights: Mapping[str, Tensor], source: str, settings: str
-) -> nn.Module:
-    """Lay the network out as the settings say, and give it the tensors of the source."""
+def _laid_out(architecture: Architecture, config: PolicyConfig) -> nn.Module:
+    """A network as the settings say, to be filled."""
     with _Uninitialized(), torch.random.fork_rng(devices=[]):
-        network = architecture.network(config)
-    fill(network, architecture.prefix, weights, source, settings)
-    return network
+        return architecture.network(config)
+
+
+def _settings(checkpoint: _Checkpoint) -> str:
+    """What the shapes of a network follow from, for messages."""
+    hub_dir = checkpoint.repositories.hub_dir
+    given = {**checkpoint.overrides, **({"hub_dir": hub_dir} if hub_dir is not None else {})}
+    return " and ".join((CONFIG, *checkpoint.config.side_files())) + _changes(given)
 
 
 class _Uninitialized(TorchFunctionMode):

@@ -17,7 +17,7 @@ from torch import Tensor
 from yardarm.errors import UsageError
 from yardarm.machine import available_memory, total_memory_gb
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations, Row
-from yardarm.policies.checkpoint import push_checkpoint, save_checkpoint
+from yardarm.policies.checkpoint import UnusedTensors, push_checkpoint, save_checkpoint
 from yardarm.policies.learned.config import ACTION
 from yardarm.policies.learned.inputs import check_observations, resized
 from yardarm.policies.learned.placement import Placement, choose_device
@@ -98,6 +98,7 @@ class LearnedPolicy(BatchedPolicy):
         self.device_type = device.type
         self.source = PolicySource()
         self.adapter: Adapter | None = None
+        self.unused = UnusedTensors()
         renamed = self.preprocessor.step(Rename) or Rename()
         vector = self.task_vector
         # A part of what the network reads may be the task's vector, which no environment offers.

@@ -12,6 +12,11 @@ from yardarm.policies.vla.pretrained import fill_from_model
 
 __all__ = ["SMOLVLA"]
 
+TEXT = "model.vlm_with_expert.vlm.model.text_model"
+
+
+PROJECTIONS = "state_proj|action_in_proj|action_out_proj|action_time_mlp_in|action_time_mlp_out"
+
 
 def smolvla_processing(config: SmolVlaConfig, statistics: Statistics) -> Processing:
     """The instruction becomes tokens, in the words of the language model."""
@@ -35,6 +40,14 @@ SMOLVLA = Architecture(
     policy=VlaPolicy,
     processing=smolvla_processing,
     initial_weights=load_language_model,
+    # Nothing is read off the language model but keys and values of its layers; the last one's answer goes nowhere.
+    unused=(
+        f"{TEXT}.norm.weight",
+        f"{TEXT}.layers.*.mlp.*",
+        f"{TEXT}.layers.*.post_attention_layernorm.weight",
+        f"{TEXT}.layers.*.self_attn.[oq]_proj.weight",
+        "model.vlm_with_expert.vlm.lm_head.weight",
+    ),
     # The expert's queries and values, and what leads into it and out of it.
-    adapted=r".*\.lm_expert\..*\.(q_proj|v_proj)|(state_proj|action_(in|out)_proj|action_time_mlp_(in|out))",
+    adapted=rf"model\.(vlm_with_expert\.lm_expert\..*\.(q|v)_proj|{PROJECTIONS})",
 )

@@ -191,7 +191,6 @@ class SmolVlaConfig(PolicyConfig):
             type="cosine_decay_with_warmup",
             num_warmup_steps=self.scheduler_warmup_steps,
             num_decay_steps=self.scheduler_decay_steps,
-            peak_lr=self.optimizer_lr,
             decay_lr=self.scheduler_decay_lr,
         )
 

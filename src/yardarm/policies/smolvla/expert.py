@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
+from yardarm.policies.networks.recomputing import recomputed
 from yardarm.policies.smolvla.config import SmolVlaConfig
 from yardarm.policies.vla.attention import Rotation, attend
-from yardarm.policies.vla.layers import LanguageLayer, KeysAndValues, LayerSizes, Memory, RmsNorm
+from yardarm.policies.vla.layers import KeysAndValues, LanguageLayer, LayerSizes, Memory, RmsNorm
 
 __all__ = ["Expert", "Recollection", "expert_sizes"]
 
@@ -79,15 +79,10 @@ class Expert(nn.Module):
         )
         for place, (layer, read) in enumerate(zip(self.layers, memory.layers, strict=True)):
             if self.config.crosses(place):
-                tokens = self._run(_cross, layer, tokens, read, *crossing)
+                tokens = recomputed(self.checkpointing, _cross, layer, tokens, read, *crossing)
             else:
-                tokens = self._run(_join, layer, tokens, read, *joining)
+                tokens = recomputed(self.checkpointing, _join, layer, tokens, read, *joining)
         return self.norm(tokens)
-
-    def _run(self, step: Any, *inputs: Any) -> Tensor:
-        if self.checkpointing and torch.is_grad_enabled():
-            return checkpoint(step, *inputs, use_reentrant=False)
-        return step(*inputs)
 
 
 def _cross(layer: Any, tokens: Tensor, read: KeysAndValues, turned: Rotation, seen: Tensor) -> Tensor:

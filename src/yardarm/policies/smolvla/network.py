@@ -16,9 +16,9 @@ from yardarm.policies.smolvla.expert import Expert, Recollection, expert_sizes
 from yardarm.policies.vla.flow import Guidance, embed_times, integrate, padded
 from yardarm.policies.vla.images import fit_to_corner
 from yardarm.policies.vla.layers import LanguageLayers
-from yardarm.policies.vla.prefix import Part, Prefix
+from yardarm.policies.vla.prefix import Prefix, PrefixPart
 from yardarm.policies.vla.tokens import TOKEN_MASK, TOKENS
-from yardarm.policies.vla.vision import joined_patches, smolvlm_tower
+from yardarm.policies.vla.vision import joined_patches, look, smolvlm_tower
 
 __all__ = ["SmolVlaNetwork"]
 
@@ -106,7 +106,7 @@ class SmolVlaNetwork(nn.Module):
         """Images, then text, then the state, which they do not see."""
         text = self._embedded(inputs[TOKENS]) * self.config.vlm.text.width**0.5
         state = self.state_proj(self.state(inputs))[:, None]
-        parts = [*self._images(inputs), Part(text, inputs[TOKEN_MASK]), self._all_valid(state, "starts")]
+        parts = [*self._images(inputs), PrefixPart(text, inputs[TOKEN_MASK]), self._all_valid(state, "starts")]
         return Prefix.of(parts, self.config.prefix_length)
 
     def state(self, inputs: Mapping[str, Tensor]) -> Tensor:
@@ -118,10 +118,10 @@ class SmolVlaNetwork(nn.Module):
         """Demonstrated actions as the network's own space has them."""
         return actions_to_model(actions) if self.config.adapt_to_pi_aloha else actions
 
-    def _images(self, inputs: Mapping[str, Tensor]) -> list[Part]:
+    def _images(self, inputs: Mapping[str, Tensor]) -> list[PrefixPart]:
         """One part for each camera, or three with the tokens that some checkpoints have around an image."""
         there = [self.seen(inputs[name]) for name in self.config.images if name in inputs]
-        features = self.vlm["vision_model"](torch.cat(there)).last_hidden_state
+        features = look(self.vlm["vision_model"], torch.cat(there))
         joined = joined_patches(features, self.config.vlm.scale_factor)
         tokens = self.vlm["connector"]["modality_projection"]["proj"](joined) * self.config.vlm.text.width**0.5
         parts = [[self._all_valid(image)] for image in tokens.chunk(len(there))]
@@ -139,7 +139,7 @@ class SmolVlaNetwork(nn.Module):
             images = fit_to_corner(images, *self.config.resize_imgs_with_padding)
         return images * 2 - 1
 
-    def _brackets(self, rows: int) -> tuple[Part, Part]:
+    def _brackets(self, rows: int) -> tuple[PrefixPart, PrefixPart]:
         around, whole = self.config.image_brackets
         device = self.state_proj.weight.device
         before = self._embedded(torch.tensor([[around, whole]], device=device)).expand(rows, -1, -1)
@@ -148,5 +148,5 @@ class SmolVlaNetwork(nn.Module):
     def _embedded(self, tokens: Tensor) -> Tensor:
         return self.vlm["text_model"].embed_tokens(tokens)
 
-    def _all_valid(self, tokens: Tensor, block: Any = "joins") -> Part:
-        return Part(tokens, torch.ones(tokens.shape[:2], dtype=torch.bool, device=tokens.device), block)
+    def _all_valid(self, tokens: Tensor, block: Any = "joins") -> PrefixPart:
+        return PrefixPart(tokens, torch.ones(tokens.shape[:2], dtype=torch.bool, device=tokens.device), block)

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
+from yardarm.policies.networks.recomputing import recomputed
 from yardarm.policies.vla.attention import Rotation, attend, positions, visible
 from yardarm.policies.vla.prefix import Prefix
 
-__all__ = ["LanguageLayer", "KeysAndValues", "LanguageLayers", "LayerSizes", "Memory", "RmsNorm"]
+__all__ = ["KeysAndValues", "LanguageLayer", "LanguageLayers", "LayerSizes", "Memory", "RmsNorm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +155,11 @@ class LanguageLayers(nn.Module):
         seen = visible(prefix.blocks, prefix.blocks, prefix.valid)
         tokens, left = prefix.tokens, []
         for layer in self.layers[:-1]:
-            tokens, own = self._run(layer, tokens, turned, seen)
+            tokens, own = recomputed(self.checkpointing, _through, layer, tokens, turned, seen)
             left.append(own)
         last: Any = self.layers[-1]
         left.append(last.self_attn.keys_and_values(last.input_layernorm(tokens), turned))
         return Memory(left, prefix.valid)
-
-    def _run(self, layer: nn.Module, *inputs: Any) -> tuple[Tensor, KeysAndValues]:
-        if self.checkpointing and torch.is_grad_enabled():
-            return checkpoint(_through, layer, *inputs, use_reentrant=False)
-        return _through(layer, *inputs)
 
 
 def _through(layer: Any, tokens: Tensor, turned: Rotation, seen: Tensor) -> tuple[Tensor, KeysAndValues]:

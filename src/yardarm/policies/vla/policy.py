@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,6 +34,10 @@ class VlaPolicy(PolicyFromNoise):
     def noise_shape(self) -> tuple[int, ...]:
         """A chunk."""
         return (self.config.chunk_size, self.config.max_action_dim)
+
+    def placed(self, network: Any) -> Any:
+        """Where and how this policy computes; a vision tower's only convolution is slower with channels last."""
+        return network.to(self.placement.device, self.placement.dtype).eval()
 
     def prepare(self, tasks: Sequence[TaskSpec]) -> None:
         """Do without cameras that the tasks do not have, as LeRobot does, as long as there is one."""

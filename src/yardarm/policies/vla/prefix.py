@@ -9,11 +9,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-__all__ = ["Part", "Prefix"]
+__all__ = ["Prefix", "PrefixPart"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PrefixPart:
     """Tokens (batch, token, width), and which of them are valid (batch, token).
 
     A block sees itself and earlier blocks. A part joins the block before it, starts one, or each of its tokens does.
@@ -41,7 +41,7 @@ class Prefix:
     """The number of each token's block (token)."""
 
     @classmethod
-    def of(cls, parts: Sequence[Part], length: int = 0) -> Prefix:
+    def of(cls, parts: Sequence[PrefixPart], length: int = 0) -> Prefix:
         """Join parts; up to a length, what is missing is filled up with tokens that nobody sees."""
         tokens = torch.cat([part.tokens for part in parts], dim=1)
         valid = torch.cat([part.valid for part in parts], dim=1)

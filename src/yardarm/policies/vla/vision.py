@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from yardarm.errors import SetupError, UsageError, one_line
 
-__all__ = ["joined_patches", "smolvlm_tower"]
+__all__ = ["joined_patches", "look", "smolvlm_tower"]
+
+# On a CPU, what a layer makes of the images should stay in its cache: so many numbers at once.
+CACHED_NUMBERS = 4_000_000
 
 
 def smolvlm_tower(settings: Mapping[str, Any]) -> nn.Module:
@@ -23,6 +27,16 @@ def smolvlm_tower(settings: Mapping[str, Any]) -> nn.Module:
         return SmolVLMVisionTransformer(SmolVLMVisionConfig(**settings))
     except (TypeError, ValueError) as error:
         raise UsageError(f"this 'vision_config' makes no vision tower: {one_line(error)}") from error
+
+
+def look(tower: Any, images: Tensor) -> Tensor:
+    """The features of patches (image, patch, width); on a CPU a few images at a time, which is cheaper."""
+    if images.device.type != "cpu":
+        return tower(images).last_hidden_state
+    settings = tower.config
+    patches = (images.shape[-2] // settings.patch_size) * (images.shape[-1] // settings.patch_size)
+    group = max(1, CACHED_NUMBERS // (patches * settings.intermediate_size))
+    return torch.cat([tower(some).last_hidden_state for some in images.split(group)])
 
 
 def joined_patches(patches: Tensor, factor: int) -> Tensor:
