@@ -14,12 +14,14 @@ from safetensors.torch import save_file
 
 from tests.golden.recipe import weight
 from tests.helpers import GOLDEN
+from yardarm.hub import Repositories
 from yardarm.policies.act import ACT, ActConfig
 from yardarm.policies.diffusion import DIFFUSION, DiffusionConfig
 from yardarm.policies.learned.architecture import Architecture
 from yardarm.policies.learned.config import FeatureType, PolicyFeature
+from yardarm.policies.learned.creating import new_policy
 from yardarm.policies.learned.policy import LearnedPolicy
-from yardarm.policies.smolvla import SMOLVLA
+from yardarm.policies.smolvla import SMOLVLA, SmolVlaConfig
 
 VARIANTS = GOLDEN / "lerobot_variants"
 # The ids of the recorded checkpoints, and of the shipped one, as version 0.1 named them.
@@ -70,6 +72,14 @@ def small_diffusion(image: int | None = 32, **options: Any) -> LearnedPolicy:
     return random_policy(DIFFUSION, config)
 
 
+def small_smolvla(image: int = 32, **options: Any) -> LearnedPolicy:
+    """A SmolVLA for Meta-World's shapes, of the recorded one's sizes."""
+    sizes = {"chunk_size": 8, "max_state_dim": 8, "max_action_dim": 8, "num_vlm_layers": 4, "num_steps": 3}
+    config = SmolVlaConfig(**{**_features(image), **sizes, "n_action_steps": 5, "tokenizer_max_length": 24, **options})
+    config.resize_imgs_with_padding = (64, 64)
+    return new_policy(SMOLVLA, config, _made_up(config), seed=0, repositories=Repositories(GOLDEN / "smolvla" / "hub"))
+
+
 def _features(image: int | None) -> dict[str, Any]:
     """With an image of this size, or with all that Meta-World knows of its state."""
     seen = (
@@ -84,17 +94,21 @@ def _features(image: int | None) -> dict[str, Any]:
 
 
 def random_policy(kind: Architecture, config: Any) -> LearnedPolicy:
-    """A policy with random weights, and statistics that change little."""
+    """A policy with random weights."""
     config.check()
     torch.manual_seed(0)
+    return kind.policy(kind, config, kind.network(config), kind.processing(config, _made_up(config)))
+
+
+def _made_up(config: Any) -> dict[str, dict[str, torch.Tensor]]:
+    """Statistics that change little."""
     features = {**config.input_features, **config.output_features}
-    statistics = {
+    return {
         name: {"mean": torch.full((3, 1, 1), 0.5), "std": torch.full((3, 1, 1), 0.25)}
         if feature.type is FeatureType.VISUAL
         else _statistics(feature.shape[0])
         for name, feature in features.items()
     }
-    return kind.policy(kind, config, kind.network(config), kind.processing(config, statistics))
 
 
 def objective_of(policy: LearnedPolicy) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -197,4 +198,4 @@ def test_without_transformers_the_command_that_installs_it_is_named(
     monkeypatch.setitem(sys.modules, "transformers", None)
     text_module._load_tokenizer.cache_clear()
     with pytest.raises(SetupError, match=r"needs the package transformers: pip install 'yardarm\[vla\]'"):
-        _ = step.tokenizer
+        _ = replace(step).tokenizer

@@ -12,7 +12,6 @@ from safetensors.torch import load_file
 
 from tests.training.made import TINY_ACT, TINY_DIFFUSION, demonstrations, small_training
 from tests.training.reader import TYPE
-from tests.training.test_processes import two_processes
 from tests.training.test_resume import StopsAfter, assert_same, resumed, weights
 from yardarm.errors import UsageError
 from yardarm.training import TrainConfig, TrainingListener, train
@@ -109,17 +108,6 @@ def test_a_training_on_instructions_is_resumed_exactly(kind: str, data: Path, tm
     assert_same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
     rates = [point["lr"] for point in map(json.loads, (tmp_path / "parts" / "metrics.jsonl").open()) if "lr" in point]
     assert len(set(rates)) == 3, "the preset's schedule"
-
-
-@pytest.mark.slow
-def test_two_processes_pad_their_own_parts_of_a_batch(data: Path, tmp_path: Path) -> None:
-    words = ("train", f"--policy.type={TYPE}", "--policy.device=cpu", f"--dataset.root={data}", "--batch_size=2")
-    words = (*words, "--steps=6", "--log_freq=2", "--threads=1", "--gradient_accumulation_steps=2")
-    two_processes(*words, "--save_freq=0", f"--output_dir={tmp_path / 'whole'}")
-    two_processes(*words, "--save_freq=4", f"--output_dir={tmp_path / 'parts'}")
-    path = tmp_path / "parts" / "checkpoints" / "000004"
-    two_processes("train", "--resume=true", f"--config_path={path}", f"--policy.type={TYPE}")
-    assert_same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
 
 
 def test_an_adapter_goes_where_the_architectures_pattern_says(data: Path, tmp_path: Path) -> None:

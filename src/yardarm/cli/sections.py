@@ -46,12 +46,12 @@ def shown_benchmark(flags: Flags) -> type[BenchmarkConfig]:
     return benchmark
 
 
-def gather(flags: Flags) -> dict[str, Any]:
-    """The configuration file of ``--config_path``, overridden by flags."""
+def gather(flags: Flags, read: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> dict[str, Any]:
+    """The configuration file of ``--config_path``, as `read` understands it, overridden by flags."""
     own = dict(flags)
     path = text(own, "config_path")
     own.pop("config_path", None)
-    return nested(own, read_config_file(Path(path)) if path else {})
+    return nested(own, read(read_config_file(Path(path))) if path else {})
 
 
 def nested(flags: Mapping[str, str], base: Mapping[str, Any]) -> dict[str, Any]:

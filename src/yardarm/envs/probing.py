@@ -22,7 +22,7 @@ def find_tasks(config: BenchmarkConfig) -> tuple[TaskSpec, ...]:
     """The selected tasks, in order, for workers of the benchmark's interpreter."""
     python = interpreter_for(config)
     tasks = config.tasks_from(_probe(config, python)) if isinstance(config, ProbedBenchmark) else config.tasks()
-    return for_workers_of(python, tasks)
+    return for_workers_of(python, config.told(tasks))
 
 
 def for_workers_of(python: str, tasks: Iterable[TaskSpec]) -> tuple[TaskSpec, ...]:

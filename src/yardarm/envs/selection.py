@@ -28,7 +28,11 @@ def _check_names(tasks: Sequence[TaskSpec]) -> None:
     known: dict[tuple[str, str], TaskSpec] = {}
     for task in tasks:
         other = known.setdefault((task.benchmark, task.name), task)
-        if (other.env.options_hash, other.env.python) != (task.env.options_hash, task.env.python):
+        if _options(task) != _options(other):
             raise UsageError(
                 f"'{task.name}' of {task.benchmark} is selected twice, with different options; evaluate them separately"
             )
+
+
+def _options(task: TaskSpec) -> tuple[str, str, str]:
+    return task.env.options_hash, task.env.python, task.instruction

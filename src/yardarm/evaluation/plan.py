@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,12 +61,14 @@ class Plan:
 
     def identity(self) -> PlanRecord:
         """What must be equal for a run to continue another's episodes; their number may grow."""
-        one_of_each = {task.key()[:2]: task for task in self.tasks}.values()
+        worlds: dict[tuple[str, ...], list[TaskSpec]] = {}
+        for task in self.tasks:
+            worlds.setdefault(task.key()[:2], []).append(task)
         return PlanRecord(
             policy=self.policy_id,
             seed=self.seed,
             tasks=tuple(f"{task.group}/{task.name}" for task in self.tasks),
-            env=tuple({"benchmark": task.benchmark, **task.env.options} for task in one_of_each),
+            env=tuple(_options(tasks) for tasks in worlds.values()),
             stopping=self.stopping,
         )
 
@@ -86,6 +88,16 @@ class Plan:
     def hash(self) -> str:
         """A short name for the identity."""
         return hashlib.sha256(json.dumps(self.identity().to_json(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _options(tasks: Sequence[TaskSpec]) -> dict[str, Any]:
+    """The options of a world, and what policies are told there instead of the tasks' own words."""
+    options = {"benchmark": tasks[0].benchmark, **tasks[0].env.options}
+    told = {task.name: task.instruction for task in tasks if task.told}
+    if not told:
+        return options
+    one_for_all = len(set(told.values())) == 1 and all(task.told for task in tasks)
+    return {**options, "instruction": tasks[0].instruction if one_for_all else told}
 
 
 def describe_difference(stored: PlanRecord, wanted: PlanRecord) -> str:

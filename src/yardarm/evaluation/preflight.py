@@ -67,8 +67,12 @@ def check_policy_fits(policy: Policy, traits: Traits, tasks: Sequence[TaskSpec])
 
 def _check_instructions(policy: Policy, tasks: Sequence[TaskSpec]) -> None:
     for task in tasks if policy.wants.instruction else ():
-        if not task.instruction:
-            raise UsageError(f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none")
+        # A world that says nothing of its tasks has their names in the place of instructions.
+        if task.instruction in ("", task.name) and not task.told:
+            raise UsageError(
+                f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none; give one with "
+                "--env.instruction=…"
+            )
 
 
 def _check_names(policy: Policy, task: TaskSpec) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from yardarm.config import NamedCode, fit_fields, option
+from yardarm.config import NamedCode, fit_fields, fitted, option
 from yardarm.errors import SetupError, UsageError, nearest
 from yardarm.registry import Registry
 from yardarm.tasks.spec import TaskSpec
@@ -51,6 +51,9 @@ class BenchmarkConfig:
     task: str = option("", "tasks and groups, separated by commas")
     max_parallel_tasks: int = option(0, "the most different tasks to run at once; 0: no limit")
     python: str = option("", "another Python interpreter for the workers, e.g. other_venv/bin/python")
+    instruction: dict[str, str] | str | None = option(
+        None, 'what policies are told instead of a task\'s own words: a text, or {"task": "text", …}; may be empty'
+    )
 
     def __post_init__(self) -> None:
         fit_fields(self, "--env.")
@@ -59,10 +62,31 @@ class BenchmarkConfig:
         if self.python:
             # Not resolved: a virtual environment's interpreter is a link, and is recognised by its path.
             self.python = str(Path(self.python).expanduser().absolute())
+        if isinstance(self.instruction, str) and self.instruction.lstrip().startswith("{"):
+            from yardarm.config import FlagText  # here, because it needs a parser, which workers may not have
+
+            self.instruction = fitted("--env.instruction", dict[str, str], FlagText(self.instruction).value())
 
     def tasks(self) -> tuple[TaskSpec, ...]:
         """The selected tasks, in order; a task selected twice is listed twice."""
         raise NotImplementedError
+
+    def told(self, tasks: Sequence[TaskSpec]) -> tuple[TaskSpec, ...]:
+        """The tasks with the instructions that the user gives them."""
+        given = self.instruction
+        if isinstance(given, str):
+            return tuple(replace(task, instruction=given, told=True) for task in tasks)
+        names = [task.name for task in tasks]
+        for name in given or {}:
+            if name not in names:
+                few = ", ".join(dict.fromkeys(names[:FEW])) + (", …" if len(names) > FEW else "")
+                raise UsageError(
+                    f"--env.instruction: '{name}' is none of the selected tasks{nearest(name, names)} they are {few}"
+                )
+        return tuple(
+            replace(task, instruction=given[task.name], told=True) if given and task.name in given else task
+            for task in tasks
+        )
 
     def selected(self, known: Collection[str]) -> list[str]:
         """The names in ``--env.task``, checked and without duplicates."""

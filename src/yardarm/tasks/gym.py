@@ -38,7 +38,6 @@ class GymLikeConfig(ProbedBenchmark):
         False, "end at the first success; otherwise only success at the end of the episode counts"
     )
     rebuild: bool = option(True, "create a new environment in a new process for each episode; false is faster")
-    instruction: str = option("", "the instruction for policies that read language; default: the environment's own")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,10 +50,13 @@ class GymLikeConfig(ProbedBenchmark):
             raise UsageError(f"--env.kwargs={self.kwargs} must be plain values: {error}") from error
 
     def notes(self) -> Sequence[str]:
-        """A warning if environments are reused."""
-        if self.rebuild:
-            return ()
-        return ["--env.rebuild=false: Yardarm relies on the environment to start every episode from scratch"]
+        """A warning if environments are reused, or policies told nothing, which older files meant otherwise."""
+        notes = []
+        if not self.rebuild:
+            notes.append("--env.rebuild=false: Yardarm relies on the environment to start every episode from scratch")
+        if self.instruction == "":
+            notes.append("--env.instruction is empty: policies are told nothing; omit it for the environment's own")
+        return notes
 
     def success_entry(self) -> str | None:
         """The entry that a step's info must have, if success is read from it."""
@@ -83,7 +85,7 @@ class GymLikeConfig(ProbedBenchmark):
             group=group,
             index=index,
             name=name,
-            instruction=self.instruction or answer["instruction"] or name,
+            instruction=answer["instruction"] or name,
             max_steps=answer["max_steps"],
             fps=self.fps or answer["fps"],
             env=EnvSpec(

@@ -119,6 +119,8 @@ class TaskSpec:
     max_steps: int
     fps: int
     env: EnvSpec
+    told: bool = False
+    """Whether the user chose the instruction, which may be empty then; it is the same task all the same."""
 
     def key(self) -> tuple[str, str, str]:
         """What identifies the task, in whatever group it was selected."""

@@ -35,7 +35,7 @@ __all__ = ["Learner", "make_learner"]
 logger = logging.getLogger(__name__)
 
 # Of ``--policy.…``: what is for the trainer, and not for a policy's configuration.
-NOT_FIELDS = ("type", "path", "revision", "hub_dir")
+NOT_FIELDS = ("type", "path", "revision", "hub_dir", "self_test")
 FOR_EVALUATIONS = {
     "dtype": "training has --mixed_precision=bf16",
     "resize_images": "train on images of the size that the policy knows",
@@ -60,6 +60,7 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     Repositories(config.policy.get("hub_dir"))  # a folder that is not there is refused before anything is read
     meta = read_meta(config.dataset)
     policy = _policy(config, meta, checkpoint)
+    policy.see_what_is_there(meta.readable)
     names = {own: name for name, own in policy.wants.own_names.items()}
     if policy.architecture.objective is None:
         raise UsageError(f"policies of type '{policy.config.type}' cannot be trained on demonstrations")
@@ -90,8 +91,8 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
 
 def _policy(config: TrainConfig, meta: DatasetMetadata, checkpoint: Checkpoint | None) -> LearnedPolicy:
     if checkpoint is not None:
-        kind, hub_dir = config.policy.get("type"), config.policy.get("hub_dir")
-        return load_to_fine_tune(str(checkpoint.policy), type=kind, device=_device(config), hub_dir=hub_dir)
+        kind = config.policy.get("type")
+        return load_to_fine_tune(str(checkpoint.policy), type=kind, device=_device(config), **config.loading)
     if "path" in config.policy:
         return _fine_tuned(config, meta)
     return _new(config, meta)
@@ -123,7 +124,7 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
         if name in config.policy:
             raise UsageError(f"--policy.{name} is for evaluations: {instead}")
     options = {"device": _device(config), **_fields(config), "revision": config.policy.get("revision")}
-    options["hub_dir"] = config.policy.get("hub_dir")
+    options |= config.loading
     if kind := config.policy.get("type"):
         options["type"] = kind
     path = str(config.policy["path"])
@@ -135,9 +136,11 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
     except ForeignCheckpoint as error:
         raise UsageError(
             f"{error.source} is of a policy of type '{error.kind}', which cannot be trained here, but only "
-            f"{' and '.join(ARCHITECTURES.names())}: train it with LeRobot, and evaluate it with `yardarm eval "
+            f"{', '.join(ARCHITECTURES.names())}: train it with LeRobot, and evaluate it with `yardarm eval "
             "--policy.python=PATH`; if it is your own, name its module: --policy.type=MODULE:NAME"
         ) from None
+    inputs, outputs = policy_features(meta)
+    policy.adapt_to({(renamed or {}).get(name, name): feature for name, feature in {**inputs, **outputs}.items()})
     own = policy.config
     known = statistics(meta, {**own.input_features, **own.output_features}, renamed or {})
     policy.fit_to(known, meta.tasks)
@@ -179,7 +182,7 @@ def _check_fits(policy: LearnedPolicy, meta: DatasetMetadata) -> None:
                 f"the policy reads '{name}', which {meta.root} does not have; it has {there}; --rename_map maps the "
                 "dataset's names to the policy's"
             )
-        if tuple(known[name].shape) != tuple(shape):
+        if tuple(known[name].shape) != tuple(shape) and name not in policy.wants.resizable:
             raise UsageError(
                 f"the policy reads '{name}' of the shape {tuple(shape)}, but in {meta.root} it is "
                 f"{tuple(known[name].shape)}"

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from yardarm.cli.displays.live_view import LiveView
 from yardarm.cli.flags import Flags, describe, listed, switch, text
+from yardarm.cli.lerobot.train_file import is_lerobots, own_options
 from yardarm.cli.sections import gather, nested, read_only_flags, shown_benchmark
 from yardarm.config import read_config_file
 from yardarm.displays import open_training_display, stop_after_step
@@ -76,18 +77,27 @@ def read_config(flags: Flags) -> tuple[TrainConfig, Checkpoint | None]:
     flags.pop("trust_remote_code", None)
     path, output_dir = text(flags, "config_path"), text(flags, "output_dir")
     if not switch(flags, "resume"):
-        return config_from_data(gather(flags), trusted), None
+        return config_from_data(gather(flags, _own_file), trusted), None
     flags.pop("config_path", None)
     named = path or output_dir
     if named is None:
         raise UsageError("--resume=true needs a training: add --config_path=…/train_config.json, or --output_dir=…")
     checkpoint = find_checkpoint_to_resume(Path(named))
     stored: dict[str, Any] = read_config_file(checkpoint.config)
+    if is_lerobots(stored):
+        raise UsageError(
+            f"{checkpoint.path} is of a training with LeRobot, which only LeRobot resumes; to go on from its weights, "
+            f"give --policy.path={checkpoint.policy} without --resume"
+        )
     own = checkpoint.path.parent.parent
     if output_dir is not None and Path(output_dir).expanduser().resolve() != own:
         raise UsageError(f"--output_dir={output_dir}: a training resumes in its own folder, {own}; omit --output_dir")
     check_resumed(flags, stored)
     return config_from_data(nested(flags, stored), trusted), checkpoint
+
+
+def _own_file(data: dict[str, Any]) -> dict[str, Any]:
+    return own_options(data) if is_lerobots(data) else data
 
 
 def _show(result: TrainingResult, config: TrainConfig, console: Console) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from yardarm.cli.flags import Flags
 from yardarm.errors import UsageError
 
-__all__ = ["Absent", "own_spellings", "refuse_absent", "rename"]
+__all__ = ["ABSENT", "RENAMED", "Absent", "find_answer", "own_spellings", "refuse_absent", "rename"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def refuse_absent(flags: Flags, absent: Answers) -> Flags:
     """The flags without those that ask for what happens anyway; raise for one that asks for anything else."""
     own: Flags = {}
     for name, value in flags.items():
-        found = _answer(name, absent)
+        found = find_answer(name, absent)
         if found is None:
             own[name] = value
         elif value.lower() not in found.natural:
@@ -162,7 +162,8 @@ def refuse_absent(flags: Flags, absent: Answers) -> Flags:
     return own
 
 
-def _answer(name: str, absent: Answers) -> Absent | None:
+def find_answer(name: str, absent: Answers) -> Absent | None:
+    """What is said of a flag that has no counterpart, if it has none."""
     if name in absent:
         return absent[name]
     return next((found for key, found in absent.items() if key.endswith(".") and f"{name}.".startswith(key)), None)

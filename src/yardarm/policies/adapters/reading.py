@@ -39,15 +39,16 @@ def _base_folder(
     folder: CheckpointFolder, base: str, revision: str | None, repositories: Repositories | None
 ) -> CheckpointFolder:
     source = folder.path / ADAPTER_CONFIG
-    for path in (folder.path / base, Path(base).expanduser()):
-        if path.is_dir():
+    local = repositories.local(base, CONFIG) if repositories is not None else None
+    for path in (folder.path / base, Path(base).expanduser(), local):
+        if path is not None and path.is_dir():
             return CheckpointFolder(path)
     if not HUB_ID.fullmatch(base):
         raise UsageError(
             f"{source}: its base policy {base} does not exist; put it there, or correct base_model_name_or_path"
         )
     try:
-        return find_checkpoint(base, revision, repositories)
+        return find_checkpoint(base, revision)
     except UsageError as error:
         raise UsageError(f"{source}: its base policy cannot be found: {error}") from error
 

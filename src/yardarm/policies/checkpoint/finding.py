@@ -38,6 +38,8 @@ def find_checkpoint(
             f"--policy.path={path_or_id}: there is no such folder, and it is not a Hub id (owner/name) either"
         )
     if repositories is not None and (local := repositories.local(str(path_or_id), CONFIG)) is not None:
+        if revision is not None:
+            raise UsageError(f"--policy.revision={revision}: {local} is a local folder, which has no revisions")
         return CheckpointFolder(local)
     # The state of training may lie in folders, and is large.
     wanted = HubFiles(str(path_or_id), revision, "checkpoint", CONFIG, FILES, ignore=("*/*",))

@@ -45,6 +45,9 @@ class Architecture:
     unused: tuple[str, ...] = ()
     """Patterns (``*.lm_head.*``) of tensors that files have and the network does not: they are not loaded, and saved
     again as they were."""
+    fingerprinted: bool = False
+    """Whether checkpoints keep an answer of the policy, which loading compares: for networks that depend on what others
+    change."""
     adapted: tuple[str, ...] | str = ()
     """Layers that get an adapter, unless the user names others: ends of names, or a regular expression for names as
     checkpoints have them."""

@@ -28,6 +28,7 @@ from yardarm.policies.checkpoint import (
 )
 from yardarm.policies.learned.architecture import Architecture, find_architecture
 from yardarm.policies.learned.config import PolicyConfig
+from yardarm.policies.learned.fingerprint import FINGERPRINT, check_fingerprint
 from yardarm.policies.learned.placement import Placement, choose_device, choose_dtype
 from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.policies.loading import ARCHITECTURES, ForeignCheckpoint
@@ -65,6 +66,7 @@ def load_policy(
     allow_missing_stats: bool = False,
     merge_adapter: bool = True,
     hub_dir: str | Path | None = None,
+    self_test: bool = True,
     **overrides: Any,
 ) -> LearnedPolicy:
     """Load a policy from a folder or from the Hugging Face Hub, as Yardarm or LeRobot trained it.
@@ -74,18 +76,19 @@ def load_policy(
     with be resized. `allow_missing_stats` lets features pass unnormalised if the checkpoint has
     no statistics for them, instead of refusing it. `merge_adapter=False` leaves an adapter beside the weights, so that
     it can be trained further. `hub_dir` is a folder, laid out ``<owner>/<name>/…``, in which repositories of the Hub
-    are looked for first: the policy's own, and those that it names. Any field of the checkpoint's ``config.json`` can
+    are looked for first: the policy's own, and those that it names. `self_test=False` loads a policy even if it gives
+    other answers than when it was saved. Any field of the checkpoint's ``config.json`` can
     be overridden by its name.
     """
-    switches = {"resize_images": resize_images, "allow_missing_stats": allow_missing_stats}
-    for name, value in {**switches, "merge_adapter": merge_adapter}.items():
-        if not isinstance(value, bool):
-            raise UsageError(f"--policy.{name} must be true or false, not {value}")
+    _check_switches(resize_images=resize_images, allow_missing_stats=allow_missing_stats)
+    _check_switches(merge_adapter=merge_adapter, self_test=self_test)
     repositories = Repositories(hub_dir)
     placement = Placement(choose_device(device), choose_dtype(dtype), resize_images)
     checkpoint = _open(path, revision, type, overrides, allow_missing_stats, repositories)
     policy = _assembled(checkpoint, placement, rename_map, merge_adapter)
     _check_statistics(policy, checkpoint)
+    if self_test:
+        _check_answers(policy, checkpoint)
     return policy
 
 
@@ -97,11 +100,22 @@ def load_to_fine_tune(
     device: str = "auto",
     rename_map: Mapping[str, str] | None = None,
     hub_dir: str | Path | None = None,
+    self_test: bool = True,
     **overrides: Any,
 ) -> LearnedPolicy:
     """A policy that will take over the statistics of other data, whether it has any of its own or not."""
+    _check_switches(self_test=self_test)
     checkpoint = _open(path, revision, type, overrides, True, Repositories(hub_dir))
-    return _assembled(checkpoint, Placement(choose_device(device)), rename_map, merge_adapter=False)
+    policy = _assembled(checkpoint, Placement(choose_device(device)), rename_map, merge_adapter=False)
+    if self_test:
+        _check_answers(policy, checkpoint)
+    return policy
+
+
+def _check_switches(**switches: Any) -> None:
+    for name, value in switches.items():
+        if not isinstance(value, bool):
+            raise UsageError(f"--policy.{name} must be true or false, not {value}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +191,13 @@ def _check_statistics(policy: LearnedPolicy, checkpoint: _Checkpoint) -> None:
     if not checkpoint.allow_missing_stats:
         raise UsageError(f"{fact}; {WITHOUT_STATISTICS}")
     logger.warning("%s: raw values pass, as --policy.allow_missing_stats=true says", fact)
+
+
+def _check_answers(policy: LearnedPolicy, checkpoint: _Checkpoint) -> None:
+    """Refuse a policy that does not do what it did; other options may change what it does."""
+    folder = checkpoint.folder
+    if folder.has(FINGERPRINT) and not checkpoint.overrides:
+        check_fingerprint(policy, folder.read_bytes(FINGERPRINT), f"{folder.path / FINGERPRINT}")
 
 
 def _load_again(policy: LearnedPolicy, folder: CheckpointFolder) -> nn.Module:

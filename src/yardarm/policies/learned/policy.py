@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,8 @@ from yardarm.errors import UsageError
 from yardarm.machine import available_memory, total_memory_gb
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations, Row
 from yardarm.policies.checkpoint import UnusedTensors, push_checkpoint, save_checkpoint
-from yardarm.policies.learned.config import ACTION
+from yardarm.policies.learned.config import ACTION, PolicyFeature
+from yardarm.policies.learned.fingerprint import FINGERPRINT, Fingerprint
 from yardarm.policies.learned.inputs import check_observations, resized
 from yardarm.policies.learned.placement import Placement, choose_device
 from yardarm.policies.learned.state import EpisodeState
@@ -113,6 +114,12 @@ class LearnedPolicy(BatchedPolicy):
         self.cameras = tuple(cameras)
         self.wants = self._observation_spec(self.preprocessor.step(Rename) or Rename())
 
+    def see_what_is_there(self, offered: Container[str]) -> None:
+        """Do without cameras that are missing: most policies cannot."""
+
+    def adapt_to(self, features: Mapping[str, PolicyFeature]) -> None:
+        """Take over the shapes of other data, by the policy's names, before `fit_to`: most networks read only one."""
+
     def placed(self, network: Any) -> Any:
         """A network where and how this policy computes."""
         return network.to(self.placement.device, self.placement.dtype, memory_format=torch.channels_last).eval()
@@ -182,8 +189,11 @@ class LearnedPolicy(BatchedPolicy):
 
     def conditioning(self, task: TaskSpec) -> dict[str, np.ndarray]:
         """What follows from the task alone, and is the same in every row of an episode."""
-        if self.wants.instruction and not task.instruction:
-            raise UsageError(f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none")
+        if self.wants.instruction and not task.instruction and not task.told:
+            raise UsageError(
+                f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none; give one with "
+                "--env.instruction=…"
+            )
         return self.preprocessor.for_task(task)
 
     def row(self, request: Request) -> Row:
@@ -237,7 +247,8 @@ class LearnedPolicy(BatchedPolicy):
         digest = hashlib.sha256(json.dumps(self._identity(), sort_keys=True).encode())
         for tensors in (self.stored_tensors(), *(step.tensors() for step in self._steps())):
             add_to_digest(digest, tensors)
-        for name, content in sorted(item for step in self._steps() for item in step.files().items()):
+        files = [*self.config.side_files().items(), *(item for step in self._steps() for item in step.files().items())]
+        for name, content in sorted(files):
             digest.update(name.encode())
             digest.update(content)
         return f"{self.config.type}-{digest.hexdigest()[:12]}"
@@ -262,6 +273,11 @@ class LearnedPolicy(BatchedPolicy):
             *self.preprocessor.without_statistics(self.observed_features, modes),
             *self.postprocessor.without_statistics(answered, modes),
         ]
+
+    def side_files(self) -> dict[str, bytes]:
+        """Files that a checkpoint keeps beside configuration, pipelines and weights."""
+        own = {FINGERPRINT: Fingerprint.of(self).to_json()} if self.architecture.fingerprinted else {}
+        return {**self.config.side_files(), **own}
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write a checkpoint that Yardarm and LeRobot load."""

@@ -107,6 +107,18 @@ class Pipeline:
         ]
         return type(self)(self.name, steps)
 
+    def for_features(self, features: Mapping[str, PolicyFeature]) -> Self:
+        """For features of other shapes; their statistics must follow."""
+        steps = [
+            replace(
+                step, features={name: features.get(name, own) for name, own in step.features.items()}, statistics={}
+            )
+            if isinstance(step, Normalize | Unnormalize)
+            else step
+            for step in self.steps
+        ]
+        return type(self)(self.name, steps)
+
     def fitted_to(self, statistics: Statistics, instructions: Sequence[str]) -> Self:
         """For other data."""
         return type(self)(self.name, [step.fitted_to(statistics, instructions) for step in self.steps])

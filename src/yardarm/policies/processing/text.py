@@ -123,7 +123,7 @@ class Tokenize(ProcessorStep):
             names.append(MODEL_CONFIG)
         return tuple((name, (folder / name).read_bytes()) for name in sorted(names))
 
-    @property
+    @functools.cached_property
     def tokenizer(self) -> Any:
         """What transformers makes of the files."""
         if not self.tokenizer_files:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from yardarm.policies.learned.architecture import Architecture
 from yardarm.policies.processing import NewLine, Pipeline, Processing, Statistics, Tokenize, default_processing
 from yardarm.policies.smolvla.config import SmolVlaConfig
@@ -12,8 +14,9 @@ from yardarm.policies.vla.pretrained import fill_from_model
 
 __all__ = ["SMOLVLA"]
 
-TEXT = "model.vlm_with_expert.vlm.model.text_model"
+logger = logging.getLogger(__name__)
 
+TEXT = "model.vlm_with_expert.vlm.model.text_model"
 
 PROJECTIONS = "state_proj|action_in_proj|action_out_proj|action_time_mlp_in|action_time_mlp_out"
 
@@ -31,6 +34,12 @@ def load_language_model(config: SmolVlaConfig, network: SmolVlaNetwork) -> None:
     """Start from a vision-language model that has seen the world."""
     if config.vlm_weights is not None:
         fill_from_model(network.vlm_with_expert["vlm"], config.vlm_weights)
+    elif config.train_expert_only:
+        logger.warning(
+            "the vision-language model has random weights, and is frozen: --policy.load_vlm_weights=true starts from "
+            "those of %s, --policy.train_expert_only=false trains it",
+            config.vlm_model_name,
+        )
 
 
 SMOLVLA = Architecture(
@@ -48,6 +57,7 @@ SMOLVLA = Architecture(
         f"{TEXT}.layers.*.self_attn.[oq]_proj.weight",
         "model.vlm_with_expert.vlm.lm_head.weight",
     ),
+    fingerprinted=True,
     # The expert's queries and values, and what leads into it and out of it.
     adapted=rf"model\.(vlm_with_expert\.lm_expert\..*\.(q|v)_proj|{PROJECTIONS})",
 )

@@ -114,14 +114,20 @@ class SmolVlaConfig(PolicyConfig):
         return {name: self.input_features[name] for name in self.input_features if name in (*self.real_cameras, STATE)}
 
     @property
+    def vlm_layers(self) -> int:
+        """How many layers of the language model are used: the first ones, or all if there are no more."""
+        wanted, there = self.num_vlm_layers, self.vlm.text_layers
+        return min(wanted, there) if wanted > 0 else there
+
+    @property
     def expert_layers(self) -> int:
         """How many layers the expert has."""
-        return self.num_expert_layers if self.num_expert_layers > 0 else self.num_vlm_layers
+        return self.num_expert_layers if self.num_expert_layers > 0 else self.vlm_layers
 
     @property
     def expert_every(self) -> int:
         """The expert acts at each so-many-th layer of the language model."""
-        return self.num_vlm_layers // self.expert_layers
+        return self.vlm_layers // self.expert_layers
 
     @property
     def rtc(self) -> RtcOptions:
@@ -135,9 +141,8 @@ class SmolVlaConfig(PolicyConfig):
 
     def complete(self, repositories: Repositories, folder: Path | None) -> None:
         """Find the sizes of the vision-language model: in the checkpoint, or where its name leads."""
-        beside = folder / VLM_CONFIG if folder is not None and repositories.hub_dir is None else None
-        if beside is not None and beside.is_file():
-            path = beside
+        if folder is not None and (folder / VLM_CONFIG).is_file():
+            path = folder / VLM_CONFIG
         else:
             path = repositories.folder(self.vlm_model_name, CONFIG, (), "vision-language model") / CONFIG
         try:
@@ -145,10 +150,7 @@ class SmolVlaConfig(PolicyConfig):
         except (OSError, ValueError) as error:
             raise UsageError(f"{path} is damaged: {one_line(error)}") from error
         self.vlm = VlmSizes.from_json(self._vlm_config, str(path))
-        require(
-            self.num_vlm_layers <= self.vlm.text_layers,
-            f"num_vlm_layers={self.num_vlm_layers}, but {path} has {self.vlm.text_layers} layers",
-        )
+        self._check_expert()
         self.vlm_weights = None
         if folder is None and self.load_vlm_weights:  # a checkpoint has its own
             self.vlm_weights = find_model_weights(repositories, self.vlm_model_name)
@@ -209,23 +211,21 @@ class SmolVlaConfig(PolicyConfig):
             f"n_action_steps must be between 1 and chunk_size={self.chunk_size}, not {self.n_action_steps}",
         )
         require(self.num_steps >= 1, f"num_steps must be at least 1, not {self.num_steps}")
-        require(self.num_vlm_layers >= 1, f"num_vlm_layers must be at least 1, not {self.num_vlm_layers}")
         one_of("attention_mode", self.attention_mode, ATTENTION_MODES)
         one_of("pad_language_to", self.pad_language_to, PADDINGS)
         require(not self.use_delta_joint_actions_aloha, "use_delta_joint_actions_aloha is supported by nobody; omit it")
         require(not self.adapt_to_pi_aloha or self.action_size == 14, "adapt_to_pi_aloha is for two arms: 14 values")
         if self.rtc_config is not None:
             one_of("rtc_config.prefix_attention_schedule", self.rtc_config.prefix_attention_schedule.lower(), SCHEDULES)
-        self._check_expert()
 
     def _check_expert(self) -> None:
-        layers = self.expert_layers
+        layers, text_layers = self.expert_layers, self.vlm_layers
         require(
-            self.num_vlm_layers % layers == 0,
-            f"num_vlm_layers={self.num_vlm_layers} must be a multiple of num_expert_layers={layers}",
+            text_layers % layers == 0,
+            f"the {text_layers} layers of the language model must be a multiple of num_expert_layers={layers}",
         )
         require(
-            layers == self.num_vlm_layers or self.attention_mode != "cross_attn" or self.self_attn_every_n_layers <= 0,
-            f"an expert with fewer layers ({layers}) than num_vlm_layers={self.num_vlm_layers} cannot attend to itself "
-            "in between: give self_attn_every_n_layers=0",
+            layers == text_layers or self.attention_mode != "cross_attn" or self.self_attn_every_n_layers <= 0,
+            f"an expert with {layers} layers beside {text_layers} of the language model cannot attend to itself: "
+            "give self_attn_every_n_layers=0",
         )

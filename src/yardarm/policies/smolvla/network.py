@@ -36,7 +36,7 @@ class SmolVlaNetwork(nn.Module):
         model = {
             "vision_model": smolvlm_tower(vlm.vision),
             "connector": nn.ModuleDict({"modality_projection": nn.ModuleDict({"proj": connector})}),
-            "text_model": LanguageLayers(vlm.text, config.num_vlm_layers, vlm.vocabulary),
+            "text_model": LanguageLayers(vlm.text, config.vlm_layers, vlm.vocabulary),
         }
         self.vlm_with_expert = nn.ModuleDict(
             {"vlm": nn.ModuleDict({"model": nn.ModuleDict(model)}), "lm_expert": Expert(config)}

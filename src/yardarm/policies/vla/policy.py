@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from yardarm.policies.learned.config import PolicyFeature
 from yardarm.policies.learned.noise import NOISE, PolicyFromNoise
 from yardarm.policies.processing import Tensors
 from yardarm.policies.vla.flow import Guidance
@@ -40,14 +42,32 @@ class VlaPolicy(PolicyFromNoise):
         return network.to(self.placement.device, self.placement.dtype).eval()
 
     def prepare(self, tasks: Sequence[TaskSpec]) -> None:
-        """Do without cameras that the tasks do not have, as LeRobot does, as long as there is one."""
-        offered = [name for name in self.all_cameras if all(name in task.env.features for task in tasks)]
-        if offered and offered != list(self.cameras):
-            absent = [name for name in self.all_cameras if name not in offered]
-            if absent:
-                logger.warning("the policy does without %s, which the tasks do not offer", " and ".join(absent))
-            self.see_with(offered)
+        """Refuse tasks that the policy cannot do; do without cameras that they do not have."""
+        self.see_what_is_there([name for name in self.all_cameras if all(name in task.env.features for task in tasks)])
         super().prepare(tasks)
+
+    def see_what_is_there(self, offered: Container[str]) -> None:
+        """Do without cameras that are missing, as LeRobot does, as long as there is one."""
+        there = tuple(name for name in self.all_cameras if name in offered)
+        if not there or there == self.cameras:
+            return
+        if absent := [name for name in self.all_cameras if name not in there]:
+            logger.warning("the policy does without %s: there is no such camera here", " and ".join(absent))
+        self.see_with(there)
+
+    def adapt_to(self, features: Mapping[str, PolicyFeature]) -> None:
+        """Take over other shapes: vectors are padded, and images resized, so that any will do."""
+        config = self.config
+        for own in (config.input_features, config.output_features):
+            own |= {
+                name: replace(feature, shape=features[name].shape) for name, feature in own.items() if name in features
+            }
+        config.check()
+        both = {**config.input_features, **config.output_features}
+        self.preprocessor = self.preprocessor.for_features(both)
+        self.postprocessor = self.postprocessor.for_features(both)
+        self.observed_features = config.read_features
+        self.see_with(self.cameras)
 
     def forward(self, inputs: Tensors) -> Tensor:
         """Turn noise into actions."""
