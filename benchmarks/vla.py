@@ -7,13 +7,14 @@ LEROBOT_PYTHON=… python benchmarks/vla.py --scale=small --only=tiny
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,13 +36,15 @@ from yardarm.policies.remote import LeRobotPolicy
 from yardarm.tasks import ActionSpec, EnvSpec, EpisodeSpec, Feature, TaskSpec
 from yardarm.tasks.libero import LiberoConfig
 
+log = logging.getLogger("benchmark")
+
 METHOD = """
 Checkpoints have random weights, in float32: the true size (SmolVLM2-500M's towers, 16 of 32 text layers, three cameras
 of 512×512, chunks of 50, 10 steps) and the tiny size of the recorded one.
 
 **A chunk** is one call with everything around it: from raw images, states and instructions to actions. Natively it is
 `policy.predict`; LeRobot's is its pipelines and `SmolVLAPolicy.predict_action_chunk`, which `select_action` calls when
-its queue is empty. Each is asked in a process of its own, with one thread, in turns, after a call with one row that does
+its queue is empty. Each is asked in a process of its own, with one thread, in turns, after a first call that does
 not count. Both get the same observations and the same noise, and their answers are compared. Ratios are of CPU time:
 the machine was shared, and wall times say more about its other users. **Memory** is the peak of that process, loading
 included. LeRobot's interpreter has torch built for CUDA, which alone takes some hundreds of MB; a second figure leaves
@@ -60,6 +63,7 @@ SPEED, MEMORY, EVALUATION = 1.2, 0.8, 3.0
 EQUAL = 1e-4
 PYTHON = os.environ.get("LEROBOT_PYTHON")
 STATE, ACTION, SIDE = 6, 6, 256
+CAMERAS = [f"observation.images.camera{place}" for place in (1, 2, 3)]
 
 
 @dataclass
@@ -113,16 +117,21 @@ def contestant(kind: str, folder: Path) -> Iterator[Contestant]:
         process.stdin.close()
 
 
+@contextmanager
+def three_cameras(size: str) -> Iterator[Path]:
+    """A checkpoint of this size."""
+    with tempfile.TemporaryDirectory() as folder:
+        inputs = Inputs(CAMERAS, SIZES[size].side, STATE, ACTION)
+        yield write_checkpoint(Path(folder) / size, SIZES[size], inputs)
+
+
 def chunks(size: str, batches: Mapping[int, int]) -> Section:
     """Time a chunk at batches of so many rows, in so many turns."""
-    sizes = SIZES[size]
     section = Section(f"A chunk at the {size} size")
-    with tempfile.TemporaryDirectory() as folder:
-        cameras = [f"observation.images.camera{place}" for place in (1, 2, 3)]
-        checkpoint = write_checkpoint(Path(folder) / size, sizes, Inputs(cameras, sizes.side, STATE, ACTION))
+    with three_cameras(size) as checkpoint:
         for rows, turns in batches.items():
             _compare(section, size, checkpoint, rows, turns)
-    work = arithmetic(sizes, len(cameras))
+    work = arithmetic(SIZES[size], len(CAMERAS))
     parts = ", ".join(f"{name} {gflop:.3g}" for name, gflop in work.items())
     section.notes.append(f"Arithmetic of a row, in GFLOP: {parts}; together {sum(work.values()):.3g}.")
     return section
@@ -149,7 +158,7 @@ def _compare(section: Section, size: str, checkpoint: Path, rows: int, turns: in
     if difference > EQUAL:
         raise RuntimeError(f"answers differ by {difference:.1e}")
     ratio = median(other.cpu_s) / median(own.cpu_s)
-    floor = rows * sum(arithmetic(SIZES[size], 3).values()) / median(rates)
+    floor = rows * sum(arithmetic(SIZES[size], len(CAMERAS)).values()) / median(rates)
     section.figures.append(
         Figure(
             f"{size} size, batch {rows}: CPU time of a chunk",
@@ -176,8 +185,9 @@ def _compare(section: Section, size: str, checkpoint: Path, rows: int, turns: in
     section.notes += [
         f"Batch {rows}: {_costs(own)}. {_costs(other)}. Answers differ by {difference:.0e} at most.",
         f"Batch {rows}: a plain product of matrices reached {median(rates):.0f} GFLOP/s meanwhile.",
-        f"Batch {rows}, through a socket: {_through_socket(checkpoint, rows)}.",
     ]
+    for note in section.notes[-2:]:
+        log.info("  %s", note)
 
 
 def _costs(one: Contestant) -> str:
@@ -213,8 +223,15 @@ def matmul_gflop_s(side: int = 2048) -> float:
     return 2 * side**3 / best / 1e9
 
 
+def socket(size: str, batches: Sequence[int]) -> Section:
+    """Time a chunk by LeRobot's class behind a socket."""
+    with three_cameras(size) as checkpoint:
+        notes = [f"Batch {rows}: {_through_socket(checkpoint, rows)}." for rows in batches]
+    return Section(f"LeRobot's class behind --policy.python, {size} size", [], notes)
+
+
 def _through_socket(folder: Path, rows: int) -> str:
-    """The costs of one batch by ``--policy.python``, of which each row is an episode."""
+    """The costs of one batch, of which each row is an episode."""
     seen = observations(folder, rows)
     features = {name: Feature(value.shape[1:], str(value.dtype)) for name, value in seen.items() if "." in name}
     task = TaskSpec(
@@ -308,11 +325,13 @@ def _lerobot_eval(suite: str, steps: int, tasks: int, checkpoint: Path, folder: 
 FULL: Measurements = {
     "tiny": partial(chunks, "tiny", {1: 20, 8: 20}),
     "true": partial(chunks, "true", {1: 5, 8: 3}),
+    "socket": partial(socket, "true", (1, 8)),
     "libero": partial(libero, "libero_spatial", steps=280, tasks=10),
 }
 SMALL: Measurements = {
     "tiny": partial(chunks, "tiny", {1: 5, 8: 5}),
     "true": partial(chunks, "true", {1: 3, 8: 1}),
+    "socket": partial(socket, "tiny", (1, 8)),
     "libero": partial(libero, "libero_spatial", steps=40, tasks=3),
 }
 

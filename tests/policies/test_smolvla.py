@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -254,3 +255,13 @@ def test_images_may_have_any_size(policy: LearnedPolicy) -> None:
 def test_what_cannot_work_is_refused_by_name(folder: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_policy(folder, hub_dir=HUB, **options)
+
+
+def test_a_large_checkpoint_is_held_once_while_it_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is drawn for parameters that a file has, and nothing that was read holds the whole file."""
+    before = torch.random.get_rng_state()
+    monkeypatch.setattr(torch.random, "fork_rng", lambda **_: nullcontext())
+    network = load_policy(folder, hub_dir=HUB).network
+    torch.testing.assert_close(torch.random.get_rng_state(), before)
+    for value in network.state_dict().values():
+        assert value.untyped_storage().nbytes() == value.numel() * value.element_size()
