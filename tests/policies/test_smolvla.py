@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -318,3 +319,13 @@ def test_a_new_policy_starts_from_a_model(folder: Path, tmp_path: Path) -> None:
     (home / "model.safetensors.index.json").unlink()
     with pytest.raises(UsageError, match=r"needs model\.safetensors of HuggingFaceTB"):
         small_smolvla(hub_dir=hub, load_vlm_weights=True)
+
+
+def test_a_large_checkpoint_is_held_once_while_it_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is drawn for parameters that a file has, and nothing that was read holds the whole file."""
+    before = torch.random.get_rng_state()
+    monkeypatch.setattr(torch.random, "fork_rng", lambda **_: nullcontext())
+    network = load_policy(folder, hub_dir=HUB).network
+    torch.testing.assert_close(torch.random.get_rng_state(), before)
+    for value in network.state_dict().values():
+        assert value.untyped_storage().nbytes() == value.numel() * value.element_size()

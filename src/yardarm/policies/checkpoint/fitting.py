@@ -49,18 +49,14 @@ def find_unused(folder: CheckpointFolder, network: nn.Module, prefix: str, patte
     return UnusedTensors(folder.path / WEIGHTS, tuple(name for name in fitting if plain[name] not in own))
 
 
-def fill(network: nn.Module, prefix: str, weights: dict[str, Tensor], source: str, settings: str) -> None:
-    """Give a network the tensors of a file, in which names have a prefix; those it computes itself may be absent.
-
-    They are taken out of `weights` one by one, so that there are never two copies of all.
-    """
+def fill(network: nn.Module, prefix: str, weights: Mapping[str, Tensor], source: str, settings: str) -> None:
+    """Give a network the tensors of a file, in which names have a prefix; those it computes itself may be absent."""
     own = {prefix + name: value for name, value in network.state_dict().items()}
-    names = {name.replace(COMPILED, ""): name for name in weights}
-    names = {name: stored for name, stored in names.items() if name in own or not name.endswith(f".{BATCH_COUNT}")}
+    found = {name.replace(COMPILED, ""): value for name, value in weights.items()}
+    found = {name: value for name, value in found.items() if name in own or not name.endswith(f".{BATCH_COUNT}")}
     computed = {prefix + name: own[prefix + name] for name in _computed_buffers(network)}
-    check_fit({**computed, **{name: weights[stored] for name, stored in names.items()}}, own, source, settings)
-    # Copied: where a tensor lies in a file decides how it lies in memory, and kernels round differently for that.
-    filled = {name: weights.pop(names[name]).clone() if name in names else computed[name] for name in own}
+    check_fit({**computed, **found}, own, source, settings)
+    filled = {name: found.get(name, computed.get(name)) for name in own}
     network.load_state_dict({name.removeprefix(prefix): value for name, value in filled.items()}, assign=True)
 
 

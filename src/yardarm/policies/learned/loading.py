@@ -49,6 +49,8 @@ WITHOUT_STATISTICS = (
     "get a complete copy of the checkpoint, or, if it was trained without them, let raw values pass with "
     "--policy.allow_missing_stats=true"
 )
+# Modules with functions that give new parameters their values; transformers puts its own in the place of torch's.
+INITIALIZERS = ("torch.nn.init", "transformers.initialization")
 FIXED = {"input_features", "output_features", "pretrained_path", "use_peft"}
 
 
@@ -275,6 +277,6 @@ class _Uninitialized(TorchFunctionMode):
     """Leaves new parameters as they are: weights that are replaced at once need no random values."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(function, "__module__", None) == "torch.nn.init" or function in (Tensor.normal_, Tensor.uniform_):
+        if getattr(function, "__module__", None) in INITIALIZERS or function in (Tensor.normal_, Tensor.uniform_):
             return args[0] if args else kwargs["tensor"]
         return function(*args, **(kwargs or {}))
