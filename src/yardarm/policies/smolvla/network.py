@@ -79,6 +79,14 @@ class SmolVlaNetwork(nn.Module):
         for part in frozen:
             part.requires_grad_(False)
 
+    def narrow(self, dtype: torch.dtype) -> None:
+        """Compute with shorter numbers, but for the five small projections, as LeRobot does."""
+        self.vlm_with_expert.to(dtype)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self.vlm["text_model"].embed_tokens.weight.dtype
+
     def checkpoint_gradients(self) -> None:
         """Save memory in training: compute layers again for their gradients."""
         self.vlm["text_model"].checkpointing = self.expert.checkpointing = True
@@ -100,17 +108,16 @@ class SmolVlaNetwork(nn.Module):
 
     def velocity(self, memory: Recollection, noisy: Tensor, times: Tensor) -> Tensor:
         """Where noisy actions go at these times (batch); in float32."""
-        config, kind = self.config, self.action_in_proj.weight.dtype
-        actions = self.action_in_proj(noisy.to(kind))
-        embedded = embed_times(times, actions.shape[-1], config.min_period, config.max_period).to(kind)
+        actions = self.action_in_proj(noisy)
+        embedded = embed_times(times, actions.shape[-1], self.config.min_period, self.config.max_period).to(actions)
         both = torch.cat((actions, embedded[:, None].expand_as(actions)), dim=-1)
         tokens = self.action_time_mlp_out(F.silu(self.action_time_mlp_in(both)))
-        return self.action_out_proj(self.expert(tokens, memory)).float()
+        return self.action_out_proj(self.expert(tokens.to(self._dtype), memory).float())
 
     def prefix(self, inputs: Mapping[str, Tensor]) -> Prefix:
         """Images, then text, then the state, which they do not see."""
         text = self._embedded(inputs[TOKENS]) * self.config.vlm.text.width**0.5
-        state = self.state_proj(self.state(inputs))[:, None]
+        state = self.state_proj(self.state(inputs))[:, None].to(self._dtype)
         parts = [*self._images(inputs), PrefixPart(text, inputs[TOKEN_MASK]), self._all_valid(state, "starts")]
         return Prefix.of(parts, self.config.prefix_length)
 
@@ -126,7 +133,7 @@ class SmolVlaNetwork(nn.Module):
     def _images(self, inputs: Mapping[str, Tensor]) -> list[PrefixPart]:
         """One part for each camera, or three with the tokens that some checkpoints have around an image."""
         there = [self.seen(inputs[name]) for name in self.config.images if name in inputs]
-        features = look(self.vlm["vision_model"], torch.cat(there))
+        features = look(self.vlm["vision_model"], torch.cat(there).to(self._dtype))
         joined = joined_patches(features, self.config.vlm.scale_factor)
         tokens = self.vlm["connector"]["modality_projection"]["proj"](joined) * self.config.vlm.text.width**0.5
         parts = [[self._all_valid(image)] for image in tokens.chunk(len(there))]
