@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from yardarm.policies.learned.config import STATE
 from yardarm.policies.smolvla.aloha import actions_from_model, actions_to_model, state_to_model
 from yardarm.policies.smolvla.config import SmolVlaConfig
-from yardarm.policies.smolvla.expert import Expert, Recollection, expert_sizes
+from yardarm.policies.smolvla.expert import Expert, ExpertMemory, expert_sizes
 from yardarm.policies.vla.flow import Guidance, embed_times, integrate, padded
 from yardarm.policies.vla.images import fit_to_corner
 from yardarm.policies.vla.layers import LanguageLayers
@@ -102,11 +102,11 @@ class SmolVlaNetwork(nn.Module):
         actions = actions[..., : self.config.action_size]
         return actions_from_model(actions) if self.config.adapt_to_pi_aloha else actions
 
-    def remember(self, inputs: Mapping[str, Tensor]) -> Recollection:
+    def remember(self, inputs: Mapping[str, Tensor]) -> ExpertMemory:
         """All that an answer depends on, but for the noise."""
-        return self.expert.recollect(self.vlm["text_model"](self.prefix(inputs)))
+        return self.expert.read(self.vlm["text_model"](self.prefix(inputs)))
 
-    def velocity(self, memory: Recollection, noisy: Tensor, times: Tensor) -> Tensor:
+    def velocity(self, memory: ExpertMemory, noisy: Tensor, times: Tensor) -> Tensor:
         """Where noisy actions go at these times (batch); in float32."""
         actions = self.action_in_proj(noisy)
         embedded = embed_times(times, actions.shape[-1], self.config.min_period, self.config.max_period).to(actions)
