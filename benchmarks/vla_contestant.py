@@ -35,8 +35,9 @@ def main() -> None:
 
 
 def native(folder: Path) -> Callable[[Observations], np.ndarray]:
+    import transformers.models.smolvlm.modeling_smolvlm  # noqa: F401
+
     from yardarm import load_policy
-    from yardarm.policies.smolvla import SMOLVLA  # noqa: F401
 
     say(imported_mb=peak_mb())
     return load_policy(folder).predict
