@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
 
-from tests.checkpoints import objective_of, recorded, write_checkpoint
+from tests.checkpoints import objective_of, recorded, small_smolvla, write_checkpoint
 from tests.helpers import GOLDEN
 from tests.policies.playing import Rollout, play_together
 from yardarm import load_policy
@@ -255,6 +257,68 @@ def test_images_may_have_any_size(policy: LearnedPolicy) -> None:
 def test_what_cannot_work_is_refused_by_name(folder: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_policy(folder, hub_dir=HUB, **options)
+
+
+def test_a_tokenizer_of_another_model_is_refused(folder: Path, tmp_path: Path) -> None:
+    hub = tmp_path / "hub"
+    shutil.copytree(HUB, hub)
+    (path,) = hub.rglob("tokenizer.json")
+    tokenizer = json.loads(path.read_text())
+    tokenizer["added_tokens"].append({**tokenizer["added_tokens"][-1], "id": 500, "content": "<another>"})
+    tokenizer["model"]["vocab"]["<another>"] = 500
+    path.write_text(json.dumps(tokenizer))
+    with pytest.raises(UsageError, match="has tokens up to 500, but the language model knows 220"):
+        load_policy(folder, hub_dir=hub)
+
+
+def test_a_folder_of_another_model_is_refused(folder: Path, tmp_path: Path) -> None:
+    hub = tmp_path / "hub"
+    shutil.copytree(HUB, hub)
+    (path,) = hub.rglob("config.json")
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "text_config": {**config["text_config"], "intermediate_size": 128}}))
+    with pytest.raises(UsageError, match=r"layers\.0\.mlp\..* has the shape"):
+        load_policy(folder, hub_dir=hub)
+    path.write_text(json.dumps({**config, "model_type": "qwen3"}))
+    with pytest.raises(UsageError, match="of a model of type 'qwen3'; SmolVLA needs a 'smolvlm'"):
+        load_policy(folder, hub_dir=hub)
+
+
+def test_truncated_weights_are_refused(folder: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut"
+    shutil.copytree(folder, cut)
+    content = (folder / "model.safetensors").read_bytes()
+    (cut / "model.safetensors").write_bytes(content[: len(content) // 2])
+    with pytest.raises(UsageError, match="is damaged"):
+        load_policy(cut, hub_dir=HUB)
+
+
+def test_a_new_policy_starts_from_a_model(folder: Path, tmp_path: Path) -> None:
+    """Its vision tower, connector and text layers, in one file or in several; nothing else is read."""
+    stored = load_file(folder / "model.safetensors")
+    start = "model.vlm_with_expert.vlm."
+    model = {name.removeprefix(start): value for name, value in stored.items() if name.startswith(start)}
+    hub = tmp_path / "hub"
+    shutil.copytree(HUB, hub)
+    (home,) = (path.parent for path in hub.rglob("config.json"))
+    save_file(model, home / "model.safetensors")
+    whole = small_smolvla(hub_dir=hub, load_vlm_weights=True)
+    (home / "model.safetensors").unlink()
+    halves = {"a.safetensors": sorted(model)[::2], "b.safetensors": sorted(model)[1::2]}
+    for file, names in halves.items():
+        save_file({name: model[name] for name in names}, home / file)
+    index = {name: file for file, names in halves.items() for name in names}
+    (home / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
+    parts = small_smolvla(hub_dir=hub, load_vlm_weights=True)
+    for policy in (whole, parts):
+        for name, value in policy.network.vlm_with_expert["vlm"].state_dict().items():
+            torch.testing.assert_close(value, model[name], atol=0, rtol=0)
+    (home / "b.safetensors").unlink()
+    with pytest.raises(UsageError, match="cannot be read"):
+        small_smolvla(hub_dir=hub, load_vlm_weights=True)
+    (home / "model.safetensors.index.json").unlink()
+    with pytest.raises(UsageError, match=r"needs model\.safetensors of HuggingFaceTB"):
+        small_smolvla(hub_dir=hub, load_vlm_weights=True)
 
 
 def test_a_large_checkpoint_is_held_once_while_it_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,6 +136,11 @@ class Tokenize(ProcessorStep):
             raise UsageError(f"the tokenizer {self.tokenizer_name} has no token for padding (pad_token)")
         return tokenizer
 
+    @property
+    def highest_token(self) -> int:
+        """The largest number that a text can become."""
+        return max(self.tokenizer.get_vocab().values())
+
     def for_task(self, known: Batch, task: TaskSpec) -> Batch:
         """The tokens of the task's instruction, always as many as there may be, so that rows can be stacked."""
         return self._added(known, self.max_length)

@@ -55,6 +55,11 @@ class SmolVlaNetwork(nn.Module):
         return self.vlm_with_expert["vlm"]["model"]  # type: ignore[index]
 
     @property
+    def vocabulary(self) -> int:
+        """How many tokens it knows."""
+        return self.vlm["text_model"].embed_tokens.num_embeddings
+
+    @property
     def expert(self) -> Any:
         """What acts."""
         return self.vlm_with_expert["lm_expert"]

@@ -5,17 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from yardarm.errors import UsageError
 from yardarm.policies.learned.config import PolicyFeature
 from yardarm.policies.learned.noise import NOISE, PolicyFromNoise
-from yardarm.policies.processing import Tensors
+from yardarm.policies.processing import Tensors, Tokenize
 from yardarm.policies.vla.flow import Guidance
 from yardarm.policies.vla.tokens import without_padding
 from yardarm.tasks import TaskSpec
+
+if TYPE_CHECKING:
+    from yardarm.policies.learned.architecture import Architecture
 
 __all__ = ["DELAY", "LEFT_OVER", "VlaPolicy"]
 
@@ -31,6 +35,15 @@ class VlaPolicy(PolicyFromNoise):
     """Looks, reads its instruction, turns noise into a chunk, and plays its beginning."""
 
     fits_images = True
+
+    def __init__(self, architecture: Architecture, config: Any, network: Any, *parts: Any) -> None:
+        super().__init__(architecture, config, network, *parts)
+        tokenize = self.preprocessor.step(Tokenize)
+        if tokenize is not None and tokenize.highest_token >= network.vocabulary:
+            raise UsageError(
+                f"the tokenizer {tokenize.tokenizer_name} has tokens up to {tokenize.highest_token}, but the language "
+                f"model knows {network.vocabulary:,}: they do not belong together"
+            )
 
     @property
     def noise_shape(self) -> tuple[int, ...]:
