@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from torch import nn
 
-from tests.checkpoints import recorded, write_checkpoint
+from tests.checkpoints import recorded, small_smolvla, write_checkpoint
 from tests.helpers import GOLDEN
 from yardarm import load_policy
 from yardarm.errors import UsageError
+from yardarm.policies.learned import loading
 from yardarm.policies.learned.noise import NOISE
 from yardarm.policies.learned.policy import LearnedPolicy
+from yardarm.policies.processing import TOKENS, Tokenize
 from yardarm.policies.protocol import TASK
+from yardarm.policies.smolvla import SMOLVLA as ARCHITECTURE
+from yardarm.policies.smolvla import SmolVlaConfig
 from yardarm.policies.smolvla.sizes import VlmSizes
 from yardarm.policies.vla.model_file import ModelSettings
 from yardarm.policies.vla.vision import smolvlm_tower
@@ -25,6 +31,7 @@ from yardarm.policies.vla.vision import smolvlm_tower
 SMOLVLA = GOLDEN / "smolvla"
 HUB = SMOLVLA / "hub"
 MODEL = "HuggingFaceTB/SmolVLM2-500M-Video-Instruct"
+EMBEDDING = "model.text_model.embed_tokens.weight"
 INPUTS = ("observation.images.front", "observation.images.wrist", "observation.state")
 Changed = Callable[[dict[str, Any]], Any]
 
@@ -175,3 +182,70 @@ def test_images_that_fit_need_no_resizing(checkpoint: Path) -> None:
     seen = {name: np.zeros((1, 32, 32, 3), np.uint8) for name in INPUTS[:2]}
     state = np.zeros((1, 6), np.float32)
     assert policy.predict({**seen, INPUTS[2]: state, TASK: ["push"]}).shape == (1, 8, 5)
+
+
+def tokenizing(policy: LearnedPolicy) -> Tokenize:
+    step = policy.preprocessor.step(Tokenize)
+    assert step is not None
+    return step
+
+
+def test_options_of_the_text_count_in_a_checkpoint(folder: Path, tmp_path: Path) -> None:
+    before = tokenizing(load_policy(folder, hub_dir=HUB))
+    assert (before.max_length, before.padding) == (24, "longest")
+    policy = load_policy(folder, hub_dir=HUB, tokenizer_max_length=3, pad_language_to="max_length")
+    after = tokenizing(policy)
+    assert (after.max_length, after.padding) == (3, "max_length")
+    assert after({TASK: ["open the drawer", "a"]})[TOKENS].shape == (2, 3)
+    policy.save_pretrained(tmp_path / "saved")
+    assert tokenizing(load_policy(tmp_path / "saved")) == after
+
+
+def test_options_that_would_have_no_effect_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"load_vlm_weights=true is for new policies: .* has weights of its own; omit"):
+        load_policy(folder, hub_dir=HUB, load_vlm_weights=True)
+    load_policy(folder, hub_dir=HUB).save_pretrained(tmp_path / "saved")
+    with pytest.raises(UsageError, match=r"vlm_model_name=no/such has no effect: .*vlm_config.json says of which"):
+        load_policy(tmp_path / "saved", vlm_model_name="no/such")
+    # A training's file repeats what its checkpoint says.
+    assert load_policy(tmp_path / "saved", vlm_model_name=MODEL, load_vlm_weights=False, use_cache=False)
+    edit(tmp_path / "saved" / "config.json", lambda data: data.update(load_vlm_weights=True))
+    assert load_policy(tmp_path / "saved", load_vlm_weights=True)
+
+
+def test_another_model_may_be_named_where_none_is_kept(folder: Path, model: Path) -> None:
+    shutil.copytree(model.parent, model.parents[1] / "other")
+    model.write_text("damaged")
+    assert load_policy(folder, hub_dir=model.parents[2], vlm_model_name="HuggingFaceTB/other")
+
+
+def test_nothing_is_compiled_with_a_word(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    load_policy(folder, hub_dir=HUB, compile_model=True)
+    assert "compile_model=true has no effect: nothing is compiled, the results are the same" in caplog.text
+
+
+def test_a_preprocessor_must_make_tokens(checkpoint: Path) -> None:
+    def change(data: dict[str, Any]) -> None:
+        data["steps"] = [step for step in data["steps"] if step["registry_name"] != "tokenizer_processor"]
+
+    edit(checkpoint / "policy_preprocessor.json", change)
+    with pytest.raises(UsageError, match=r"policy_preprocessor.json has no step 'tokenizer_processor', which policies"):
+        load_policy(checkpoint, hub_dir=HUB)
+
+
+@pytest.mark.parametrize(
+    "content", [[], {}, {"weight_map": [1]}, {"weight_map": "x"}, {"weight_map": {EMBEDDING: 5}}], ids=str
+)
+def test_an_index_of_weights_must_name_files(content: Any, model: Path) -> None:
+    (model.parent / "model.safetensors.index.json").write_text(json.dumps(content))
+    with pytest.raises(UsageError, match=r"cannot be read: .*'weight_map' in .*index.json must give a file's name"):
+        small_smolvla(hub_dir=model.parents[2], load_vlm_weights=True)
+
+
+def test_a_network_that_cannot_be_made_is_refused_in_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(config: SmolVlaConfig) -> nn.Module:
+        return {}[config.num_steps]
+
+    monkeypatch.setattr(loading, "find_architecture", lambda name: replace(ARCHITECTURE, network=broken))
+    with pytest.raises(UsageError, match="these options do not make a policy of type 'smolvla': KeyError: 10"):
+        load_policy(folder, hub_dir=HUB)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,6 +24,7 @@ __all__ = ["RtcOptions", "SmolVlaConfig"]
 
 logger = logging.getLogger(__name__)
 
+VLM_MODEL = "HuggingFaceTB/SmolVLM2-500M-Video-Instruct"
 ATTENTION_MODES = ("cross_attn", "self_attn")
 PADDINGS = ("longest", "max_length")
 CONFIG = "config.json"
@@ -61,6 +63,10 @@ class SmolVlaConfig(PolicyConfig):
     """LeRobot's fields and defaults."""
 
     type: ClassVar[str] = "smolvla"
+    step_options: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "tokenizer_max_length": ("tokenizer_processor", "max_length"),
+        "pad_language_to": ("tokenizer_processor", "padding"),
+    }
 
     chunk_size: int = 50
     n_action_steps: int = 50
@@ -88,7 +94,7 @@ class SmolVlaConfig(PolicyConfig):
     scheduler_decay_steps: int = 30_000
     scheduler_decay_lr: float = 2.5e-6
 
-    vlm_model_name: str = "HuggingFaceTB/SmolVLM2-500M-Video-Instruct"
+    vlm_model_name: str = VLM_MODEL
     load_vlm_weights: bool = False
     add_image_special_tokens: bool = False
     attention_mode: str = "cross_attn"
@@ -144,6 +150,18 @@ class SmolVlaConfig(PolicyConfig):
         every = self.self_attn_every_n_layers
         return self.attention_mode == "cross_attn" and not (every > 0 and layer % every == 0)
 
+    def check_changes(self, stored: Mapping[str, Any], folder: Path) -> None:
+        """A checkpoint has its weights, and may have its model's configuration: no other model counts."""
+        require(
+            self.vlm_model_name == stored.get("vlm_model_name", VLM_MODEL) or not (folder / VLM_CONFIG).is_file(),
+            f"--policy.vlm_model_name={self.vlm_model_name} has no effect: {folder / VLM_CONFIG} says of which model "
+            "the checkpoint is; omit it",
+        )
+        require(
+            not self.load_vlm_weights or bool(stored.get("load_vlm_weights")),
+            f"--policy.load_vlm_weights=true is for new policies: {folder} has weights of its own; omit it",
+        )
+
     def complete(self, repositories: Repositories, folder: Path | None) -> None:
         """Find the sizes of the vision-language model: in the checkpoint, or where its name leads."""
         if folder is not None and (folder / VLM_CONFIG).is_file():
@@ -155,6 +173,8 @@ class SmolVlaConfig(PolicyConfig):
         self.vlm = VlmSizes.of(model)
         self._check_expert()
         self._check_image_sizes()
+        if self.compile_model:
+            logger.warning("compile_model=true has no effect: nothing is compiled, the results are the same")
         self.vlm_weights = None
         if folder is None and self.load_vlm_weights:  # a checkpoint has its own
             self.vlm_weights = find_model_weights(repositories, self.vlm_model_name)
