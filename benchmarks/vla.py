@@ -169,10 +169,10 @@ def _compare(section: Section, size: str, checkpoint: Path, rows: int, turns: in
             f"{median(other.cpu_s) / floor:.2f}×" if size == "true" else "",
         )
     )
-    for what, mine, theirs in (
-        ("peak memory", own.peak_mb, other.peak_mb),
-        ("peak memory without libraries", own.own_mb, other.own_mb),
-    ):
+    memory = {"peak memory": (own.peak_mb, other.peak_mb)}
+    if size == "true":
+        memory["peak memory without libraries"] = own.own_mb, other.own_mb
+    for what, (mine, theirs) in memory.items():
         section.figures.append(
             Figure(
                 f"{size} size, batch {rows}: {what}",

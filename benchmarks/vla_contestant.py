@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -35,8 +34,9 @@ def main() -> None:
 
 
 def native(folder: Path) -> Callable[[Observations], np.ndarray]:
+    import transformers.models.smolvlm.modeling_smolvlm  # noqa: F401
+
     from yardarm import load_policy
-    from yardarm.policies.smolvla import SMOLVLA  # noqa: F401
 
     say(imported_mb=peak_mb())
     return load_policy(folder).predict
@@ -80,7 +80,9 @@ def observations(folder: Path, rows: int) -> Observations:
 
 
 def peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # `getrusage` would count what the process that started this one had taken by then.
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def say(**what: Any) -> None:

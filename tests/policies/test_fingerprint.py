@@ -119,3 +119,14 @@ def test_only_architectures_that_ask_for_it_have_one(tmp_path: Path) -> None:
 def test_the_switch_is_a_switch(folder: Path) -> None:
     with pytest.raises(UsageError, match=r"--policy.self_test must be true or false, not maybe"):
         load(folder, self_test="maybe")
+
+
+def test_actions_far_from_zero_hide_nothing(folder: Path) -> None:
+    """Degrees and positions do: a network that answers at random moves them by less than a percent."""
+    (path,) = folder.glob("policy_postprocessor_step_*.safetensors")
+    statistics = load_file(path)
+    save_file({**statistics, "action.mean": statistics["action.mean"] + 1000}, path)
+    load(folder)
+    disturb(folder, 0.5)
+    with pytest.raises(UsageError, match="the policy gives other answers"):
+        load(folder)

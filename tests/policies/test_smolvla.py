@@ -76,7 +76,7 @@ def test_what_is_between_the_observations_and_the_first_velocity(policy: Learned
         np.testing.assert_array_equal(prefix.valid, DATA["debug.prefix_mask"])
         keys = network.vlm["text_model"](prefix).layers[-1].keys.transpose(1, 2)
         valid = DATA["debug.prefix_mask"][:, None, :, None]
-        np.testing.assert_allclose(keys * valid, DATA["debug.last_layer_keys"] * valid, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(keys.numpy() * valid, DATA["debug.last_layer_keys"] * valid, atol=1e-5, rtol=0)
         close(network.velocity(network.remember(inputs), inputs[NOISE], torch.ones(3)), "debug.first_velocity")
 
 
@@ -329,3 +329,41 @@ def test_a_large_checkpoint_is_held_once_while_it_is_loaded(folder: Path, monkey
     torch.testing.assert_close(torch.random.get_rng_state(), before)
     for value in network.state_dict().values():
         assert value.untyped_storage().nbytes() == value.numel() * value.element_size()
+
+
+def test_empty_cameras_are_written_as_lerobot_does(tmp_path: Path) -> None:
+    policy = small_smolvla(empty_cameras=2)
+    policy.save_pretrained(tmp_path / "saved")
+    stored = json.loads((tmp_path / "saved/config.json").read_text())
+    assert [name for name in stored["input_features"] if "empty" in name] == [
+        f"observation.images.empty_camera_{number}" for number in range(2)
+    ]
+    assert policy.wants.inputs == ("observation.image", "observation.state")
+    assert load_policy(tmp_path / "saved").config.to_json() == policy.config.to_json()
+
+
+def test_tasks_with_different_cameras_are_refused(policy: LearnedPolicy) -> None:
+    with pytest.raises(UsageError, match="these tasks have different cameras"):
+        policy.prepare([told("push"), told("pull", "observation.images.wrist")])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({NOISE: DATA["noise"][:2]}, "every input needs the same number of rows"),
+        ({TASK: ["push"]}, "every input needs the same number of rows"),
+        ({LEFT_OVER: np.zeros((3, 4, 20), np.float32)}, "'left_over' must have the shape"),
+        ({LEFT_OVER: np.zeros((3, 4, 5), np.float32), DELAY: np.zeros((3, 2), int)}, "'inference_delay' must have one"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused(policy: LearnedPolicy, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        policy.predict({**raw(), **given})
+
+
+def test_shorter_numbers_stay_near(folder: Path) -> None:
+    policy = load_policy(folder, hub_dir=HUB, dtype="bfloat16")
+    assert policy.network.action_in_proj.weight.dtype is torch.float32
+    assert policy.network.expert.norm.weight.dtype is torch.bfloat16
+    spread = DATA["action_chunk"].std()
+    assert np.abs(policy.predict(raw()) - DATA["action_chunk"]).mean() < 0.05 * spread

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["FINGERPRINT", "Fingerprint", "check_fingerprint"]
 
 FINGERPRINT = "fingerprint.json"
-FORMAT = 1
+FORMAT = 2
 SHOWN = 32
 # Another machine changes the last bits, which ten steps of a sampler multiply; a mistake changes far more. As parts of
 # the size of the answer.
@@ -77,7 +77,8 @@ def _answer(policy: LearnedPolicy) -> np.ndarray:
     policy.see_with(policy.all_cameras)
     policy.network.eval()
     try:
-        return policy.predict(policy.architecture.example(policy, 1))
+        # Normalised: far from zero, actions in the environment's units would hide what has changed.
+        return policy.normalized_chunks(policy.architecture.example(policy, 1)).numpy(force=True)
     finally:
         policy.see_with(cameras)
         for module, training in modules:  # parts that are frozen may be in another mode than the rest

@@ -210,15 +210,18 @@ class LearnedPolicy(BatchedPolicy):
 
     def predict(self, observations: Observations) -> np.ndarray:
         """Chunks (batch, time, action) in the environment's units for raw observations (batch, …)."""
+        answer = self.postprocessor({ACTION: self.normalized_chunks(observations)})[ACTION]
+        assert isinstance(answer, Tensor)
+        return answer.numpy(force=True)
+
+    def normalized_chunks(self, observations: Observations) -> Tensor:
+        """The network's own answer to raw observations, before it is brought to the environment's units."""
         check_observations(self, observations)
         with torch.inference_mode(), self.batching.fixed_threads(), self._autocast():
             batch = {name: self._input(name, value) for name, value in observations.items()}
             seen = batch if self.fits_images else resized(batch, self.wants, self.cameras)
             processed = tensors_of(self.preprocessor(seen))
-            actions = self.forward({name: self._cast(value) for name, value in processed.items()}).float()
-            answer = self.postprocessor({ACTION: actions})[ACTION]
-            assert isinstance(answer, Tensor)
-            return answer.numpy(force=True)
+            return self.forward({name: self._cast(value) for name, value in processed.items()}).float()
 
     def _input(self, name: str, value: np.ndarray | Sequence[str]) -> Tensor | list[str]:
         """Images and vectors are read as float32; whatever else there is keeps its type."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from yardarm.config import one_of
 from yardarm.errors import UsageError
 from yardarm.hub import Repositories
-from yardarm.policies.learned.config import STATE, NormalizationMode, PolicyConfig, PolicyFeature, require
+from yardarm.policies.learned.config import STATE, FeatureType, NormalizationMode, PolicyConfig, PolicyFeature, require
 from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 from yardarm.policies.smolvla.sizes import VlmSizes
 from yardarm.policies.vla.flow import SCHEDULES
@@ -36,6 +36,7 @@ AROUND_IMAGES = ("<fake_token_around_image>", "<global-img>")
 BRACKETS = "yardarm_image_brackets"
 # Cameras of this name stand for some that others had.
 EMPTY_CAMERA = "observation.images.empty_camera_"
+EMPTY_CAMERA_SHAPE = (3, 480, 640)
 
 
 def _default_modes() -> dict[str, NormalizationMode]:
@@ -108,6 +109,12 @@ class SmolVlaConfig(PolicyConfig):
     rtc_config: RtcOptions | None = None
     compile_model: bool = False
     compile_mode: str = "max-autotune"
+
+    def __post_init__(self) -> None:
+        for number in range(self.empty_cameras):  # as LeRobot counts them, in files, too
+            self.input_features.setdefault(
+                f"{EMPTY_CAMERA}{number}", PolicyFeature(FeatureType.VISUAL, EMPTY_CAMERA_SHAPE)
+            )
 
     @property
     def chunk_length(self) -> int:
