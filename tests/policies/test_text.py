@@ -178,6 +178,12 @@ def test_a_step_that_names_no_tokenizer_is_refused() -> None:
         ({"padding_side": "top"}, "padding_side 'top' is unknown"),
         ({"max_length": 0}, "max_length must be positive, got 0"),
         ({"max_length": None}, "max_length must be a whole number, not None"),
+        ({"max_length": True}, "max_length must be a whole number, not True"),
+        ({"tokenizer_name": 5}, "tokenizer_name must be a text, not 5"),
+        ({"tokenizer_name": ["a"]}, r"tokenizer_name must be a text, not \['a'\]"),
+        ({"task_key": ["a"]}, r"task_key must be a text, not \['a'\]"),
+        ({"task_key": None}, "task_key must be a text, not None"),
+        ({"truncation": "x"}, "truncation must be true or false, not 'x'"),
         ({"paddings": "longest"}, "its steps cannot be read: .*paddings"),
     ],
 )

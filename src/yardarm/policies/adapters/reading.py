@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
 from yardarm.errors import UsageError, one_line
-from yardarm.hub import HUB_ID, Repositories
+from yardarm.hub import HUB_ID, Repositories, existing
 from yardarm.policies.adapters.adapter import Adapter, import_peft, inject
 from yardarm.policies.checkpoint import (
     ADAPTER_CONFIG,
@@ -40,7 +39,7 @@ def _base_folder(
 ) -> CheckpointFolder:
     source = folder.path / ADAPTER_CONFIG
     local = repositories.local(base, CONFIG) if repositories is not None else None
-    for path in (folder.path / base, Path(base).expanduser(), local):
+    for path in (existing(folder.path / base), local, existing(base)):
         if path is not None and path.is_dir():
             return CheckpointFolder(path)
     if not HUB_ID.fullmatch(base):

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from yardarm.errors import UsageError
-from yardarm.hub import HUB_ID, HubFiles, Repositories, download
+from yardarm.hub import HUB_ID, HubFiles, Repositories, download, existing
 from yardarm.policies.checkpoint.files import CONFIG, CheckpointFolder
 from yardarm.policies.processing import POSTPROCESSOR, PREPROCESSOR
 
@@ -26,12 +26,12 @@ def find_checkpoint(
     """A local folder, or the files of a repository on the Hub, downloaded unless they are in a cache of it."""
     if not str(path_or_id).strip():
         raise UsageError("--policy.path is empty; give a folder with a checkpoint, or a Hub id (owner/name)")
-    path = Path(path_or_id).expanduser()
-    if path.is_dir():
+    path = existing(path_or_id)
+    if path is not None and path.is_dir():
         if revision is not None:
             raise UsageError(f"--policy.revision={revision}: {path} is a local folder, which has no revisions")
         return CheckpointFolder(_inner(path))
-    if path.exists():
+    if path is not None:
         raise UsageError(f"--policy.path={path_or_id} is a file; give the folder that holds {CONFIG}")
     if not HUB_ID.fullmatch(str(path_or_id)):
         raise UsageError(

@@ -146,6 +146,7 @@ def _open(
     if fixed := FIXED & overrides.keys():
         raise UsageError(f"--policy.{min(fixed)} cannot be changed: it is what the checkpoint was trained with")
     config = architecture.config.from_json(stored, overrides, f"{folder.path / CONFIG}{_changes(overrides)}")
+    config.check_changes(stored, folder.path)
     config.complete(repositories, folder.path)
     return _Checkpoint(str(path), folder, architecture, config, overrides, allow_missing_stats, repositories)
 
@@ -237,7 +238,20 @@ def _processing(checkpoint: _Checkpoint, split: SplitWeights) -> Processing:
         raise UsageError(f"{fact}; {WITHOUT_STATISTICS}")
     if not any(has) or (split.statistics and not has[0]):
         return checkpoint.architecture.processing(config, split.statistics)
-    return Processing(_pipeline(checkpoint, PREPROCESSOR), _pipeline(checkpoint, POSTPROCESSOR))
+    before = _following_options(_pipeline(checkpoint, PREPROCESSOR), checkpoint)
+    return Processing(before, _pipeline(checkpoint, POSTPROCESSOR))
+
+
+def _following_options(pipeline: Pipeline, checkpoint: _Checkpoint) -> Pipeline:
+    """With what the user said of its steps by options of the policy."""
+    config, names = checkpoint.config, [step.name for step in pipeline.steps]
+    for option, (step, setting) in config.step_options.items():
+        if step not in names:
+            file = f"{checkpoint.folder.path / PREPROCESSOR}.json"
+            raise UsageError(f"{file} has no step '{step}', which policies of type '{config.type}' need")
+        if option in checkpoint.overrides:
+            pipeline = pipeline.setting(step, setting, getattr(config, option))
+    return pipeline
 
 
 def _renaming(rename_map: Mapping[str, str], config: PolicyConfig) -> Rename:
@@ -263,7 +277,7 @@ def _pipeline(checkpoint: _Checkpoint, name: str) -> Pipeline:
 def _laid_out(architecture: Architecture, config: PolicyConfig) -> nn.Module:
     """A network as the settings say, to be filled."""
     with _Uninitialized(), torch.random.fork_rng(devices=[]):
-        return architecture.network(config)
+        return architecture.made(config)
 
 
 def _settings(checkpoint: _Checkpoint) -> str:

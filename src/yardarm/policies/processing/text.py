@@ -86,7 +86,13 @@ class Tokenize(ProcessorStep):
     """The tokens of texts that were asked for: a dataset repeats few of them millions of times."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.max_length, int):
+        for name in ("tokenizer_name", "task_key"):
+            value = getattr(self, name)
+            if not isinstance(value, str) and (name == "task_key" or value is not None):
+                raise UsageError(f"tokenizer_processor: {name} must be a text, not {value!r}")
+        if not isinstance(self.truncation, bool):
+            raise UsageError(f"tokenizer_processor: truncation must be true or false, not {self.truncation!r}")
+        if not isinstance(self.max_length, int) or isinstance(self.max_length, bool):
             raise UsageError(f"tokenizer_processor: max_length must be a whole number, not {self.max_length!r}")
         positive("tokenizer_processor: max_length", self.max_length)
         one_of("tokenizer_processor: padding_side", self.padding_side, ("left", "right"))
