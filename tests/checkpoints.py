@@ -72,12 +72,12 @@ def small_diffusion(image: int | None = 32, **options: Any) -> LearnedPolicy:
     return random_policy(DIFFUSION, config)
 
 
-def small_smolvla(image: int = 32, **options: Any) -> LearnedPolicy:
+def small_smolvla(image: int = 32, hub_dir: Path = GOLDEN / "smolvla" / "hub", **options: Any) -> LearnedPolicy:
     """A SmolVLA for Meta-World's shapes, of the recorded one's sizes."""
     sizes = {"chunk_size": 8, "max_state_dim": 8, "max_action_dim": 8, "num_vlm_layers": 4, "num_steps": 3}
     config = SmolVlaConfig(**{**_features(image), **sizes, "n_action_steps": 5, "tokenizer_max_length": 24, **options})
     config.resize_imgs_with_padding = (64, 64)
-    return new_policy(SMOLVLA, config, _made_up(config), seed=0, repositories=Repositories(GOLDEN / "smolvla" / "hub"))
+    return new_policy(SMOLVLA, config, _made_up(config), seed=0, repositories=Repositories(hub_dir))
 
 
 def _features(image: int | None) -> dict[str, Any]:

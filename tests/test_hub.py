@@ -40,13 +40,29 @@ def found(repositories: Repositories, repo_id: str = REPO) -> Path:
     return repositories.folder(repo_id, FILE, ("*.json",), "tokenizer")
 
 
-def test_a_folder_of_that_name_comes_first(
+def test_an_id_is_the_users_folder_before_one_that_happens_to_be_here(
     tmp_path: Path, written: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, _ = written(REPO), written(f"hub/{REPO}")
     assert found(Repositories(tmp_path / "hub"), str(own)) == own
     monkeypatch.chdir(tmp_path)
-    assert found(Repositories(tmp_path / "hub")) == Path(REPO)
+    assert found(Repositories(tmp_path / "hub")) == tmp_path / "hub" / REPO
+    assert found(Repositories(tmp_path / "hub"), f"./{REPO}") == Path(REPO)
+    assert found(Repositories()) == Path(REPO)
+
+
+@pytest.mark.parametrize("name", ["../model", "owner/..", "./model", "/etc/model", "a/b/model", "model", "", "a/" * 99])
+def test_the_users_folder_has_ids_only(name: str, tmp_path: Path, written: Callable[[str], Path]) -> None:
+    for place in ("model", "hub/model", "hub", "hub/owner", "hub/a/b/model"):
+        written(place)
+    assert Repositories(tmp_path / "hub").local(name, FILE) is None
+
+
+@pytest.mark.parametrize("name", ["~nouser/x", "a/" + "b" * 5000, "a\0/b", "../none", " "])
+def test_what_cannot_be_a_name_is_refused_in_one_line(name: str, tmp_path: Path, offline: None) -> None:
+    with pytest.raises(UsageError, match=r"^the policy's tokenizer needs|^the policy names no tokenizer") as refusal:
+        found(Repositories(tmp_path), name)
+    assert "\n" not in str(refusal.value)
 
 
 def test_the_users_folder_comes_before_the_hub(tmp_path: Path, written: Callable[[str], Path], offline: None) -> None:
@@ -100,3 +116,8 @@ def test_a_folder_for_the_hub_that_is_none_is_refused_at_once(tmp_path: Path) ->
         Repositories(tmp_path / "none")
     with pytest.raises(UsageError, match=r"--policy.hub_dir is empty"):
         Repositories("")
+    with pytest.raises(UsageError, match=r"hub_dir must be the path of a folder, not 5"):
+        Repositories(5)  # type: ignore[arg-type]
+    for name in ("~nouser/x", "a" * 5000):
+        with pytest.raises(UsageError, match=r"does not exist; give a folder laid out"):
+            Repositories(name)

@@ -10,9 +10,11 @@ from typing import Any
 
 from yardarm.errors import UsageError, one_line
 
-__all__ = ["HUB_ID", "HubFiles", "Repositories", "download", "hash_of_files"]
+__all__ = ["HUB_ID", "HubFiles", "Repositories", "download", "existing", "hash_of_files"]
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+# The Hub allows no longer ones; nor could they be folders.
+LONGEST_ID = 96
 # What others may only have after they accepted a licence.
 GATED = ("google/paligemma-3b-pt-224", "nvidia/Cosmos-Reason2-2B")
 
@@ -130,8 +132,8 @@ def _explained(error: BaseException, files: HubFiles) -> UsageError:
 class Repositories:
     """Where the repositories are looked for that a policy names: its tokenizer, its vision-language model.
 
-    A name that is a folder is that folder. Otherwise it is looked for in `hub_dir`, which is laid out
-    ``<owner>/<name>/…``, in the Hub's cache, and on the Hub. Code that lies in a repository is never run.
+    A name of the form ``owner/name`` is looked for in `hub_dir`, which is laid out ``<owner>/<name>/…``; then as a
+    folder, as any other name is; then in the Hub's cache, and on the Hub. Code that lies in a repository is never run.
     """
 
     hub_dir: str | Path | None = None
@@ -139,31 +141,36 @@ class Repositories:
     def __post_init__(self) -> None:
         if self.hub_dir is None:
             return
+        if not isinstance(self.hub_dir, str | Path):
+            raise UsageError(f"hub_dir must be the path of a folder, not {self.hub_dir!r}")
         if not str(self.hub_dir).strip():
             raise UsageError("--policy.hub_dir is empty; give a folder laid out <owner>/<name>/…")
-        path = Path(self.hub_dir).expanduser().absolute()
-        if not path.is_dir():
-            fault = "is a file" if path.exists() else "does not exist"
+        path = existing(self.hub_dir)
+        if path is None or not path.is_dir():
+            fault = "is a file" if path is not None else "does not exist"
             raise UsageError(f"--policy.hub_dir={self.hub_dir} {fault}; give a folder laid out <owner>/<name>/…")
-        object.__setattr__(self, "hub_dir", path)
+        object.__setattr__(self, "hub_dir", path.absolute())
 
     def local(self, repo_id: str, must_have: str) -> Path | None:
-        """The folder of a repository in `hub_dir`, if it is there and has this file."""
-        folder = Path(self.hub_dir or "") / repo_id
-        return folder if self.hub_dir is not None and (folder / must_have).is_file() else None
+        """The folder of a repository in `hub_dir`, if it is there and has this file; never one outside of it."""
+        if self.hub_dir is None or not _is_id(repo_id):
+            return None
+        folder = Path(self.hub_dir) / repo_id
+        return folder if (folder / must_have).is_file() else None
 
     def folder(self, repo_id: str, must_have: str, allow: tuple[str, ...], kind: str) -> Path:
         """The folder of a repository that has a file, downloaded if need be; `allow` are patterns of what is wanted.
 
         `kind` says what it is for messages, like "tokenizer".
         """
-        named = Path(repo_id).expanduser()
-        if named.is_dir():
+        if not repo_id.strip():
+            raise UsageError(f"the policy names no {kind}: its name is empty")
+        if (local := self.local(repo_id, must_have)) is not None:
+            return local
+        if (named := existing(repo_id)) is not None and named.is_dir():
             if not (named / must_have).is_file():
                 raise UsageError(f"the {kind} in {named} has no {must_have}")
             return named
-        if (local := self.local(repo_id, must_have)) is not None:
-            return local
         try:
             found = download(HubFiles(repo_id, None, kind, must_have, (must_have, *allow), ignore=("*/*",)))
         except UsageError as error:
@@ -179,6 +186,20 @@ class Repositories:
             f"the policy's {kind} needs {must_have} of {repo_id}: {looked}{reason}; {licence}put its files into "
             f"DIR/{repo_id}/ and give --policy.hub_dir=DIR"
         )
+
+
+def existing(name: str | Path) -> Path | None:
+    """The folder or file of this name, if there is one; what cannot be a path at all is none."""
+    try:
+        path = Path(name).expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long, the home of nobody, or with a zero byte
+        return None
+
+
+def _is_id(name: str) -> bool:
+    """Whether a name is of the form ``owner/name``, and leads to no other folder."""
+    return bool(HUB_ID.fullmatch(name)) and len(name) <= LONGEST_ID and not any(p[0] == "." for p in name.split("/"))
 
 
 def hash_of_files(folder: Path, pattern: str) -> str:

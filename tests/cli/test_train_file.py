@@ -85,6 +85,8 @@ def test_without_a_world_nothing_is_evaluated(tmp_path: Path) -> None:
         ),
         ({"save_checkpoint_to_hub": True}, "only the final policy is uploaded"),
         ({"stepps": 3}, "unknown option '--stepps'"),
+        ({"policy": "smolvla"}, "LeRobot's file has a policy without a 'type': smolvla"),
+        ({"policy": {"pretrained_path": "a/b"}}, "LeRobot's file has a policy without a 'type': {'pretrained_path'"),
     ],
 )
 def test_what_cannot_be_done_here_is_said(changes: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -134,3 +134,9 @@ def test_nothing_may_be_said_but_not_by_accident() -> None:
     with open_policy(tiny(), tasks_of(instruction="")) as loaded:
         (task, _) = tasks_of(instruction="")
         assert loaded.policy.conditioning(task)  # type: ignore[attr-defined]
+
+
+def test_an_empty_instruction_in_a_file_of_an_older_version_is_noticed() -> None:
+    (note,) = env_from_data({"type": "gym", "task": "CartPole-v1", "instruction": ""}).notes()
+    assert "--env.instruction is empty: policies are told nothing" in note
+    assert not env_from_data({"type": "gym", "task": "CartPole-v1"}).notes()

@@ -67,3 +67,10 @@ def test_words_change_what_it_does(checkpoint: Path, alone: Path, tmp_path: Path
     told, misled = courses(alone), courses(tmp_path / "run")
     assert told.keys() == misled.keys()
     assert all(told[key] != misled[key] for key in told)
+
+
+def test_a_world_without_instructions_is_refused(checkpoint: Path, tmp_path: Path) -> None:
+    env = ["--env.type=gym", "--env.task=CartPole-v1", "--env.success_reward=1"]
+    answer = yardarm_here("eval", f"--policy.path={checkpoint}", *env, f"--output_dir={tmp_path / 'run'}")
+    assert answer.returncode == 2
+    assert "'CartPole-v1' of gym has none; give one with --env.instruction" in answer.stderr

@@ -19,7 +19,6 @@ from safetensors.torch import load_file, save_file
 from tests.checkpoints import objective_of, small_act, small_diffusion
 from yardarm import load_policy
 from yardarm.errors import SetupError, UsageError
-from yardarm.hub import Repositories
 from yardarm.policies import PeftOptions
 from yardarm.policies.adapters import add_adapter, merge_adapter, reading
 from yardarm.policies.checkpoint import CheckpointFolder, push_checkpoint
@@ -283,7 +282,7 @@ def test_a_base_on_the_hub_is_fetched_in_its_very_version(
 ) -> None:
     asked = []
 
-    def fetch(name: str, revision: str | None, repositories: Repositories) -> CheckpointFolder:
+    def fetch(name: str, revision: str | None) -> CheckpointFolder:
         asked.append((name, revision))
         return CheckpointFolder(bases["act"], commit=revision)
 

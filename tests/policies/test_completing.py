@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.helpers import GOLDEN
+from tests.helpers import GOLDEN, yardarm_here
 from yardarm import hub
 from yardarm.errors import UsageError
 from yardarm.hub import HubFiles
@@ -189,6 +189,13 @@ def test_another_models_sizes_are_refused_with_where_they_came_from(checkpoint: 
         load_policy(checkpoint, type=TYPE, hub_dir=tmp_path / "hub")
 
 
+def test_another_models_configuration_makes_another_policy(checkpoint: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(checkpoint, tmp_path / "other")
+    model = json.loads((other / SIDE_FILE).read_text())
+    (other / SIDE_FILE).write_text(json.dumps({**model, "another": 1}))
+    assert load_policy(other, type=TYPE).id != load_policy(checkpoint, type=TYPE).id
+
+
 def test_a_released_policy_is_loaded_again_without_a_hub(of_lerobot: Path) -> None:
     policy = load_policy(of_lerobot, type=TYPE, device="cpu", hub_dir=HUB)
     before = answers(policy)
@@ -198,10 +205,12 @@ def test_a_released_policy_is_loaded_again_without_a_hub(of_lerobot: Path) -> No
 
 
 def test_a_checkpoint_itself_may_lie_in_the_users_folder(checkpoint: Path, tmp_path: Path) -> None:
-    shutil.copytree(checkpoint, tmp_path / "owner" / "spoken")
-    shutil.copytree(HUB, tmp_path, dirs_exist_ok=True)
-    loaded = load_policy("owner/spoken", type=TYPE, device="cpu", hub_dir=tmp_path)
+    hub_dir = shutil.copytree(HUB, tmp_path / "hub")
+    shutil.copytree(checkpoint, hub_dir / "owner" / "spoken")
+    loaded = load_policy("owner/spoken", type=TYPE, device="cpu", hub_dir=hub_dir)
     assert loaded.id == load_policy(checkpoint, type=TYPE, device="cpu").id
+    with pytest.raises(UsageError, match=r"=main: .*/hub/owner/spoken is a local folder, which has no revisions"):
+        load_policy("owner/spoken", type=TYPE, hub_dir=hub_dir, revision="main")
 
 
 def test_the_base_of_an_adapter_may_lie_there_too(checkpoint: Path, tmp_path: Path) -> None:
@@ -228,3 +237,12 @@ def test_a_relative_folder_keeps_its_meaning_elsewhere(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     spec = policy_from_data({"path": "owner/name", "hub_dir": "hub"})
     assert spec.options["hub_dir"] == str(tmp_path / "hub")
+
+
+@pytest.mark.parametrize("words", [("eval", "--env.type=toy"), ("train", "--dataset.root=none"), ("serve",)])
+def test_every_command_that_loads_a_policy_takes_the_flag(words: tuple[str, ...], checkpoint: Path) -> None:
+    answer = yardarm_here(*words, f"--policy.path={checkpoint}", "--policy.hub_dir=/not/there")
+    assert answer.returncode == 2
+    assert answer.stderr == (
+        "yardarm: --policy.hub_dir=/not/there does not exist; give a folder laid out <owner>/<name>/…\n"
+    )

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.checkpoints import small_act
+from tests.helpers import GOLDEN
 from tests.hub_server import ACCOUNT, EXPIRED, READER, WRITER, Files, Hub, running_hub
 from yardarm import load_policy
 from yardarm.errors import UsageError
@@ -32,6 +33,12 @@ def describe(path, **options):
     policy = yardarm.load_policy(path, **options)
     predictions = policy.predict(made_up(policy.row_shapes(), policy.cameras, 2))
     return {"id": policy.id, "commit": policy.source.commit, "predictions": predictions.tolist()}
+
+def tokens(name):
+    from yardarm.hub import Repositories
+    from yardarm.policies.processing import Tokenize
+    step = Tokenize(name, 24).completed(Repositories())
+    return {"files": sorted(step.files()), "tokens": step.tokens("push").tolist()}
 
 def answer(token, call, *arguments):
     os.environ["HF_TOKEN"] = token
@@ -181,6 +188,22 @@ def test_what_training_left_in_folders_is_not_downloaded(loaded: dict[str, Any],
 def test_a_second_load_offline_is_from_the_cache(loaded: dict[str, Any], hub: Hub, home: Path) -> None:
     answers = told({"again": f"describe('{ACT}')"}, hub.address, home, HF_HUB_OFFLINE="1")
     assert answers["again"] == loaded["latest"]
+
+
+@pytest.mark.slow
+def test_a_tokenizer_is_downloaded_without_the_rest_and_taken_from_the_cache_then(hub: Hub, tmp_path: Path) -> None:
+    files = files_of(GOLDEN / "smolvla" / "hub" / "HuggingFaceTB" / "SmolVLM2-500M-Video-Instruct")
+    hub.add("owner/model", {**files, "model.safetensors": b"large", "onnx/tokenizer.json": b"other"})
+    hub.add("google/paligemma-3b-pt-224", files, gated=True)
+    names = ("owner/model", "google/paligemma-3b-pt-224", "owner/other")
+    asked = {name: f"answer('', tokens, '{name}')" for name in names}
+    online, offline = (told(asked, hub.address, tmp_path, **own) for own in ({}, {"HF_HUB_OFFLINE": "1"}))
+    assert online["owner/model"]["files"] == ["tokenizer.json", "tokenizer_config.json"]
+    assert offline["owner/model"] == online["owner/model"]
+    assert not any("owner/model" in question and question.endswith("model.safetensors") for question in hub.asked)
+    assert "is gated" in online[names[1]]
+    assert f"accept its licence on https://huggingface.co/{names[1]}, and put its files into DIR" in online[names[1]]
+    assert "HF_HUB_OFFLINE forbids downloads; put its files into DIR/owner/other/" in offline["owner/other"]
 
 
 @pytest.fixture(scope="module")

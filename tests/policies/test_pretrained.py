@@ -388,9 +388,9 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         "nothing there is called 'extra'",
     ),
     "an unknown type": (
-        lambda f: edit_json(f / "config.json", lambda d: d.update(type="smolvla")),
-        "is of a policy of type 'smolvla', which is not installed here; there are act, diffusion; if it is LeRobot's, "
-        "evaluate yardarm.policies.PolicySpec(",
+        lambda f: edit_json(f / "config.json", lambda d: d.update(type="pi0")),
+        "is of a policy of type 'pi0', which is not installed here; there are act, diffusion, smolvla; if it is "
+        "LeRobot's, evaluate yardarm.policies.PolicySpec(",
     ),
     "no type": (lambda f: edit_json(f / "config.json", lambda d: d.pop("type")), "names no 'type' of policy"),
     "a wrong value": (
@@ -403,9 +403,9 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "an unknown step": (
         lambda f: edit_json(
-            f / "policy_preprocessor.json", lambda d: d["steps"].append({"registry_name": "tokenizer_processor"})
+            f / "policy_preprocessor.json", lambda d: d["steps"].append({"registry_name": "audio_processor"})
         ),
-        "policy_preprocessor.json: step 'tokenizer_processor' is unknown here",
+        "policy_preprocessor.json: step 'audio_processor' is unknown here",
     ),
     "a step of somebody's own": (
         lambda f: edit_json(f / "policy_preprocessor.json", lambda d: d["steps"].append({"class": "my.module.Step"})),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
 
-from tests.checkpoints import objective_of, recorded, write_checkpoint
+from tests.checkpoints import objective_of, recorded, small_smolvla, write_checkpoint
 from tests.helpers import GOLDEN
 from tests.policies.playing import Rollout, play_together
 from yardarm import load_policy
@@ -73,7 +76,7 @@ def test_what_is_between_the_observations_and_the_first_velocity(policy: Learned
         np.testing.assert_array_equal(prefix.valid, DATA["debug.prefix_mask"])
         keys = network.vlm["text_model"](prefix).layers[-1].keys.transpose(1, 2)
         valid = DATA["debug.prefix_mask"][:, None, :, None]
-        np.testing.assert_allclose(keys * valid, DATA["debug.last_layer_keys"] * valid, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(keys.numpy() * valid, DATA["debug.last_layer_keys"] * valid, atol=1e-5, rtol=0)
         close(network.velocity(network.remember(inputs), inputs[NOISE], torch.ones(3)), "debug.first_velocity")
 
 
@@ -129,6 +132,12 @@ def test_guided_chunks(folder: Path) -> None:
         close(policy.forward({**processed(policy), **left}), "rtc.model_chunk", 3e-4)
     arrays = {name: value.numpy() for name, value in left.items()}
     assert not np.allclose(policy.predict({**raw(), **arrays}), DATA["action_chunk"], atol=1e-2)
+
+
+@pytest.mark.parametrize("layers", [-1, 16])
+def test_more_layers_than_there_are_means_all(folder: Path, layers: int) -> None:
+    policy = load_policy(folder, hub_dir=HUB, num_vlm_layers=layers)
+    np.testing.assert_allclose(policy.predict(raw()), DATA["action_chunk"], atol=3e-4, rtol=0)
 
 
 def test_loss_and_gradients(policy: LearnedPolicy) -> None:
@@ -238,7 +247,6 @@ def test_images_may_have_any_size(policy: LearnedPolicy) -> None:
         ({"num_steps": 0}, "num_steps must be at least 1"),
         ({"num_expert_layers": 2}, "give self_attn_every_n_layers=0"),
         ({"num_expert_layers": 3}, "must be a multiple of num_expert_layers=3"),
-        ({"num_vlm_layers": 5}, "num_vlm_layers=5, but .* has 4 layers"),
         ({"max_state_dim": 4}, "the state has 6 numbers, more than max_state_dim=4"),
         ({"max_action_dim": 4}, "the action has 5 numbers, more than max_action_dim=4"),
         ({"attention_mode": "none"}, "attention_mode"),
@@ -249,3 +257,113 @@ def test_images_may_have_any_size(policy: LearnedPolicy) -> None:
 def test_what_cannot_work_is_refused_by_name(folder: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_policy(folder, hub_dir=HUB, **options)
+
+
+def test_a_tokenizer_of_another_model_is_refused(folder: Path, tmp_path: Path) -> None:
+    hub = tmp_path / "hub"
+    shutil.copytree(HUB, hub)
+    (path,) = hub.rglob("tokenizer.json")
+    tokenizer = json.loads(path.read_text())
+    tokenizer["added_tokens"].append({**tokenizer["added_tokens"][-1], "id": 500, "content": "<another>"})
+    tokenizer["model"]["vocab"]["<another>"] = 500
+    path.write_text(json.dumps(tokenizer))
+    with pytest.raises(UsageError, match="has tokens up to 500, but the language model knows 220"):
+        load_policy(folder, hub_dir=hub)
+
+
+def test_a_folder_of_another_model_is_refused(folder: Path, tmp_path: Path) -> None:
+    hub = tmp_path / "hub"
+    shutil.copytree(HUB, hub)
+    (path,) = hub.rglob("config.json")
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "text_config": {**config["text_config"], "intermediate_size": 128}}))
+    with pytest.raises(UsageError, match=r"layers\.0\.mlp\..* has the shape"):
+        load_policy(folder, hub_dir=hub)
+    path.write_text(json.dumps({**config, "model_type": "qwen3"}))
+    with pytest.raises(UsageError, match="of a model of type 'qwen3'; SmolVLA needs a 'smolvlm'"):
+        load_policy(folder, hub_dir=hub)
+
+
+def test_truncated_weights_are_refused(folder: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut"
+    shutil.copytree(folder, cut)
+    content = (folder / "model.safetensors").read_bytes()
+    (cut / "model.safetensors").write_bytes(content[: len(content) // 2])
+    with pytest.raises(UsageError, match="is damaged"):
+        load_policy(cut, hub_dir=HUB)
+
+
+def test_a_new_policy_starts_from_a_model(folder: Path, tmp_path: Path) -> None:
+    """Its vision tower, connector and text layers, in one file or in several; nothing else is read."""
+    stored = load_file(folder / "model.safetensors")
+    start = "model.vlm_with_expert.vlm."
+    model = {name.removeprefix(start): value for name, value in stored.items() if name.startswith(start)}
+    hub = tmp_path / "hub"
+    shutil.copytree(HUB, hub)
+    (home,) = (path.parent for path in hub.rglob("config.json"))
+    save_file(model, home / "model.safetensors")
+    whole = small_smolvla(hub_dir=hub, load_vlm_weights=True)
+    (home / "model.safetensors").unlink()
+    halves = {"a.safetensors": sorted(model)[::2], "b.safetensors": sorted(model)[1::2]}
+    for file, names in halves.items():
+        save_file({name: model[name] for name in names}, home / file)
+    index = {name: file for file, names in halves.items() for name in names}
+    (home / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
+    parts = small_smolvla(hub_dir=hub, load_vlm_weights=True)
+    for policy in (whole, parts):
+        for name, value in policy.network.vlm_with_expert["vlm"].state_dict().items():
+            torch.testing.assert_close(value, model[name], atol=0, rtol=0)
+    (home / "b.safetensors").unlink()
+    with pytest.raises(UsageError, match="cannot be read"):
+        small_smolvla(hub_dir=hub, load_vlm_weights=True)
+    (home / "model.safetensors.index.json").unlink()
+    with pytest.raises(UsageError, match=r"needs model\.safetensors of HuggingFaceTB"):
+        small_smolvla(hub_dir=hub, load_vlm_weights=True)
+
+
+def test_a_large_checkpoint_is_held_once_while_it_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is drawn for parameters that a file has, and nothing that was read holds the whole file."""
+    before = torch.random.get_rng_state()
+    monkeypatch.setattr(torch.random, "fork_rng", lambda **_: nullcontext())
+    network = load_policy(folder, hub_dir=HUB).network
+    torch.testing.assert_close(torch.random.get_rng_state(), before)
+    for value in network.state_dict().values():
+        assert value.untyped_storage().nbytes() == value.numel() * value.element_size()
+
+
+def test_empty_cameras_are_written_as_lerobot_does(tmp_path: Path) -> None:
+    policy = small_smolvla(empty_cameras=2)
+    policy.save_pretrained(tmp_path / "saved")
+    stored = json.loads((tmp_path / "saved/config.json").read_text())
+    assert [name for name in stored["input_features"] if "empty" in name] == [
+        f"observation.images.empty_camera_{number}" for number in range(2)
+    ]
+    assert policy.wants.inputs == ("observation.image", "observation.state")
+    assert load_policy(tmp_path / "saved").config.to_json() == policy.config.to_json()
+
+
+def test_tasks_with_different_cameras_are_refused(policy: LearnedPolicy) -> None:
+    with pytest.raises(UsageError, match="these tasks have different cameras"):
+        policy.prepare([told("push"), told("pull", "observation.images.wrist")])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({NOISE: DATA["noise"][:2]}, "every input needs the same number of rows"),
+        ({TASK: ["push"]}, "every input needs the same number of rows"),
+        ({LEFT_OVER: np.zeros((3, 4, 20), np.float32)}, "'left_over' must have the shape"),
+        ({LEFT_OVER: np.zeros((3, 4, 5), np.float32), DELAY: np.zeros((3, 2), int)}, "'inference_delay' must have one"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused(policy: LearnedPolicy, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        policy.predict({**raw(), **given})
+
+
+def test_shorter_numbers_stay_near(folder: Path) -> None:
+    policy = load_policy(folder, hub_dir=HUB, dtype="bfloat16")
+    assert policy.network.action_in_proj.weight.dtype is torch.float32
+    assert policy.network.expert.norm.weight.dtype is torch.bfloat16
+    spread = DATA["action_chunk"].std()
+    assert np.abs(policy.predict(raw()) - DATA["action_chunk"]).mean() < 0.05 * spread

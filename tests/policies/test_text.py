@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +178,12 @@ def test_a_step_that_names_no_tokenizer_is_refused() -> None:
         ({"padding_side": "top"}, "padding_side 'top' is unknown"),
         ({"max_length": 0}, "max_length must be positive, got 0"),
         ({"max_length": None}, "max_length must be a whole number, not None"),
+        ({"max_length": True}, "max_length must be a whole number, not True"),
+        ({"tokenizer_name": 5}, "tokenizer_name must be a text, not 5"),
+        ({"tokenizer_name": ["a"]}, r"tokenizer_name must be a text, not \['a'\]"),
+        ({"task_key": ["a"]}, r"task_key must be a text, not \['a'\]"),
+        ({"task_key": None}, "task_key must be a text, not None"),
+        ({"truncation": "x"}, "truncation must be true or false, not 'x'"),
         ({"paddings": "longest"}, "its steps cannot be read: .*paddings"),
     ],
 )
@@ -197,4 +204,4 @@ def test_without_transformers_the_command_that_installs_it_is_named(
     monkeypatch.setitem(sys.modules, "transformers", None)
     text_module._load_tokenizer.cache_clear()
     with pytest.raises(SetupError, match=r"needs the package transformers: pip install 'yardarm\[vla\]'"):
-        _ = step.tokenizer
+        _ = replace(step).tokenizer

@@ -13,12 +13,14 @@ from safetensors.torch import load_file
 
 from tests.checkpoints import write_checkpoint
 from tests.helpers import GOLDEN
+from tests.policies.test_smolvla import told
 from tests.training.made import IMAGES, demonstrations, small_training
 from tests.training.test_frozen import TEXTS, state_of, trainer_of
 from tests.training.test_processes import two_processes
 from tests.training.test_resume import StopsAfter, assert_same, resumed, weights
 from yardarm import load_policy
-from yardarm.training import TrainingListener, train
+from yardarm.errors import UsageError
+from yardarm.training import TrainingListener, setup, train
 
 HUB = GOLDEN / "smolvla" / "hub"
 TINY_SMOLVLA: dict[str, Any] = {
@@ -162,6 +164,8 @@ def test_it_is_fine_tuned_for_another_robot_with_other_cameras(data: Path, tmp_p
     training = small_training(data, tmp_path / "run", policy, steps=2, save_freq=1, rename_map=renamed)
     train(training, StopsAfter(1))
     resumed(training, tmp_path / "run")
+    train(small_training(data, tmp_path / "whole", policy, steps=2, rename_map=renamed))
+    assert_same(weights(tmp_path / "run"), weights(tmp_path / "whole"))
     folder = tmp_path / "run/checkpoints/last/pretrained_model"
     tuned = load_policy(folder)
     assert tuned.config.action_size == 2
@@ -171,3 +175,25 @@ def test_it_is_fine_tuned_for_another_robot_with_other_cameras(data: Path, tmp_p
     assert tuned.predict({**seen, "task": ["go there"]}).shape == (1, 8, 2)
     # What nothing reads came along, so that LeRobot finds all that it expects.
     assert load_file(folder / "model.safetensors").keys() == load_file(base / "model.safetensors").keys()
+
+
+def test_one_of_its_cameras_must_be_there(data: Path, tmp_path: Path) -> None:
+    policy = {
+        "path": str(write_checkpoint(GOLDEN / "smolvla", tmp_path / "base")),
+        "device": "cpu",
+        "hub_dir": str(HUB),
+    }
+    with pytest.raises(UsageError, match=r"the policy reads 'observation\.images\.front', which .* does not have"):
+        train(small_training(data, tmp_path / "run", policy))
+
+
+def test_data_may_show_more_than_the_tasks_that_it_is_evaluated_on(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = load_policy(write_checkpoint(GOLDEN / "smolvla", tmp_path / "base"), hub_dir=HUB)
+    both = policy.cameras
+    env = {"type": "metaworld", "task": "reach-v3"}
+    config = small_training(data, tmp_path / "run", TINY_SMOLVLA, env=env, eval={"background": False})
+    monkeypatch.setattr(setup, "select_tasks", lambda envs, trusted: [told("push", both[0])])
+    setup.check_evaluation(config, policy)
+    assert policy.cameras == both, "the training reads both"

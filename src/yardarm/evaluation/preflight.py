@@ -67,7 +67,8 @@ def check_policy_fits(policy: Policy, traits: Traits, tasks: Sequence[TaskSpec])
 
 def _check_instructions(policy: Policy, tasks: Sequence[TaskSpec]) -> None:
     for task in tasks if policy.wants.instruction else ():
-        if not task.instruction and not task.told:
+        # A world that says nothing of its tasks has their names in the place of instructions.
+        if task.instruction in ("", task.name) and not task.told:
             raise UsageError(
                 f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none; give one with "
                 "--env.instruction=…"

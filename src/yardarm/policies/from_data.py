@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from yardarm.config import NamedCode, admit, plain_value, require_value
 from yardarm.errors import UsageError, nearest
+from yardarm.hub import existing
 from yardarm.policies.loading import ARCHITECTURES, POLICIES, PolicySpec
 from yardarm.policies.naming import named_policy
 from yardarm.secrecy import without_secrets
@@ -47,8 +49,8 @@ def _paths(text: str) -> list[str] | None:
     """The checkpoints that a path means, if it means several: ``a,b,c``, or a folder that holds some."""
     if not text.strip():
         return None  # an unset variable of a shell, say, and not the folder that we are in
-    parts = [text] if Path(text).expanduser().exists() else [part.strip() for part in text.split(",") if part.strip()]
-    found = [_checkpoints_in(Path(part).expanduser()) for part in parts]
+    parts = [text] if existing(text) is not None else [part.strip() for part in text.split(",") if part.strip()]
+    found = [_checkpoints_in(folder) if (folder := existing(part)) is not None else [] for part in parts]
     if len(parts) < 2 and not any(found):
         return None
     return [path for part, inside in zip(parts, found, strict=True) for path in inside or [part]]
@@ -136,7 +138,8 @@ def _from_text(text: str, trusted: bool) -> PolicySpec:
 def _named(text: str, trusted: bool) -> PolicySpec | None:
     """What a user calls a policy in one word, if there is something of that name."""
     said = named_policy(text)
-    if "path" in said and not (Path(text).expanduser().is_dir() or HUB_ID.fullmatch(text)):
+    folder = existing(text)
+    if "path" in said and not ((folder is not None and folder.is_dir()) or HUB_ID.fullmatch(text)):
         return None
     if "type" in said and text not in POLICIES.names() and ":" not in text:
         return None
@@ -145,10 +148,10 @@ def _named(text: str, trusted: bool) -> PolicySpec | None:
 
 def _checkpoint(kind: str, options: dict[str, Any]) -> PolicySpec:
     """A checkpoint names its type itself. LeRobot's users may say it, too; a module of the user's own must be said."""
-    if (folder := Path(options["path"]).expanduser()).is_dir() and options["path"]:
+    if options["path"] and (folder := existing(options["path"])) is not None and folder.is_dir():
         options["path"] = str(folder.absolute())  # so that a run's config.yaml works from anywhere
     if options.get("hub_dir"):
-        options["hub_dir"] = str(Path(options["hub_dir"]).expanduser().absolute())
+        options["hub_dir"] = os.path.abspath(os.path.expanduser(options["hub_dir"]))
     if options.get("python"):
         return _of_lerobot(kind, options)
     if kind in ARCHITECTURES.names() or ":" in kind:

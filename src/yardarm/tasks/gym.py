@@ -50,10 +50,13 @@ class GymLikeConfig(ProbedBenchmark):
             raise UsageError(f"--env.kwargs={self.kwargs} must be plain values: {error}") from error
 
     def notes(self) -> Sequence[str]:
-        """A warning if environments are reused."""
-        if self.rebuild:
-            return ()
-        return ["--env.rebuild=false: Yardarm relies on the environment to start every episode from scratch"]
+        """A warning if environments are reused, or policies told nothing, which older files meant otherwise."""
+        notes = []
+        if not self.rebuild:
+            notes.append("--env.rebuild=false: Yardarm relies on the environment to start every episode from scratch")
+        if self.instruction == "":
+            notes.append("--env.instruction is empty: policies are told nothing; omit it for the environment's own")
+        return notes
 
     def success_entry(self) -> str | None:
         """The entry that a step's info must have, if success is read from it."""

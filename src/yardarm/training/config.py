@@ -204,6 +204,11 @@ class TrainConfig:
         return bool(self.policy.get("push_to_hub", bool(self.policy.get("repo_id"))))
 
     @property
+    def loading(self) -> dict[str, Any]:
+        """How its policies are loaded, whatever they are."""
+        return {name: self.policy[name] for name in ("hub_dir", "self_test") if name in self.policy}
+
+    @property
     def evaluates(self) -> bool:
         """Whether there are evaluations on the way."""
         return self.env is not None and self.options.eval_freq > 0

@@ -27,7 +27,14 @@ FIXED = {
     *("policy", "peft", "dataset", "optimizer", "scheduler", "use_policy_training_preset", "seed", "batch_size"),
     *("gradient_accumulation_steps", "ema_decay", "mixed_precision", "task_vector", "rename_map", "tolerance_s"),
 }
-MOVABLE = {"policy.device", "policy.hub_dir", "dataset.root", "dataset.repo_id", "dataset.video_backend"}
+MOVABLE = {
+    "policy.device",
+    "policy.hub_dir",
+    "policy.self_test",
+    "dataset.root",
+    "dataset.repo_id",
+    "dataset.video_backend",
+}
 # LeRobot's newer name of a flag.
 ALIASES = {"env_eval_freq": "eval_freq"}
 

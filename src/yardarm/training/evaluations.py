@@ -145,11 +145,8 @@ class Evaluations:
         options = {name: value for name, value in data["eval"].items() if name not in OWN}
         if not options["batch_size"]:
             options["batch_size"] = self._workers
-        policy = {"path": str(due.policy), "device": self._device}
-        if hub_dir := config.policy.get("hub_dir"):
-            policy["hub_dir"] = hub_dir
         return {
-            "policy": policy,
+            "policy": {"path": str(due.policy), "device": self._device, **config.loading},
             "env": data["env"],
             "eval": options,
             "seed": config.options.seed,

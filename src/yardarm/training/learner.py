@@ -35,7 +35,7 @@ __all__ = ["Learner", "make_learner"]
 logger = logging.getLogger(__name__)
 
 # Of ``--policy.…``: what is for the trainer, and not for a policy's configuration.
-NOT_FIELDS = ("type", "path", "revision", "hub_dir")
+NOT_FIELDS = ("type", "path", "revision", "hub_dir", "self_test")
 FOR_EVALUATIONS = {
     "dtype": "training has --mixed_precision=bf16",
     "resize_images": "train on images of the size that the policy knows",
@@ -68,9 +68,10 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     if not count_parameters(policy.network)[0]:
         raise UsageError("all of the policy's parameters are frozen by its options, so there is nothing to train")
     if config.options.gradient_checkpointing:
-        if not hasattr(policy.network, "checkpoint_gradients"):
+        network = policy.network
+        if not hasattr(network, "checkpoint_gradients"):
             raise UsageError(f"--gradient_checkpointing=true: policies of type '{policy.config.type}' do not offer it")
-        policy.network.checkpoint_gradients()
+        network.checkpoint_gradients()
     policy.config.push_to_hub = config.pushes
     if config.dataset.image_transforms.enable and not policy.config.images:
         raise UsageError("--dataset.image_transforms.enable=true: the policy sees no images")
@@ -91,8 +92,8 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
 
 def _policy(config: TrainConfig, meta: DatasetMetadata, checkpoint: Checkpoint | None) -> LearnedPolicy:
     if checkpoint is not None:
-        kind, hub_dir = config.policy.get("type"), config.policy.get("hub_dir")
-        return load_to_fine_tune(str(checkpoint.policy), type=kind, device=_device(config), hub_dir=hub_dir)
+        kind = config.policy.get("type")
+        return load_to_fine_tune(str(checkpoint.policy), type=kind, device=_device(config), **config.loading)
     if "path" in config.policy:
         return _fine_tuned(config, meta)
     return _new(config, meta)
@@ -124,7 +125,7 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
         if name in config.policy:
             raise UsageError(f"--policy.{name} is for evaluations: {instead}")
     options = {"device": _device(config), **_fields(config), "revision": config.policy.get("revision")}
-    options["hub_dir"] = config.policy.get("hub_dir")
+    options |= config.loading
     if kind := config.policy.get("type"):
         options["type"] = kind
     path = str(config.policy["path"])
@@ -136,7 +137,7 @@ def _fine_tuned(config: TrainConfig, meta: DatasetMetadata) -> LearnedPolicy:
     except ForeignCheckpoint as error:
         raise UsageError(
             f"{error.source} is of a policy of type '{error.kind}', which cannot be trained here, but only "
-            f"{' and '.join(ARCHITECTURES.names())}: train it with LeRobot, and evaluate it with `yardarm eval "
+            f"{', '.join(ARCHITECTURES.names())}: train it with LeRobot, and evaluate it with `yardarm eval "
             "--policy.python=PATH`; if it is your own, name its module: --policy.type=MODULE:NAME"
         ) from None
     inputs, outputs = policy_features(meta)

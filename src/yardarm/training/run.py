@@ -99,8 +99,7 @@ def train(
 def push_trained(result: TrainingResult, config: TrainConfig) -> str:
     """Upload the policy of the last checkpoint to the Hub, and return the address of the commit."""
     kind = config.policy.get("type")
-    hub_dir = config.policy.get("hub_dir")
-    policy = load_policy(result.policy, type=kind, device="cpu", merge_adapter=False, hub_dir=hub_dir)
+    policy = load_policy(result.policy, type=kind, device="cpu", merge_adapter=False, **config.loading)
     return policy.push_to_hub(str(config.policy["repo_id"]), private=config.policy.get("private"))
 
 

@@ -52,10 +52,12 @@ def check_evaluation(config: TrainConfig, policy: LearnedPolicy) -> None:
         assert config.env is not None
         check_installed(config.env)
         tasks = select_tasks((config.env,), config.trust_remote_code)
+        seen = policy.cameras
         policy.prepare(tasks)
         # What an evaluation could do about another size does not help here.
         traits = dataclasses.replace(policy.traits, resize_hint="train on images of the environment's size")
         check_policy_fits(policy, traits, tasks)
+        policy.see_with(seen)  # the data may show more than the tasks
         choose_device(eval_device(config, policy.placement.device))
 
 

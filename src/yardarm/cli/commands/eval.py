@@ -211,6 +211,7 @@ def _help(flags: Flags) -> str:
             "",
             "for checkpoints: a folder, laid out OWNER/NAME/…, where tokenizers and such are looked for before the Hub",
         ),
+        ("--policy.self_test", "True", "for checkpoints: false loads one even if it answers otherwise than when saved"),
         ("--policy.resize_images", "False", "for checkpoints: resize images to the size used in training"),
         (
             "--policy.allow_missing_stats",

@@ -46,8 +46,10 @@ def _section(name: str, value: Any) -> Any:
     return {key: inner for key, inner in value.items() if _is_taken(f"{name}.{key}", inner)}
 
 
-def _policy(options: Mapping[str, Any]) -> dict[str, Any]:
+def _policy(options: Any) -> dict[str, Any]:
     """A new policy, or the path of one to fine-tune, whose checkpoint says its type."""
+    if not isinstance(options, Mapping) or not isinstance(options.get("type"), str):
+        raise UsageError(f"LeRobot's file has a policy without a 'type': {str(options)[:60]}")
     own = dict(options)
     path, revision = own.pop("pretrained_path", None), own.pop("pretrained_revision", None)
     if path is None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
 from yardarm.errors import UsageError, one_line
-from yardarm.hub import HUB_ID, Repositories
+from yardarm.hub import HUB_ID, Repositories, existing
 from yardarm.policies.adapters.adapter import Adapter, import_peft, inject
 from yardarm.policies.checkpoint import (
     ADAPTER_CONFIG,
@@ -39,15 +38,16 @@ def _base_folder(
     folder: CheckpointFolder, base: str, revision: str | None, repositories: Repositories | None
 ) -> CheckpointFolder:
     source = folder.path / ADAPTER_CONFIG
-    for path in (folder.path / base, Path(base).expanduser()):
-        if path.is_dir():
+    local = repositories.local(base, CONFIG) if repositories is not None else None
+    for path in (existing(folder.path / base), local, existing(base)):
+        if path is not None and path.is_dir():
             return CheckpointFolder(path)
     if not HUB_ID.fullmatch(base):
         raise UsageError(
             f"{source}: its base policy {base} does not exist; put it there, or correct base_model_name_or_path"
         )
     try:
-        return find_checkpoint(base, revision, repositories)
+        return find_checkpoint(base, revision)
     except UsageError as error:
         raise UsageError(f"{source}: its base policy cannot be found: {error}") from error
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,9 @@ WEIGHTS = "model.safetensors"
 # In the place of weights, by PEFT's names.
 ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
+
+# How many tensors are read of a file before it is opened again.
+READ_AT_ONCE = 8
 
 Read = TypeVar("Read")
 
@@ -49,11 +53,17 @@ class CheckpointFolder:
         return data
 
     def read_tensors(self, name: str, leaving: Container[str] = ()) -> dict[str, Tensor]:
-        """A safetensors file, but for the tensors of these names, which stay where they are."""
-        return self._opened(
-            name,
-            lambda file: {key: file.get_tensor(key) for key in file.keys() if key not in leaving},  # noqa: SIM118
-        )
+        """A safetensors file, but for the tensors of these names, which stay where they are.
+
+        They are copied: where a tensor lies in a file decides how it lies in memory, and kernels round differently for
+        that. A file that is open takes memory for all that was read of it, so it is opened for a few tensors at a time.
+        """
+        wanted = [key for key in self.tensor_names(name) if key not in leaving]
+        groups = [wanted[start : start + READ_AT_ONCE] for start in range(0, len(wanted), READ_AT_ONCE)]
+        tensors: dict[str, Tensor] = {}
+        for group in groups:
+            tensors |= self._opened(name, partial(_copies, group))
+        return tensors
 
     def tensor_names(self, name: str) -> list[str]:
         """What a safetensors file has."""
@@ -89,3 +99,7 @@ class CheckpointFolder:
         there = sorted(path.name for path in self.path.iterdir())
         listed = ", ".join(there[:12]) + (", …" if len(there) > 12 else "")
         return UsageError(f"{self.path} has no {name}, so it is no complete checkpoint; it has {listed or 'no files'}")
+
+
+def _copies(names: Iterable[str], file: Any) -> dict[str, Tensor]:
+    return {name: file.get_tensor(name).clone() for name in names}

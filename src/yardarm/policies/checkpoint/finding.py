@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from yardarm.errors import UsageError
-from yardarm.hub import HUB_ID, HubFiles, Repositories, download
+from yardarm.hub import HUB_ID, HubFiles, Repositories, download, existing
 from yardarm.policies.checkpoint.files import CONFIG, CheckpointFolder
 from yardarm.policies.processing import POSTPROCESSOR, PREPROCESSOR
 
@@ -26,18 +26,20 @@ def find_checkpoint(
     """A local folder, or the files of a repository on the Hub, downloaded unless they are in a cache of it."""
     if not str(path_or_id).strip():
         raise UsageError("--policy.path is empty; give a folder with a checkpoint, or a Hub id (owner/name)")
-    path = Path(path_or_id).expanduser()
-    if path.is_dir():
+    path = existing(path_or_id)
+    if path is not None and path.is_dir():
         if revision is not None:
             raise UsageError(f"--policy.revision={revision}: {path} is a local folder, which has no revisions")
         return CheckpointFolder(_inner(path))
-    if path.exists():
+    if path is not None:
         raise UsageError(f"--policy.path={path_or_id} is a file; give the folder that holds {CONFIG}")
     if not HUB_ID.fullmatch(str(path_or_id)):
         raise UsageError(
             f"--policy.path={path_or_id}: there is no such folder, and it is not a Hub id (owner/name) either"
         )
     if repositories is not None and (local := repositories.local(str(path_or_id), CONFIG)) is not None:
+        if revision is not None:
+            raise UsageError(f"--policy.revision={revision}: {local} is a local folder, which has no revisions")
         return CheckpointFolder(local)
     # The state of training may lie in folders, and is large.
     wanted = HubFiles(str(path_or_id), revision, "checkpoint", CONFIG, FILES, ignore=("*/*",))

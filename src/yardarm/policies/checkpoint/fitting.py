@@ -56,8 +56,7 @@ def fill(network: nn.Module, prefix: str, weights: Mapping[str, Tensor], source:
     found = {name: value for name, value in found.items() if name in own or not name.endswith(f".{BATCH_COUNT}")}
     computed = {prefix + name: own[prefix + name] for name in _computed_buffers(network)}
     check_fit({**computed, **found}, own, source, settings)
-    # Copied: where a tensor lies in a file decides how it lies in memory, and kernels round differently for that.
-    filled = {name: found[name].clone() if name in found else computed[name] for name in own}
+    filled = {name: found.get(name, computed.get(name)) for name in own}
     network.load_state_dict({name.removeprefix(prefix): value for name, value in filled.items()}, assign=True)
 
 

@@ -34,7 +34,7 @@ def save_checkpoint(policy: LearnedPolicy, folder: str | Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
         _write(path / CONFIG, json.dumps(policy.config.to_json(), indent=4).encode())
-        for file, content in policy.config.side_files().items():
+        for file, content in policy.side_files().items():
             _write(path / file, content)
         for name, pipeline in ((PREPROCESSOR, policy.preprocessor), (POSTPROCESSOR, policy.postprocessor)):
             stored = pipeline.stored()

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from yardarm.errors import UsageError
+from yardarm.errors import UsageError, one_line
 from yardarm.policies.batching import Observations
 from yardarm.policies.learned.config import PolicyConfig
 from yardarm.policies.learned.policy import LearnedPolicy
@@ -45,6 +45,9 @@ class Architecture:
     unused: tuple[str, ...] = ()
     """Patterns (``*.lm_head.*``) of tensors that files have and the network does not: they are not loaded, and saved
     again as they were."""
+    fingerprinted: bool = False
+    """Whether checkpoints keep an answer of the policy, which loading compares: for networks that depend on what others
+    change."""
     adapted: tuple[str, ...] | str = ()
     """Layers that get an adapter, unless the user names others: ends of names, or a regular expression for names as
     checkpoints have them."""
@@ -53,6 +56,15 @@ class Architecture:
     def name(self) -> str:
         """What checkpoints and ``--policy.type`` call it."""
         return self.config.type
+
+    def made(self, config: PolicyConfig) -> nn.Module:
+        """The network of these options; raise if they make none."""
+        try:
+            return self.network(config)
+        except (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise UsageError(
+                f"these options do not make a policy of type '{self.name}': {one_line(error)[:160]}"
+            ) from error
 
 
 def find_architecture(name: str) -> Architecture:

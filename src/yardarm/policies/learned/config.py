@@ -62,6 +62,8 @@ class PolicyConfig:
     """What all learned policies share; a subclass is one architecture. Fields that only a trainer reads are kept."""
 
     type: ClassVar[str]
+    step_options: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Options that a step of the preprocessor follows, and which step and setting that is; it must have the step."""
 
     n_obs_steps: int = 1
     input_features: dict[str, PolicyFeature] = field(default_factory=dict)
@@ -182,6 +184,9 @@ class PolicyConfig:
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads, and LeRobot too."""
         return {"type": self.type, **draccus.encode(self)}
+
+    def check_changes(self, stored: Mapping[str, Any], folder: Path) -> None:
+        """Refuse options that are not those of a checkpoint's ``config.json``, and would have no effect on it."""
 
     def complete(self, repositories: Repositories, folder: Path | None) -> None:
         """Read what ``config.json`` only names, such as another model's sizes, before the network is made.

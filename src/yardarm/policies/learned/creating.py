@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from yardarm.errors import UsageError, one_line
+from yardarm.errors import UsageError
 from yardarm.hub import Repositories
 from yardarm.policies.learned.architecture import Architecture
 from yardarm.policies.learned.config import PolicyConfig, PolicyFeature
@@ -52,12 +52,7 @@ def new_policy(
     processing = with_task_vector(architecture.processing, config, statistics, task_vector).completed(repositories)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        try:
-            network = architecture.network(config)
-        except (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError) as error:
-            raise UsageError(
-                f"these options do not make a policy of type '{config.type}': {one_line(error)[:160]}"
-            ) from error
+        network = architecture.made(config)
         if architecture.initial_weights is not None:
             architecture.initial_weights(config, network)
     placement = Placement(choose_device(config.device or "auto"))

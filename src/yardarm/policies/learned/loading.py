@@ -28,6 +28,7 @@ from yardarm.policies.checkpoint import (
 )
 from yardarm.policies.learned.architecture import Architecture, find_architecture
 from yardarm.policies.learned.config import PolicyConfig
+from yardarm.policies.learned.fingerprint import FINGERPRINT, check_fingerprint
 from yardarm.policies.learned.placement import Placement, choose_device, choose_dtype
 from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.policies.loading import ARCHITECTURES, ForeignCheckpoint
@@ -48,6 +49,8 @@ WITHOUT_STATISTICS = (
     "get a complete copy of the checkpoint, or, if it was trained without them, let raw values pass with "
     "--policy.allow_missing_stats=true"
 )
+# Modules with functions that give new parameters their values; transformers puts its own in the place of torch's.
+INITIALIZERS = ("torch.nn.init", "transformers.initialization")
 FIXED = {"input_features", "output_features", "pretrained_path", "use_peft"}
 
 
@@ -63,6 +66,7 @@ def load_policy(
     allow_missing_stats: bool = False,
     merge_adapter: bool = True,
     hub_dir: str | Path | None = None,
+    self_test: bool = True,
     **overrides: Any,
 ) -> LearnedPolicy:
     """Load a policy from a folder or from the Hugging Face Hub, as Yardarm or LeRobot trained it.
@@ -72,18 +76,19 @@ def load_policy(
     with be resized. `allow_missing_stats` lets features pass unnormalised if the checkpoint has
     no statistics for them, instead of refusing it. `merge_adapter=False` leaves an adapter beside the weights, so that
     it can be trained further. `hub_dir` is a folder, laid out ``<owner>/<name>/…``, in which repositories of the Hub
-    are looked for first: the policy's own, and those that it names. Any field of the checkpoint's ``config.json`` can
+    are looked for first: the policy's own, and those that it names. `self_test=False` loads a policy even if it gives
+    other answers than when it was saved. Any field of the checkpoint's ``config.json`` can
     be overridden by its name.
     """
-    switches = {"resize_images": resize_images, "allow_missing_stats": allow_missing_stats}
-    for name, value in {**switches, "merge_adapter": merge_adapter}.items():
-        if not isinstance(value, bool):
-            raise UsageError(f"--policy.{name} must be true or false, not {value}")
+    _check_switches(resize_images=resize_images, allow_missing_stats=allow_missing_stats)
+    _check_switches(merge_adapter=merge_adapter, self_test=self_test)
     repositories = Repositories(hub_dir)
     placement = Placement(choose_device(device), choose_dtype(dtype), resize_images)
     checkpoint = _open(path, revision, type, overrides, allow_missing_stats, repositories)
     policy = _assembled(checkpoint, placement, rename_map, merge_adapter)
     _check_statistics(policy, checkpoint)
+    if self_test:
+        _check_answers(policy, checkpoint)
     return policy
 
 
@@ -95,11 +100,22 @@ def load_to_fine_tune(
     device: str = "auto",
     rename_map: Mapping[str, str] | None = None,
     hub_dir: str | Path | None = None,
+    self_test: bool = True,
     **overrides: Any,
 ) -> LearnedPolicy:
     """A policy that will take over the statistics of other data, whether it has any of its own or not."""
+    _check_switches(self_test=self_test)
     checkpoint = _open(path, revision, type, overrides, True, Repositories(hub_dir))
-    return _assembled(checkpoint, Placement(choose_device(device)), rename_map, merge_adapter=False)
+    policy = _assembled(checkpoint, Placement(choose_device(device)), rename_map, merge_adapter=False)
+    if self_test:
+        _check_answers(policy, checkpoint)
+    return policy
+
+
+def _check_switches(**switches: Any) -> None:
+    for name, value in switches.items():
+        if not isinstance(value, bool):
+            raise UsageError(f"--policy.{name} must be true or false, not {value}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +146,7 @@ def _open(
     if fixed := FIXED & overrides.keys():
         raise UsageError(f"--policy.{min(fixed)} cannot be changed: it is what the checkpoint was trained with")
     config = architecture.config.from_json(stored, overrides, f"{folder.path / CONFIG}{_changes(overrides)}")
+    config.check_changes(stored, folder.path)
     config.complete(repositories, folder.path)
     return _Checkpoint(str(path), folder, architecture, config, overrides, allow_missing_stats, repositories)
 
@@ -177,6 +194,13 @@ def _check_statistics(policy: LearnedPolicy, checkpoint: _Checkpoint) -> None:
     logger.warning("%s: raw values pass, as --policy.allow_missing_stats=true says", fact)
 
 
+def _check_answers(policy: LearnedPolicy, checkpoint: _Checkpoint) -> None:
+    """Refuse a policy that does not do what it did; other options may change what it does."""
+    folder = checkpoint.folder
+    if folder.has(FINGERPRINT) and not checkpoint.overrides:
+        check_fingerprint(policy, folder.read_bytes(FINGERPRINT), f"{folder.path / FINGERPRINT}")
+
+
 def _load_again(policy: LearnedPolicy, folder: CheckpointFolder) -> nn.Module:
     """The network of a policy that released its own."""
     network = _laid_out(policy.architecture, policy.config)
@@ -214,7 +238,20 @@ def _processing(checkpoint: _Checkpoint, split: SplitWeights) -> Processing:
         raise UsageError(f"{fact}; {WITHOUT_STATISTICS}")
     if not any(has) or (split.statistics and not has[0]):
         return checkpoint.architecture.processing(config, split.statistics)
-    return Processing(_pipeline(checkpoint, PREPROCESSOR), _pipeline(checkpoint, POSTPROCESSOR))
+    before = _following_options(_pipeline(checkpoint, PREPROCESSOR), checkpoint)
+    return Processing(before, _pipeline(checkpoint, POSTPROCESSOR))
+
+
+def _following_options(pipeline: Pipeline, checkpoint: _Checkpoint) -> Pipeline:
+    """With what the user said of its steps by options of the policy."""
+    config, names = checkpoint.config, [step.name for step in pipeline.steps]
+    for option, (step, setting) in config.step_options.items():
+        if step not in names:
+            file = f"{checkpoint.folder.path / PREPROCESSOR}.json"
+            raise UsageError(f"{file} has no step '{step}', which policies of type '{config.type}' need")
+        if option in checkpoint.overrides:
+            pipeline = pipeline.setting(step, setting, getattr(config, option))
+    return pipeline
 
 
 def _renaming(rename_map: Mapping[str, str], config: PolicyConfig) -> Rename:
@@ -240,7 +277,7 @@ def _pipeline(checkpoint: _Checkpoint, name: str) -> Pipeline:
 def _laid_out(architecture: Architecture, config: PolicyConfig) -> nn.Module:
     """A network as the settings say, to be filled."""
     with _Uninitialized(), torch.random.fork_rng(devices=[]):
-        return architecture.network(config)
+        return architecture.made(config)
 
 
 def _settings(checkpoint: _Checkpoint) -> str:
@@ -254,6 +291,6 @@ class _Uninitialized(TorchFunctionMode):
     """Leaves new parameters as they are: weights that are replaced at once need no random values."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(function, "__module__", None) == "torch.nn.init" or function in (Tensor.normal_, Tensor.uniform_):
+        if getattr(function, "__module__", None) in INITIALIZERS or function in (Tensor.normal_, Tensor.uniform_):
             return args[0] if args else kwargs["tensor"]
         return function(*args, **(kwargs or {}))

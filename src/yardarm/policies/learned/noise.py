@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
+from torch import Tensor
 
 from yardarm.policies.batching import Observations, Row
 from yardarm.policies.learned.policy import LearnedPolicy
@@ -53,10 +54,10 @@ class PolicyFromNoise(LearnedPolicy):
         """Noise, too."""
         return {**super().row_shapes(), NOISE: self.noise_shape}
 
-    def predict(self, observations: Observations) -> np.ndarray:
-        """Chunks in the environment's units for raw observations; noise is drawn unless it is among them."""
+    def normalized_chunks(self, observations: Observations) -> Tensor:
+        """The network's own answer; noise is drawn unless it is among the observations."""
         if NOISE not in observations:
-            rows = len(next(iter(observations.values())))
+            rows = len(next(iter(observations.values()), ()))
             noise = np.random.default_rng().standard_normal((rows, *self.noise_shape), dtype=np.float32)
             observations = {**observations, NOISE: noise}
-        return super().predict(observations)
+        return super().normalized_chunks(observations)

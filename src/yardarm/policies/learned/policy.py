@@ -19,6 +19,7 @@ from yardarm.machine import available_memory, total_memory_gb
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations, Row
 from yardarm.policies.checkpoint import UnusedTensors, push_checkpoint, save_checkpoint
 from yardarm.policies.learned.config import ACTION, PolicyFeature
+from yardarm.policies.learned.fingerprint import FINGERPRINT, Fingerprint
 from yardarm.policies.learned.inputs import check_observations, resized
 from yardarm.policies.learned.placement import Placement, choose_device
 from yardarm.policies.learned.state import EpisodeState
@@ -209,15 +210,18 @@ class LearnedPolicy(BatchedPolicy):
 
     def predict(self, observations: Observations) -> np.ndarray:
         """Chunks (batch, time, action) in the environment's units for raw observations (batch, …)."""
+        answer = self.postprocessor({ACTION: self.normalized_chunks(observations)})[ACTION]
+        assert isinstance(answer, Tensor)
+        return answer.numpy(force=True)
+
+    def normalized_chunks(self, observations: Observations) -> Tensor:
+        """The network's own answer to raw observations, before it is brought to the environment's units."""
         check_observations(self, observations)
         with torch.inference_mode(), self.batching.fixed_threads(), self._autocast():
             batch = {name: self._input(name, value) for name, value in observations.items()}
             seen = batch if self.fits_images else resized(batch, self.wants, self.cameras)
             processed = tensors_of(self.preprocessor(seen))
-            actions = self.forward({name: self._cast(value) for name, value in processed.items()}).float()
-            answer = self.postprocessor({ACTION: actions})[ACTION]
-            assert isinstance(answer, Tensor)
-            return answer.numpy(force=True)
+            return self.forward({name: self._cast(value) for name, value in processed.items()}).float()
 
     def _input(self, name: str, value: np.ndarray | Sequence[str]) -> Tensor | list[str]:
         """Images and vectors are read as float32; whatever else there is keeps its type."""
@@ -246,7 +250,8 @@ class LearnedPolicy(BatchedPolicy):
         digest = hashlib.sha256(json.dumps(self._identity(), sort_keys=True).encode())
         for tensors in (self.stored_tensors(), *(step.tensors() for step in self._steps())):
             add_to_digest(digest, tensors)
-        for name, content in sorted(item for step in self._steps() for item in step.files().items()):
+        files = [*self.config.side_files().items(), *(item for step in self._steps() for item in step.files().items())]
+        for name, content in sorted(files):
             digest.update(name.encode())
             digest.update(content)
         return f"{self.config.type}-{digest.hexdigest()[:12]}"
@@ -271,6 +276,11 @@ class LearnedPolicy(BatchedPolicy):
             *self.preprocessor.without_statistics(self.observed_features, modes),
             *self.postprocessor.without_statistics(answered, modes),
         ]
+
+    def side_files(self) -> dict[str, bytes]:
+        """Files that a checkpoint keeps beside configuration, pipelines and weights."""
+        own = {FINGERPRINT: Fingerprint.of(self).to_json()} if self.architecture.fingerprinted else {}
+        return {**self.config.side_files(), **own}
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write a checkpoint that Yardarm and LeRobot load."""

@@ -22,6 +22,7 @@ from torch.nn.modules.module import register_module_forward_hook
 
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations
 from yardarm.policies.protocol import TASK
+from yardarm.tasks import ActionSpec, EnvSpec, TaskSpec
 
 if TYPE_CHECKING:
     from yardarm.policies.learned.policy import LearnedPolicy
@@ -31,8 +32,8 @@ __all__ = ["Example", "choose_batching", "example_observations", "made_up"]
 Example = Callable[[int], Observations]
 """Makes observations of this many rows."""
 
-# An instruction like any other.
-INSTRUCTION = "pick up the red cube and put it into the box"
+# Instructions like any others, of different lengths.
+INSTRUCTIONS = ("pick up the red cube and put it into the box", "push", "open the drawer")
 
 SIZES = (8, 16, 32)
 # More arithmetic than this in the smallest batch keeps a CPU busy: rows that are only padding would cost real time.
@@ -141,7 +142,18 @@ def _rows(example: Observations, count: int) -> Observations:
 def example_observations(policy: LearnedPolicy, rows: int) -> Observations:
     """Observations for a policy that reads features, the values of its `row_shapes`, and maybe an instruction."""
     observations = made_up(policy.row_shapes(), policy.cameras, rows)
-    return {**observations, TASK: [INSTRUCTION] * rows} if policy.wants.instruction else observations
+    if not policy.wants.instruction:
+        return observations
+    texts = [INSTRUCTIONS[row % len(INSTRUCTIONS)] for row in range(rows)]
+    return {**observations, TASK: texts, **_conditioning(policy, texts)}
+
+
+def _conditioning(policy: LearnedPolicy, texts: Sequence[str]) -> dict[str, np.ndarray]:
+    """What rows have of their tasks, in the shape that they have it in an evaluation."""
+    env = EnvSpec.elsewhere("", ActionSpec(policy.config.action_size, -1, 1))
+    tasks = [TaskSpec("", "", 0, "", text, 0, 0, env) for text in texts]
+    known = [policy.preprocessor.for_task(task) for task in tasks]
+    return {name: np.stack([row[name] for row in known]) for name in known[0]}
 
 
 def made_up(shapes: Mapping[str, tuple[int, ...]], images: Container[str], rows: int) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from torch import nn
 
 from yardarm.errors import PolicyFault
 from yardarm.policies.batching import Batching, Observations
-from yardarm.policies.learned.tuning import INSTRUCTION, choose_batching, made_up
+from yardarm.policies.learned.tuning import INSTRUCTIONS, choose_batching, made_up
 from yardarm.policies.networks.tensors import add_to_digest, as_tensor, image_tensor
 from yardarm.policies.plain.functions import FunctionPolicy, as_chunks
 from yardarm.policies.protocol import TASK
@@ -56,7 +56,7 @@ class ModulePolicy(FunctionPolicy):
 
     def _example(self, rows: int) -> Observations:
         observations = made_up(self.wants.shapes, self._cameras, rows)
-        return {**observations, TASK: [INSTRUCTION] * rows} if self.wants.instruction else observations
+        return {**observations, TASK: [INSTRUCTIONS[0]] * rows} if self.wants.instruction else observations
 
 
 @contextlib.contextmanager

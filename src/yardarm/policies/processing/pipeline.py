@@ -107,6 +107,11 @@ class Pipeline:
         ]
         return type(self)(self.name, steps)
 
+    def setting(self, step: str, name: str, value: Any) -> Self:
+        """With another setting of the steps of this name."""
+        steps = [replace(own, **{name: value}) if own.name == step else own for own in self.steps]  # type: ignore[type-var]
+        return type(self)(self.name, steps)
+
     def for_features(self, features: Mapping[str, PolicyFeature]) -> Self:
         """For features of other shapes; their statistics must follow."""
         steps = [

@@ -86,7 +86,13 @@ class Tokenize(ProcessorStep):
     """The tokens of texts that were asked for: a dataset repeats few of them millions of times."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.max_length, int):
+        for name in ("tokenizer_name", "task_key"):
+            value = getattr(self, name)
+            if not isinstance(value, str) and (name == "task_key" or value is not None):
+                raise UsageError(f"tokenizer_processor: {name} must be a text, not {value!r}")
+        if not isinstance(self.truncation, bool):
+            raise UsageError(f"tokenizer_processor: truncation must be true or false, not {self.truncation!r}")
+        if not isinstance(self.max_length, int) or isinstance(self.max_length, bool):
             raise UsageError(f"tokenizer_processor: max_length must be a whole number, not {self.max_length!r}")
         positive("tokenizer_processor: max_length", self.max_length)
         one_of("tokenizer_processor: padding_side", self.padding_side, ("left", "right"))
@@ -123,7 +129,7 @@ class Tokenize(ProcessorStep):
             names.append(MODEL_CONFIG)
         return tuple((name, (folder / name).read_bytes()) for name in sorted(names))
 
-    @property
+    @functools.cached_property
     def tokenizer(self) -> Any:
         """What transformers makes of the files."""
         if not self.tokenizer_files:
@@ -135,6 +141,11 @@ class Tokenize(ProcessorStep):
         if tokenizer.pad_token_id is None:
             raise UsageError(f"the tokenizer {self.tokenizer_name} has no token for padding (pad_token)")
         return tokenizer
+
+    @property
+    def highest_token(self) -> int:
+        """The largest number that a text can become."""
+        return max(self.tokenizer.get_vocab().values())
 
     def for_task(self, known: Batch, task: TaskSpec) -> Batch:
         """The tokens of the task's instruction, always as many as there may be, so that rows can be stacked."""

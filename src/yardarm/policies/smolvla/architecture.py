@@ -57,6 +57,7 @@ SMOLVLA = Architecture(
         f"{TEXT}.layers.*.self_attn.[oq]_proj.weight",
         "model.vlm_with_expert.vlm.lm_head.weight",
     ),
+    fingerprinted=True,
     # The expert's queries and values, and what leads into it and out of it.
     adapted=rf"model\.(vlm_with_expert\.lm_expert\..*\.(q|v)_proj|{PROJECTIONS})",
 )

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+import logging
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from yardarm.config import one_of
-from yardarm.errors import UsageError, one_line
+from yardarm.errors import UsageError
 from yardarm.hub import Repositories
-from yardarm.policies.learned.config import STATE, NormalizationMode, PolicyConfig, PolicyFeature, require
+from yardarm.policies.learned.config import STATE, FeatureType, NormalizationMode, PolicyConfig, PolicyFeature, require
 from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 from yardarm.policies.smolvla.sizes import VlmSizes
 from yardarm.policies.vla.flow import SCHEDULES
+from yardarm.policies.vla.model_file import ModelSettings
 from yardarm.policies.vla.pretrained import find_model_weights
 
 __all__ = ["RtcOptions", "SmolVlaConfig"]
 
+logger = logging.getLogger(__name__)
+
+VLM_MODEL = "HuggingFaceTB/SmolVLM2-500M-Video-Instruct"
 ATTENTION_MODES = ("cross_attn", "self_attn")
 PADDINGS = ("longest", "max_length")
 CONFIG = "config.json"
@@ -29,6 +36,7 @@ AROUND_IMAGES = ("<fake_token_around_image>", "<global-img>")
 BRACKETS = "yardarm_image_brackets"
 # Cameras of this name stand for some that others had.
 EMPTY_CAMERA = "observation.images.empty_camera_"
+EMPTY_CAMERA_SHAPE = (3, 480, 640)
 
 
 def _default_modes() -> dict[str, NormalizationMode]:
@@ -56,6 +64,10 @@ class SmolVlaConfig(PolicyConfig):
     """LeRobot's fields and defaults."""
 
     type: ClassVar[str] = "smolvla"
+    step_options: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "tokenizer_max_length": ("tokenizer_processor", "max_length"),
+        "pad_language_to": ("tokenizer_processor", "padding"),
+    }
 
     chunk_size: int = 50
     n_action_steps: int = 50
@@ -83,7 +95,7 @@ class SmolVlaConfig(PolicyConfig):
     scheduler_decay_steps: int = 30_000
     scheduler_decay_lr: float = 2.5e-6
 
-    vlm_model_name: str = "HuggingFaceTB/SmolVLM2-500M-Video-Instruct"
+    vlm_model_name: str = VLM_MODEL
     load_vlm_weights: bool = False
     add_image_special_tokens: bool = False
     attention_mode: str = "cross_attn"
@@ -97,6 +109,12 @@ class SmolVlaConfig(PolicyConfig):
     rtc_config: RtcOptions | None = None
     compile_model: bool = False
     compile_mode: str = "max-autotune"
+
+    def __post_init__(self) -> None:
+        for number in range(self.empty_cameras):  # as LeRobot counts them, in files, too
+            self.input_features.setdefault(
+                f"{EMPTY_CAMERA}{number}", PolicyFeature(FeatureType.VISUAL, EMPTY_CAMERA_SHAPE)
+            )
 
     @property
     def chunk_length(self) -> int:
@@ -114,14 +132,20 @@ class SmolVlaConfig(PolicyConfig):
         return {name: self.input_features[name] for name in self.input_features if name in (*self.real_cameras, STATE)}
 
     @property
+    def vlm_layers(self) -> int:
+        """How many layers of the language model are used: the first ones, or all if there are no more."""
+        wanted, there = self.num_vlm_layers, self.vlm.text_layers
+        return min(wanted, there) if wanted > 0 else there
+
+    @property
     def expert_layers(self) -> int:
         """How many layers the expert has."""
-        return self.num_expert_layers if self.num_expert_layers > 0 else self.num_vlm_layers
+        return self.num_expert_layers if self.num_expert_layers > 0 else self.vlm_layers
 
     @property
     def expert_every(self) -> int:
         """The expert acts at each so-many-th layer of the language model."""
-        return self.num_vlm_layers // self.expert_layers
+        return self.vlm_layers // self.expert_layers
 
     @property
     def rtc(self) -> RtcOptions:
@@ -133,27 +157,44 @@ class SmolVlaConfig(PolicyConfig):
         every = self.self_attn_every_n_layers
         return self.attention_mode == "cross_attn" and not (every > 0 and layer % every == 0)
 
+    def check_changes(self, stored: Mapping[str, Any], folder: Path) -> None:
+        """A checkpoint has its weights, and may have its model's configuration: no other model counts."""
+        require(
+            self.vlm_model_name == stored.get("vlm_model_name", VLM_MODEL) or not (folder / VLM_CONFIG).is_file(),
+            f"--policy.vlm_model_name={self.vlm_model_name} has no effect: {folder / VLM_CONFIG} says of which model "
+            "the checkpoint is; omit it",
+        )
+        require(
+            not self.load_vlm_weights or bool(stored.get("load_vlm_weights")),
+            f"--policy.load_vlm_weights=true is for new policies: {folder} has weights of its own; omit it",
+        )
+
     def complete(self, repositories: Repositories, folder: Path | None) -> None:
         """Find the sizes of the vision-language model: in the checkpoint, or where its name leads."""
-        beside = folder / VLM_CONFIG if folder is not None and repositories.hub_dir is None else None
-        if beside is not None and beside.is_file():
-            path = beside
+        if folder is not None and (folder / VLM_CONFIG).is_file():
+            path = folder / VLM_CONFIG
         else:
             path = repositories.folder(self.vlm_model_name, CONFIG, (), "vision-language model") / CONFIG
-        try:
-            self._vlm_config = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path} is damaged: {one_line(error)}") from error
-        self.vlm = VlmSizes.from_json(self._vlm_config, str(path))
-        require(
-            self.num_vlm_layers <= self.vlm.text_layers,
-            f"num_vlm_layers={self.num_vlm_layers}, but {path} has {self.vlm.text_layers} layers",
-        )
+        model = ModelSettings.read(path)
+        self._vlm_config = dict(model.values)
+        self.vlm = VlmSizes.of(model)
+        self._check_expert()
+        self._check_image_sizes()
+        if self.compile_model:
+            logger.warning("compile_model=true has no effect: nothing is compiled, the results are the same")
         self.vlm_weights = None
         if folder is None and self.load_vlm_weights:  # a checkpoint has its own
             self.vlm_weights = find_model_weights(repositories, self.vlm_model_name)
         if self.add_image_special_tokens and BRACKETS not in self._vlm_config:
             self._vlm_config[BRACKETS] = self._find_brackets(repositories)
+        elif BRACKETS in self._vlm_config:
+            known = f"two whole numbers below vocab_size={self.vlm.vocabulary}"
+            model.require(self._are_tokens(self._vlm_config[BRACKETS]), BRACKETS, known)
+
+    def _are_tokens(self, numbers: Any) -> bool:
+        """Whether these are two tokens that the language model knows."""
+        known = range(self.vlm.vocabulary)
+        return isinstance(numbers, list) and len(numbers) == 2 and all(type(n) is int and n in known for n in numbers)
 
     def _find_brackets(self, repositories: Repositories) -> list[int]:
         """The numbers of the tokens around an image, of which the tokenizer's file knows."""
@@ -161,9 +202,11 @@ class SmolVlaConfig(PolicyConfig):
         try:
             added = json.loads(path.read_text(encoding="utf-8"))["added_tokens"]
             numbers = {token["content"]: token["id"] for token in added}
-            return [numbers[text] for text in AROUND_IMAGES]
+            brackets = [numbers[text] for text in AROUND_IMAGES]
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise UsageError(f"{path} does not have the tokens {' and '.join(AROUND_IMAGES)}: {error!r}") from error
+        require(self._are_tokens(brackets), f"{path}: {' and '.join(AROUND_IMAGES)} have the numbers {brackets}")
+        return brackets
 
     @property
     def image_brackets(self) -> list[int]:
@@ -208,24 +251,58 @@ class SmolVlaConfig(PolicyConfig):
             1 <= self.n_action_steps <= self.chunk_size,
             f"n_action_steps must be between 1 and chunk_size={self.chunk_size}, not {self.n_action_steps}",
         )
+        require(self.n_obs_steps == 1, f"n_obs_steps must be 1, not {self.n_obs_steps}: SmolVLA sees the present only")
+        require(self.empty_cameras >= 0, f"empty_cameras must be at least 0, not {self.empty_cameras}")
+        for name in ("min_period", "max_period", "expert_width_multiplier", "tokenizer_max_length"):
+            value = getattr(self, name)
+            require(0 < value < math.inf, f"{name} must be a positive number, not {value}")
+        sides = self.resize_imgs_with_padding
+        require(sides is None or min(sides) > 0, f"resize_imgs_with_padding must be two positive numbers, not {sides}")
+        if hasattr(self, "vlm"):
+            self._check_image_sizes()
         require(self.num_steps >= 1, f"num_steps must be at least 1, not {self.num_steps}")
-        require(self.num_vlm_layers >= 1, f"num_vlm_layers must be at least 1, not {self.num_vlm_layers}")
         one_of("attention_mode", self.attention_mode, ATTENTION_MODES)
         one_of("pad_language_to", self.pad_language_to, PADDINGS)
         require(not self.use_delta_joint_actions_aloha, "use_delta_joint_actions_aloha is supported by nobody; omit it")
         require(not self.adapt_to_pi_aloha or self.action_size == 14, "adapt_to_pi_aloha is for two arms: 14 values")
         if self.rtc_config is not None:
             one_of("rtc_config.prefix_attention_schedule", self.rtc_config.prefix_attention_schedule.lower(), SCHEDULES)
-        self._check_expert()
 
     def _check_expert(self) -> None:
-        layers = self.expert_layers
+        layers, text_layers = self.expert_layers, self.vlm_layers
         require(
-            self.num_vlm_layers % layers == 0,
-            f"num_vlm_layers={self.num_vlm_layers} must be a multiple of num_expert_layers={layers}",
+            text_layers % layers == 0,
+            f"the {text_layers} layers of the language model must be a multiple of num_expert_layers={layers}",
         )
         require(
-            layers == self.num_vlm_layers or self.attention_mode != "cross_attn" or self.self_attn_every_n_layers <= 0,
-            f"an expert with fewer layers ({layers}) than num_vlm_layers={self.num_vlm_layers} cannot attend to itself "
-            "in between: give self_attn_every_n_layers=0",
+            layers == text_layers or self.attention_mode != "cross_attn" or self.self_attn_every_n_layers <= 0,
+            f"an expert with {layers} layers beside {text_layers} of the language model cannot attend to itself: "
+            "give self_attn_every_n_layers=0",
         )
+        width = int(self.vlm.text.width * self.expert_width_multiplier)
+        require(
+            width >= 2 and width % 2 == 0,
+            f"expert_width_multiplier={self.expert_width_multiplier} of {self.vlm.text.width} gives the expert the "
+            f"width {width}, which must be even",
+        )
+
+    def _check_image_sizes(self) -> None:
+        """Patches are joined to tokens in squares, of a grid that is a square itself."""
+        if (resized := self.resize_imgs_with_padding) is not None:
+            sizes = {"resize_imgs_with_padding": tuple(resized)}
+        else:
+            sizes = {f"'{name}'": self.images[name].shape[:0:-1] for name in self.real_cameras}
+            require(
+                len(set(sizes.values())) == 1,
+                "without resize_imgs_with_padding all cameras must have one size, not "
+                + ", ".join(f"{width}×{height}" for width, height in sizes.values()),
+            )
+        patch, factor = self.vlm.vision["patch_size"], self.vlm.scale_factor
+        fitting = 2 * patch * factor
+        for name, (width, height) in sizes.items():
+            across, down = width // patch, height // patch
+            require(
+                across == down >= factor and across % factor == 0,
+                f"{name} of {width}×{height} gives {across}×{down} patches of {patch}×{patch}: SmolVLM needs as many "
+                f"across as down, and a multiple of {factor}; e.g. [{fitting}, {fitting}]",
+            )

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from yardarm.policies.networks.recomputing import recomputed
 from yardarm.policies.smolvla.config import SmolVlaConfig
-from yardarm.policies.vla.attention import Rotation, attend
+from yardarm.policies.vla.attention import Rotation
 from yardarm.policies.vla.layers import KeysAndValues, LanguageLayer, LayerSizes, Memory, RmsNorm
 
-__all__ = ["Expert", "Recollection", "expert_sizes"]
+__all__ = ["Expert", "ExpertMemory", "expert_sizes"]
 
 
 def expert_sizes(config: SmolVlaConfig) -> LayerSizes:
@@ -26,8 +26,8 @@ def expert_sizes(config: SmolVlaConfig) -> LayerSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Recollection:
-    """What the expert reads of a memory, in each of its layers: it is the same at every step to clear noise."""
+class ExpertMemory:
+    """What the expert reads of a memory, layer by layer. It is made once for a chunk: no step changes it."""
 
     layers: Sequence[KeysAndValues]
     seen: Tensor
@@ -51,14 +51,14 @@ class Expert(nn.Module):
         self.head_size = sizes.head_size
         self.checkpointing = False
 
-    def recollect(self, memory: Memory) -> Recollection:
+    def read(self, memory: Memory) -> ExpertMemory:
         """Project what does not depend on the actions, once for a chunk."""
         left = memory.layers[:: self.config.expert_every]
         own = [
             self._projected(layer, read) if self.config.crosses(place) else read
             for place, (layer, read) in enumerate(zip(self.layers, left, strict=True))
         ]
-        return Recollection(own, memory.valid[:, None, :], memory.lengths)
+        return ExpertMemory(own, memory.valid[:, None, :], memory.lengths)
 
     def _projected(self, layer: Any, read: KeysAndValues) -> KeysAndValues:
         """The language model's keys become the expert's keys, and its values values; their places are in them."""
@@ -66,7 +66,7 @@ class Expert(nn.Module):
         keys, values = heads.k_proj(read.keys.flatten(2)), heads.v_proj(read.values.flatten(2))
         return KeysAndValues(keys.unflatten(-1, (-1, self.head_size)), values.unflatten(-1, (-1, self.head_size)))
 
-    def forward(self, tokens: Tensor, memory: Recollection) -> Tensor:
+    def forward(self, tokens: Tensor, memory: ExpertMemory) -> Tensor:
         """Tokens of noisy actions (batch, action, width), after all layers."""
         count = tokens.shape[1]
         order = torch.arange(count, device=tokens.device)[None]
@@ -77,23 +77,10 @@ class Expert(nn.Module):
             Rotation.at(memory.after[:, None] + order, self.head_size),
             torch.cat((remembered, earlier), dim=2),
         )
+        layer: Any
         for place, (layer, read) in enumerate(zip(self.layers, memory.layers, strict=True)):
             if self.config.crosses(place):
-                tokens = recomputed(self.checkpointing, _cross, layer, tokens, read, *crossing)
+                tokens = recomputed(self.checkpointing, layer.cross, tokens, *crossing, read)
             else:
-                tokens = recomputed(self.checkpointing, _join, layer, tokens, read, *joining)
+                tokens, _ = recomputed(self.checkpointing, layer.join, tokens, *joining, read)
         return self.norm(tokens)
-
-
-def _cross(layer: Any, tokens: Tensor, read: KeysAndValues, turned: Rotation, seen: Tensor) -> Tensor:
-    """A layer whose actions see the memory alone."""
-    queries = layer.self_attn.queries(layer.input_layernorm(tokens), turned)
-    return layer.finish(tokens, attend(queries, read.keys, read.values, seen))
-
-
-def _join(layer: Any, tokens: Tensor, read: KeysAndValues, turned: Rotation, seen: Tensor) -> Tensor:
-    """A layer whose actions see the memory and each other."""
-    normed = layer.input_layernorm(tokens)
-    own = layer.self_attn.keys_and_values(normed, turned)
-    keys, values = torch.cat((read.keys, own.keys), dim=1), torch.cat((read.values, own.values), dim=1)
-    return layer.finish(tokens, attend(layer.self_attn.queries(normed, turned), keys, values, seen))

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from yardarm.policies.learned.config import STATE
 from yardarm.policies.smolvla.aloha import actions_from_model, actions_to_model, state_to_model
 from yardarm.policies.smolvla.config import SmolVlaConfig
-from yardarm.policies.smolvla.expert import Expert, Recollection, expert_sizes
+from yardarm.policies.smolvla.expert import Expert, ExpertMemory, expert_sizes
 from yardarm.policies.vla.flow import Guidance, embed_times, integrate, padded
 from yardarm.policies.vla.images import fit_to_corner
 from yardarm.policies.vla.layers import LanguageLayers
@@ -36,7 +36,7 @@ class SmolVlaNetwork(nn.Module):
         model = {
             "vision_model": smolvlm_tower(vlm.vision),
             "connector": nn.ModuleDict({"modality_projection": nn.ModuleDict({"proj": connector})}),
-            "text_model": LanguageLayers(vlm.text, config.num_vlm_layers, vlm.vocabulary),
+            "text_model": LanguageLayers(vlm.text, config.vlm_layers, vlm.vocabulary),
         }
         self.vlm_with_expert = nn.ModuleDict(
             {"vlm": nn.ModuleDict({"model": nn.ModuleDict(model)}), "lm_expert": Expert(config)}
@@ -53,6 +53,11 @@ class SmolVlaNetwork(nn.Module):
     def vlm(self) -> Any:
         """Eyes, and the language model."""
         return self.vlm_with_expert["vlm"]["model"]  # type: ignore[index]
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens it knows."""
+        return self.vlm["text_model"].embed_tokens.num_embeddings
 
     @property
     def expert(self) -> Any:
@@ -74,6 +79,14 @@ class SmolVlaNetwork(nn.Module):
         for part in frozen:
             part.requires_grad_(False)
 
+    def narrow(self, dtype: torch.dtype) -> None:
+        """Compute with shorter numbers, but for the five small projections, as LeRobot does."""
+        self.vlm_with_expert.to(dtype)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self.vlm["text_model"].embed_tokens.weight.dtype
+
     def checkpoint_gradients(self) -> None:
         """Save memory in training: compute layers again for their gradients."""
         self.vlm["text_model"].checkpointing = self.expert.checkpointing = True
@@ -89,23 +102,22 @@ class SmolVlaNetwork(nn.Module):
         actions = actions[..., : self.config.action_size]
         return actions_from_model(actions) if self.config.adapt_to_pi_aloha else actions
 
-    def remember(self, inputs: Mapping[str, Tensor]) -> Recollection:
+    def remember(self, inputs: Mapping[str, Tensor]) -> ExpertMemory:
         """All that an answer depends on, but for the noise."""
-        return self.expert.recollect(self.vlm["text_model"](self.prefix(inputs)))
+        return self.expert.read(self.vlm["text_model"](self.prefix(inputs)))
 
-    def velocity(self, memory: Recollection, noisy: Tensor, times: Tensor) -> Tensor:
+    def velocity(self, memory: ExpertMemory, noisy: Tensor, times: Tensor) -> Tensor:
         """Where noisy actions go at these times (batch); in float32."""
-        config, kind = self.config, self.action_in_proj.weight.dtype
-        actions = self.action_in_proj(noisy.to(kind))
-        embedded = embed_times(times, actions.shape[-1], config.min_period, config.max_period).to(kind)
+        actions = self.action_in_proj(noisy)
+        embedded = embed_times(times, actions.shape[-1], self.config.min_period, self.config.max_period).to(actions)
         both = torch.cat((actions, embedded[:, None].expand_as(actions)), dim=-1)
         tokens = self.action_time_mlp_out(F.silu(self.action_time_mlp_in(both)))
-        return self.action_out_proj(self.expert(tokens, memory)).float()
+        return self.action_out_proj(self.expert(tokens.to(self._dtype), memory).float())
 
     def prefix(self, inputs: Mapping[str, Tensor]) -> Prefix:
         """Images, then text, then the state, which they do not see."""
         text = self._embedded(inputs[TOKENS]) * self.config.vlm.text.width**0.5
-        state = self.state_proj(self.state(inputs))[:, None]
+        state = self.state_proj(self.state(inputs))[:, None].to(self._dtype)
         parts = [*self._images(inputs), PrefixPart(text, inputs[TOKEN_MASK]), self._all_valid(state, "starts")]
         return Prefix.of(parts, self.config.prefix_length)
 
@@ -121,7 +133,7 @@ class SmolVlaNetwork(nn.Module):
     def _images(self, inputs: Mapping[str, Tensor]) -> list[PrefixPart]:
         """One part for each camera, or three with the tokens that some checkpoints have around an image."""
         there = [self.seen(inputs[name]) for name in self.config.images if name in inputs]
-        features = look(self.vlm["vision_model"], torch.cat(there))
+        features = look(self.vlm["vision_model"], torch.cat(there).to(self._dtype))
         joined = joined_patches(features, self.config.vlm.scale_factor)
         tokens = self.vlm["connector"]["modality_projection"]["proj"](joined) * self.config.vlm.text.width**0.5
         parts = [[self._all_valid(image)] for image in tokens.chunk(len(there))]

@@ -8,6 +8,8 @@ from typing import Any
 
 from yardarm.errors import UsageError
 from yardarm.policies.vla.layers import LayerSizes
+from yardarm.policies.vla.model_file import ModelSettings
+from yardarm.policies.vla.vision import tower_settings
 
 __all__ = ["VlmSizes"]
 
@@ -26,28 +28,37 @@ class VlmSizes:
     """So many patches in each direction become one token."""
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], source: str) -> VlmSizes:
+    def of(cls, model: ModelSettings) -> VlmSizes:
         """Read a model's configuration."""
-        if data.get("model_type") != "smolvlm":
-            raise UsageError(f"{source} is of a model of type '{data.get('model_type')}'; SmolVLA needs a 'smolvlm'")
-        try:
-            text = data["text_config"]
-            heads, width = text["num_attention_heads"], text["hidden_size"]
-            sizes = LayerSizes(
-                width=width,
-                hidden=text["intermediate_size"],
-                heads=heads,
-                key_heads=text.get("num_key_value_heads") or heads,
-                head_size=text.get("head_dim") or width // heads,
-                norm_eps=text.get("rms_norm_eps", 1e-5),
-                init_std=text.get("initializer_range", 0.02),
-            )
-            return cls(
-                data["vision_config"],
-                sizes,
-                text.get("num_hidden_layers", 32),
-                text["vocab_size"],
-                data.get("scale_factor", 2),
-            )
-        except (KeyError, TypeError, ZeroDivisionError) as error:
-            raise UsageError(f"{source} is no configuration of a SmolVLM: {error!r}") from error
+        kind = model.values.get("model_type")
+        if kind != "smolvlm":
+            raise UsageError(f"{model.source} is of a model of type '{kind}'; SmolVLA needs a 'smolvlm'")
+        text = model.section("text_config")
+        return cls(
+            tower_settings(model.section("vision_config")),
+            _layer_sizes(text),
+            text.whole("num_hidden_layers", 32),
+            text.whole("vocab_size"),
+            model.whole("scale_factor", 2),
+        )
+
+
+def _layer_sizes(text: ModelSettings) -> LayerSizes:
+    """Of a Llama without biases, which is all that the layers can be."""
+    text.require(text.values.get("hidden_act", "silu") == "silu", "hidden_act", '"silu"')
+    for name in ("attention_bias", "mlp_bias"):
+        text.require(text.values.get(name) in (None, False), name, "false")
+    width, heads = text.whole("hidden_size"), text.whole("num_attention_heads")
+    key_heads = text.whole("num_key_value_heads", heads)
+    text.require(heads % key_heads == 0, "num_key_value_heads", f"a divisor of num_attention_heads={heads}")
+    head_size = text.whole("head_dim", max(1, width // heads))
+    text.require(head_size % 2 == 0, "head_dim", f"even, or hidden_size={width} ÷ num_attention_heads={heads}")
+    return LayerSizes(
+        width=width,
+        hidden=text.whole("intermediate_size"),
+        heads=heads,
+        key_heads=key_heads,
+        head_size=head_size,
+        norm_eps=text.number("rms_norm_eps", 1e-6),
+        init_std=text.number("initializer_range", 0.02),
+    )

@@ -44,6 +44,10 @@ class KeysAndValues:
     keys: Tensor
     values: Tensor
 
+    def followed_by(self, more: KeysAndValues) -> KeysAndValues:
+        """In a row."""
+        return KeysAndValues(torch.cat((self.keys, more.keys), dim=1), torch.cat((self.values, more.values), dim=1))
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
@@ -114,7 +118,7 @@ class GatedMlp(nn.Module):
 
 
 class LanguageLayer(nn.Module):
-    """A layer whose steps are called one by one, since what is attended to differs between policies.
+    """A layer of a language model or of an expert. Its callers say what its tokens see.
 
     With `keys_only` it is the last of a language model whose answer nobody reads.
     """
@@ -130,7 +134,22 @@ class LanguageLayer(nn.Module):
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=sizes.init_std)
 
-    def finish(self, tokens: Tensor, found: Tensor) -> Tensor:
+    def join(
+        self, tokens: Tensor, turned: Rotation, seen: Tensor, before: KeysAndValues | None = None
+    ) -> tuple[Tensor, KeysAndValues]:
+        """Tokens that see what was left before them, and each other; and the keys and values that they leave."""
+        normed = self.input_layernorm(tokens)
+        own = self.self_attn.keys_and_values(normed, turned)
+        both = own if before is None else before.followed_by(own)
+        found = attend(self.self_attn.queries(normed, turned), both.keys, both.values, seen)
+        return self._finished(tokens, found), own
+
+    def cross(self, tokens: Tensor, turned: Rotation, seen: Tensor, read: KeysAndValues) -> Tensor:
+        """Tokens that see others only."""
+        queries = self.self_attn.queries(self.input_layernorm(tokens), turned)
+        return self._finished(tokens, attend(queries, read.keys, read.values, seen))
+
+    def _finished(self, tokens: Tensor, found: Tensor) -> Tensor:
         """Add what attention has found, and what the MLP makes of it."""
         tokens = tokens + self.self_attn.o_proj(found)
         return tokens + self.mlp(self.post_attention_layernorm(tokens))
@@ -154,17 +173,10 @@ class LanguageLayers(nn.Module):
         turned = Rotation.at(positions(prefix.valid), self.head_size)
         seen = visible(prefix.blocks, prefix.blocks, prefix.valid)
         tokens, left = prefix.tokens, []
+        layer: Any
         for layer in self.layers[:-1]:
-            tokens, own = recomputed(self.checkpointing, _through, layer, tokens, turned, seen)
+            tokens, own = recomputed(self.checkpointing, layer.join, tokens, turned, seen)
             left.append(own)
         last: Any = self.layers[-1]
         left.append(last.self_attn.keys_and_values(last.input_layernorm(tokens), turned))
         return Memory(left, prefix.valid)
-
-
-def _through(layer: Any, tokens: Tensor, turned: Rotation, seen: Tensor) -> tuple[Tensor, KeysAndValues]:
-    """Tokens through a layer, in which they see each other; with the keys and values that it leaves."""
-    normed = layer.input_layernorm(tokens)
-    own = layer.self_attn.keys_and_values(normed, turned)
-    found = attend(layer.self_attn.queries(normed, turned), own.keys, own.values, seen)
-    return layer.finish(tokens, found), own

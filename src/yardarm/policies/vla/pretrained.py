@@ -42,7 +42,7 @@ def fill_from_model(part: nn.Module, folder: Path) -> None:
 def _read(folder: Path, names: Iterable[str]) -> dict[str, Tensor]:
     whole = (folder / WHOLE).is_file()
     try:
-        places = {} if whole else json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
+        places = {} if whole else _places(folder / INDEX)
         wanted: dict[str, list[str]] = {}
         for name in names:
             file = WHOLE if whole else places.get(name)
@@ -56,3 +56,12 @@ def _read(folder: Path, names: Iterable[str]) -> dict[str, Tensor]:
         return found
     except (OSError, ValueError, LookupError, SafetensorError) as error:
         raise UsageError(f"the weights in {folder} cannot be read: {one_line(error)}") from error
+
+
+def _places(index: Path) -> dict[str, str]:
+    """Which file has a tensor."""
+    data = json.loads(index.read_text(encoding="utf-8"))
+    places = data.get("weight_map") if isinstance(data, dict) else None
+    if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):
+        raise ValueError(f"'weight_map' in {INDEX} must give a file's name for each tensor")
+    return places
