@@ -11,7 +11,7 @@ world="--env.type=metaworld --env.task=faucet-open-v3,faucet-close-v3,drawer-ope
 
 # 320 solved episodes of the scripted experts, whose hand trembles, so that the policy learns to correct itself.
 # shellcheck disable=SC2086
-yardarm record --policy.type=examples.noisy_expert:NoisyExpert --policy.noise=0.25 $world \
+PYTHONPATH=examples yardarm record --policy.type=noisy_expert:NoisyExpert --policy.noise=0.25 $world \
   --n_episodes=80 --only_successes=true --seed=100000 --dataset.video=false \
   --dataset.features=observation.image,observation.state --dataset.root="$out/data" --output_dir="$out/played"
 
