@@ -190,6 +190,7 @@ def test_a_second_load_offline_is_from_the_cache(loaded: dict[str, Any], hub: Hu
     assert answers["again"] == loaded["latest"]
 
 
+@pytest.mark.slow
 def test_a_tokenizer_is_downloaded_without_the_rest_and_taken_from_the_cache_then(hub: Hub, tmp_path: Path) -> None:
     files = files_of(GOLDEN / "smolvla" / "hub" / "HuggingFaceTB" / "SmolVLM2-500M-Video-Instruct")
     hub.add("owner/model", {**files, "model.safetensors": b"large", "onnx/tokenizer.json": b"other"})

@@ -68,9 +68,10 @@ def make_learner(config: TrainConfig, checkpoint: Checkpoint | None) -> Learner:
     if not count_parameters(policy.network)[0]:
         raise UsageError("all of the policy's parameters are frozen by its options, so there is nothing to train")
     if config.options.gradient_checkpointing:
-        if not hasattr(policy.network, "checkpoint_gradients"):
+        network = policy.network
+        if not hasattr(network, "checkpoint_gradients"):
             raise UsageError(f"--gradient_checkpointing=true: policies of type '{policy.config.type}' do not offer it")
-        policy.network.checkpoint_gradients()
+        network.checkpoint_gradients()
     policy.config.push_to_hub = config.pushes
     if config.dataset.image_transforms.enable and not policy.config.images:
         raise UsageError("--dataset.image_transforms.enable=true: the policy sees no images")

@@ -35,13 +35,13 @@ def check_observations(policy: LearnedPolicy, observations: Observations) -> Non
             raise UsageError(f"predict: '{name}' must be bytes (height, width, channel), not {value.dtype}")
         if value.shape[1:] != shape and name not in policy.wants.resizable:
             raise UsageError(f"predict: '{name}' must have the shape {('batch', *shape)}, not {value.shape}")
-    rows = {name: len(value) for name, value in observations.items()}
-    if len(set(rows.values())) > 1 or 0 in rows.values():
-        listed = ", ".join(f"'{name}' {count}" for name, count in rows.items())
-        raise UsageError(f"predict: every input needs the same number of rows, at least one; there are {listed}")
     texts = observations[TASK] if policy.wants.instruction else []
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise UsageError(f"predict: '{TASK}' must be a list of instructions, one for each row, not {texts!r}")
+    rows = {name: len(value) for name, value in observations.items() if np.ndim(value)}
+    if len(set(rows.values())) > 1 or 0 in rows.values():
+        listed = ", ".join(f"'{name}' {count}" for name, count in rows.items())
+        raise UsageError(f"predict: every input needs the same number of rows, at least one; there are {listed}")
 
 
 def resized(batch: Batch, wants: ObservationSpec, cameras: Sequence[str]) -> Batch:
