@@ -10,6 +10,7 @@ import pytest
 from tests.helpers import GOLDEN
 from tests.simulators.acting import Actor, assert_same_picture
 from yardarm.tasks.metaworld import MetaworldConfig
+from yardarm.tasks.metaworld_catalogue import OPPOSITES
 
 # The goal marker of push-v3's first frame, which LeRobot draws where the last episode left it.
 MARKER = (slice(100, 300), slice(150, 400))
@@ -83,3 +84,28 @@ def test_the_first_frame_shows_this_episodes_goal(actor: Actor) -> None:
 def test_unwanted_inputs_are_not_rendered(actor: Actor) -> None:
     actor.begin(1000, wanted=("observation.state",))
     assert not actor.worker.looks[0]["observation.image"].any()
+
+
+@pytest.mark.parametrize("pair", [OPPOSITES[:2], OPPOSITES[2:]])
+def test_opposite_tasks_can_start_from_the_same_scenes(pair: tuple[str, str]) -> None:
+    starts = []
+    for task in MetaworldConfig(task=",".join(pair), alike=True, observation_height=48, observation_width=48).tasks():
+        actor = Actor(task)
+        starts.append([actor.begin(seed) for seed in (1000, 1001)])
+        actor.pool.close()
+    for one, other in zip(*starts, strict=True):
+        for name in ("observation.image", "observation.state"):
+            np.testing.assert_array_equal(one[name], other[name])
+    assert (starts[0][0]["observation.image"] != starts[0][1]["observation.image"]).any()
+
+
+def test_shadows_can_be_left_out() -> None:
+    frames = []
+    for shadows in (True, False):
+        (task,) = MetaworldConfig(
+            task="drawer-open-v3", shadows=shadows, observation_height=48, observation_width=48
+        ).tasks()
+        actor = Actor(task)
+        frames.append(actor.begin(1000)["observation.image"].astype(int))
+        actor.pool.close()
+    assert (frames[0] != frames[1]).any()

@@ -92,3 +92,16 @@ def test_obs_type_decides_what_is_offered() -> None:
     assert offered("pixels_agent_pos") == {"image", "state", "environment_state"}
     assert offered("pixels") == {"image", "environment_state"}
     assert offered("state") == {"state", "environment_state"}
+
+
+def test_only_tasks_with_an_opposite_can_start_alike() -> None:
+    with pytest.raises(UsageError, match="reach-v3 has no opposite"):
+        MetaworldConfig(task="drawer-open-v3,reach-v3", alike=True).tasks()
+
+
+def test_ordinary_episodes_keep_their_identity() -> None:
+    (ordinary,) = MetaworldConfig(task="drawer-open-v3").tasks()
+    assert not {"alike", "shadows"} & set(ordinary.env.options)
+    (changed,) = MetaworldConfig(task="drawer-open-v3", alike=True, shadows=False).tasks()
+    assert changed.env.options["alike"] is True
+    assert changed.env.options["shadows"] is False

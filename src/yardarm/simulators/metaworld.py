@@ -9,6 +9,7 @@ import numpy as np
 from metaworld.env_dict import ALL_V3_ENVIRONMENTS
 
 from yardarm.envs import Observation, Step
+from yardarm.simulators.metaworld_alike import make_alike, start_alike
 from yardarm.simulators.mujoco_camera import MujocoCamera
 from yardarm.simulators.mujoco_state import integrated_state
 from yardarm.tasks import EpisodeSpec, TaskSpec
@@ -31,6 +32,12 @@ class MetaworldSimulator:
         self._options = task.env.options
         self._has_stale_markers = task.name in TASKS_WITH_STALE_MARKERS
         self._env = _build(task.name)
+        self._name = task.name
+        self._alike = bool(self._options.get("alike"))
+        if self._alike:
+            make_alike(self._env, task.name)
+        if not self._options.get("shadows", True):
+            self._env.model.light_castshadow[:] = 0
         self._camera = MujocoCamera(self._env.model, self._env.data)
         self._raw = np.zeros(39)
 
@@ -40,6 +47,8 @@ class MetaworldSimulator:
         self._raw, _ = self._env.reset()
         if self._has_stale_markers:
             self._move_markers()
+        if self._alike:
+            self._raw = start_alike(self._env, self._name, self._raw)
 
     def step(self, action: np.ndarray) -> Step:
         """Play one action; success ends the episode."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 from yardarm.config import one_of, option, positive
 from yardarm.errors import UsageError, nearest
 from yardarm.tasks.benchmark import BenchmarkConfig
-from yardarm.tasks.metaworld_catalogue import GROUPS, INSTRUCTIONS
+from yardarm.tasks.metaworld_catalogue import GROUPS, INSTRUCTIONS, OPPOSITES
 from yardarm.tasks.spec import ActionSpec, EnvSpec, Feature, TaskSpec
 
 __all__ = ["MetaworldConfig"]
@@ -43,6 +43,10 @@ class MetaworldConfig(BenchmarkConfig):
     observation_height: int = option(480, "height of observation.image")
     observation_width: int = option(480, "width of observation.image")
     episode_length: int = option(HORIZON, "step limit of an episode, at most 500")
+    alike: bool = option(
+        False, f"start opposite tasks from the same scenes, told apart by the instruction alone: {', '.join(OPPOSITES)}"
+    )
+    shadows: bool = option(True, "draw shadows; without them, software draws images about four times as fast")
     fps: int = option(CONTROL_RATE, "ignored, for compatibility with LeRobot; the simulator's rate is 80")
     render_mode: str = option(
         "rgb_array", "ignored, for compatibility with LeRobot; pixels are rendered when a policy looks"
@@ -64,7 +68,7 @@ class MetaworldConfig(BenchmarkConfig):
         if not selectors:
             raise UsageError("--env.task is empty; give tasks or groups, e.g. --env.task=assembly-v3,easy")
         env = self._env_spec()
-        return tuple(
+        tasks = tuple(
             TaskSpec(
                 benchmark=self.name,
                 group=selector,
@@ -78,6 +82,9 @@ class MetaworldConfig(BenchmarkConfig):
             for selector in dict.fromkeys(selectors)
             for index, task_name in enumerate(GROUPS.get(selector, (selector,)))
         )
+        if self.alike:
+            _check_opposites(tasks)
+        return tasks
 
     @classmethod
     def catalogue(cls) -> tuple[TaskSpec, ...]:
@@ -125,10 +132,21 @@ class MetaworldConfig(BenchmarkConfig):
                 "height": self.observation_height,
                 "width": self.observation_width,
                 "episode_length": self._max_steps,
+                # Named only if they are set, so that the identity of all other episodes stays as it was.
+                **({"alike": True} if self.alike else {}),
+                **({} if self.shadows else {"shadows": False}),
             },
             preload=("yardarm.simulators.metaworld", "metaworld.policies"),
             renderer="mujoco",
         )
+
+
+def _check_opposites(tasks: Sequence[TaskSpec]) -> None:
+    for task in tasks:
+        if task.name not in OPPOSITES:
+            raise UsageError(
+                f"--env.alike: {task.name} has no opposite that it could start like; {', '.join(OPPOSITES)} have"
+            )
 
 
 def _canonical(word: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["GROUPS", "INSTRUCTIONS"]
+__all__ = ["GROUPS", "INSTRUCTIONS", "OPPOSITES"]
 
 # In the order of Meta-World's MT50. The wording is that of the public MT50 dataset, which policies were trained on:
 # changing a single letter changes what a language-conditioned policy does.
@@ -134,3 +134,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "mt10": _MT10,
     "mt50": tuple(INSTRUCTIONS),
 }
+
+# Tasks that `--env.alike` can start from the same scenes, in pairs.
+OPPOSITES = ("faucet-open-v3", "faucet-close-v3", "drawer-open-v3", "drawer-close-v3")
