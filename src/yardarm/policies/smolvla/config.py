@@ -122,6 +122,11 @@ class SmolVlaConfig(PolicyConfig):
         return self.chunk_size
 
     @property
+    def resizes_images(self) -> bool:
+        """Whether images may have any size."""
+        return self.resize_imgs_with_padding is not None
+
+    @property
     def real_cameras(self) -> tuple[str, ...]:
         """The cameras without those that only stand for a camera that others had."""
         return tuple(name for name in self.images if not name.startswith(EMPTY_CAMERA))
