@@ -24,6 +24,9 @@ from yardarm.policies.learning import load_to_fine_tune
 
 MARKED = dataclasses.replace(TINY, fingerprinted=True)
 TYPE = f"{NAME}:MARKED"
+VERSIONLESS = json.dumps(
+    {**dataclasses.asdict(Fingerprint((1.0,), 1.0, 1, "cpu", "float32", {})), "format": 1, "versions": None}
+)
 sys.modules[NAME].MARKED = MARKED  # type: ignore[attr-defined]
 
 
@@ -98,7 +101,7 @@ def test_saving_in_the_middle_of_a_training_leaves_every_part_in_its_mode(tmp_pa
     load(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1}', '{"format": 7}'])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1}', '{"format": 7}', VERSIONLESS])
 def test_a_damaged_fingerprint_is_refused_in_one_line(content: str, folder: Path) -> None:
     (folder / FINGERPRINT).write_text(content)
     with pytest.raises(UsageError, match=f"{FINGERPRINT} is damaged: .*; delete it to load") as refusal:

@@ -240,6 +240,13 @@ def test_images_may_have_any_size(policy: LearnedPolicy) -> None:
     assert policy.predict(larger).shape == (3, 8, 5)
 
 
+def test_images_must_fit_a_network_that_does_not_resize_them() -> None:
+    policy = small_smolvla(64)
+    policy.config.resize_imgs_with_padding = None
+    policy.see_with(policy.cameras)
+    assert policy.wants.resizable == ()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

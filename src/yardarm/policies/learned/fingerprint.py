@@ -55,6 +55,8 @@ class Fingerprint:
         data = json.loads(content)
         if data.pop("format") != FORMAT:
             raise ValueError("it has another format")
+        if not isinstance(data["versions"], dict):
+            raise ValueError("its versions are no mapping")
         return cls(**{**data, "values": tuple(map(float, data["values"])), "norm": float(data["norm"])})
 
     def to_json(self) -> bytes:

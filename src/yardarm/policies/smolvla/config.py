@@ -122,6 +122,11 @@ class SmolVlaConfig(PolicyConfig):
         return self.chunk_size
 
     @property
+    def resizes_images(self) -> bool:
+        """Whether images may have any size."""
+        return self.resize_imgs_with_padding is not None
+
+    @property
     def real_cameras(self) -> tuple[str, ...]:
         """The cameras without those that only stand for a camera that others had."""
         return tuple(name for name in self.images if not name.startswith(EMPTY_CAMERA))
@@ -263,7 +268,7 @@ class SmolVlaConfig(PolicyConfig):
         require(self.num_steps >= 1, f"num_steps must be at least 1, not {self.num_steps}")
         one_of("attention_mode", self.attention_mode, ATTENTION_MODES)
         one_of("pad_language_to", self.pad_language_to, PADDINGS)
-        require(not self.use_delta_joint_actions_aloha, "use_delta_joint_actions_aloha is supported by nobody; omit it")
+        require(not self.use_delta_joint_actions_aloha, "use_delta_joint_actions_aloha is not supported; omit it")
         require(not self.adapt_to_pi_aloha or self.action_size == 14, "adapt_to_pi_aloha is for two arms: 14 values")
         if self.rtc_config is not None:
             one_of("rtc_config.prefix_attention_schedule", self.rtc_config.prefix_attention_schedule.lower(), SCHEDULES)
@@ -287,7 +292,7 @@ class SmolVlaConfig(PolicyConfig):
         )
 
     def _check_image_sizes(self) -> None:
-        """Patches are joined to tokens in squares, of a grid that is a square itself."""
+        """Patches are joined to tokens as if they came from a square image, as LeRobot does it."""
         if (resized := self.resize_imgs_with_padding) is not None:
             sizes = {"resize_imgs_with_padding": tuple(resized)}
         else:
@@ -301,8 +306,9 @@ class SmolVlaConfig(PolicyConfig):
         fitting = 2 * patch * factor
         for name, (width, height) in sizes.items():
             across, down = width // patch, height // patch
+            side = math.isqrt(across * down)
             require(
-                across == down >= factor and across % factor == 0,
-                f"{name} of {width}×{height} gives {across}×{down} patches of {patch}×{patch}: SmolVLM needs as many "
-                f"across as down, and a multiple of {factor}; e.g. [{fitting}, {fitting}]",
+                side**2 == across * down and side >= factor and side % factor == 0,
+                f"{name} of {width}×{height} gives {across}×{down} patches of {patch}×{patch}: SmolVLM needs a number "
+                f"that makes a square, with a multiple of {factor} on each side; e.g. [{fitting}, {fitting}]",
             )

@@ -34,8 +34,6 @@ DELAY = "inference_delay"
 class VlaPolicy(PolicyFromNoise):
     """Looks, reads its instruction, turns noise into a chunk, and plays its beginning."""
 
-    fits_images = True
-
     def __init__(self, architecture: Architecture, config: Any, network: Any, *parts: Any) -> None:
         super().__init__(architecture, config, network, *parts)
         tokenize = self.preprocessor.step(Tokenize)
@@ -44,6 +42,11 @@ class VlaPolicy(PolicyFromNoise):
                 f"the tokenizer {tokenize.tokenizer_name} has tokens up to {tokenize.highest_token}, but the language "
                 f"model knows {network.vocabulary:,}: they do not belong together"
             )
+
+    @property
+    def fits_images(self) -> bool:  # type: ignore[override]
+        """Whether the network brings images of any size to its own."""
+        return self.config.resizes_images
 
     @property
     def noise_shape(self) -> tuple[int, ...]:
