@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def answers_of_lerobot(folder: Path, tmp_path: Path) -> np.ndarray:
     return np.load(tmp_path / "answer.npy")
 
 
-def new_smolvla() -> LearnedPolicy:
+def new_smolvla(**more: Any) -> LearnedPolicy:
     """One that has learned nothing, for what was recorded."""
     stored = json.loads((RECORDED / "config.json").read_text())
     sizes = ("chunk_size", "n_action_steps", "max_state_dim", "max_action_dim", "num_vlm_layers")
@@ -86,7 +87,7 @@ def new_smolvla() -> LearnedPolicy:
         {name: PolicyFeature(FeatureType(one["type"]), tuple(one["shape"])) for name, one in stored[side].items()}
         for side in ("input_features", "output_features")
     )
-    config = new_config(SMOLVLA, inputs, outputs, {**options, "device": "cpu"})
+    config = new_config(SMOLVLA, inputs, outputs, {**options, **more, "device": "cpu"})
     known = {
         name: {"mean": torch.zeros(feature.shape), "std": torch.full(feature.shape, 2.0)}
         for name, feature in {**inputs, **outputs}.items()
@@ -104,7 +105,8 @@ def test_a_checkpoint_of_lerobot_that_was_saved_again(tmp_path: Path) -> None:
     np.testing.assert_allclose(answers_of_lerobot(tmp_path / "ours", tmp_path), DATA["action_chunk"], atol=3e-4, rtol=0)
 
 
-def test_a_new_policy(tmp_path: Path) -> None:
-    policy = new_smolvla()
+@pytest.mark.parametrize("options", [{}, {"add_image_special_tokens": True, "empty_cameras": 1}])
+def test_a_new_policy(options: dict[str, Any], tmp_path: Path) -> None:
+    policy = new_smolvla(**options)
     policy.save_pretrained(tmp_path / "ours")
     np.testing.assert_allclose(answers_of_lerobot(tmp_path / "ours", tmp_path), ours(policy), atol=3e-4, rtol=0)
