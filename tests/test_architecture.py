@@ -21,7 +21,7 @@ LAYERS = (
     ("files", "hub", "registry"),
     ("config",),
     ("tasks", "datasets", "robots"),
-    ("policies",),
+    ("policies", "control"),
     ("envs",),
     ("simulators", "engine"),
     ("cluster", "serving"),

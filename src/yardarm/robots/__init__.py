@@ -1,6 +1,7 @@
 """Robots and teleoperators: real ones, by the names, flags and units that LeRobot gives them. Needs no torch."""
 
 from yardarm.robots.bus_device import BODY, BusDeviceConfig
+from yardarm.robots.clock import Clock, HostClock
 from yardarm.robots.device import DeviceConfig
 from yardarm.robots.guarded import Guarded, GuardOptions, guard
 from yardarm.robots.making import (
@@ -14,6 +15,7 @@ from yardarm.robots.making import (
     teleoperator_from_data,
 )
 from yardarm.robots.operator import Operator, TerminalOperator
+from yardarm.robots.reading import Frame, Reading
 from yardarm.robots.robot import BusRobot, BusRobotConfig, Robot
 from yardarm.robots.teleoperator import BusLeader, Teleoperator
 
@@ -26,10 +28,14 @@ __all__ = [
     "BusLeader",
     "BusRobot",
     "BusRobotConfig",
+    "Clock",
     "DeviceConfig",
+    "Frame",
     "GuardOptions",
     "Guarded",
+    "HostClock",
     "Operator",
+    "Reading",
     "Robot",
     "Teleoperator",
     "TerminalOperator",
