@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:  # importing it takes a quarter of a second, and not every robot has a camera
+    import numpy as np
 
 __all__ = ["Frame", "Reading"]
 
