@@ -47,7 +47,7 @@ PUBLIC_MODULES = {
     "yardarm.policies.learning",
     *("yardarm.robots.bus_log", "yardarm.robots.inspection", "yardarm.robots.limits"),
     *("yardarm.envs.messages", "yardarm.envs.vector"),
-    "yardarm.robots.twins",
+    *("yardarm.robots.twins", "yardarm.robots.twins.world"),
 }
 
 
