@@ -3,12 +3,11 @@
 from yardarm.robots.twins.chain import MotorChain
 from yardarm.robots.twins.motion import Motion, joint_name, read_motion
 from yardarm.robots.twins.options import PortLink, TwinOptions, TwinPlan, plan_twin
-from yardarm.robots.twins.painter import Camera, Painter
+from yardarm.robots.twins.painter import Painter, Viewpoint
 from yardarm.robots.twins.servo import DynamixelServo, FeetechServo, Servo
 from yardarm.robots.twins.twin import JointState, Script, Twin
 
 __all__ = [
-    "Camera",
     "DynamixelServo",
     "FeetechServo",
     "JointState",
@@ -21,6 +20,7 @@ __all__ = [
     "Twin",
     "TwinOptions",
     "TwinPlan",
+    "Viewpoint",
     "joint_name",
     "plan_twin",
     "read_motion",
