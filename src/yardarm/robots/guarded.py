@@ -12,10 +12,12 @@ from typing import Any
 
 from yardarm.config import option
 from yardarm.errors import BusFault, RobotFault, UsageError, nearest
-from yardarm.robots.clock import Clock, HostClock
+from yardarm.robots.cameras.camera import Camera
+from yardarm.robots.clock import Clock
 from yardarm.robots.device import Features
 from yardarm.robots.motors import DEGREES, PERCENT, SIGNED_PERCENT, MotorHealth
 from yardarm.robots.pacing import Pacer, Speeds
+from yardarm.robots.reading import Reading
 from yardarm.robots.robot import Robot
 from yardarm.robots.strain import HOLD_S, Cooling, LoadWatch, SilenceWatch, heat_limit
 
@@ -59,9 +61,9 @@ class GuardOptions:
                     raise UsageError(f"guard.{name} must be positive, got {number}")
 
 
-def guard(robot: Robot, options: GuardOptions, clock: Clock | None = None) -> Robot:
-    """The robot with its guard, unless that is switched off; it goes by the host's clock, or by another."""
-    return Guarded(robot, options, clock=(clock or HostClock()).now) if options.enabled else robot
+def guard(robot: Robot, options: GuardOptions) -> Robot:
+    """The robot with its guard, unless that is switched off."""
+    return Guarded(robot, options) if options.enabled else robot
 
 
 class Guarded(Robot):
@@ -281,9 +283,14 @@ class Guarded(Robot):
         return self.robot.action_features
 
     @property
-    def cameras(self) -> Mapping[str, Any]:
+    def cameras(self) -> Mapping[str, Camera]:
         """The robot's."""
         return self.robot.cameras
+
+    def use_clock(self, clock: Clock) -> None:
+        """Tell the time by this clock, in the guard and in the robot; call it before `connect`."""
+        self.clock, self._clock = clock, clock.now
+        self.robot.use_clock(clock)
 
     @property
     def robot_type(self) -> str:
@@ -298,6 +305,10 @@ class Guarded(Robot):
     def get_observation(self) -> dict[str, Any]:
         """What the robot observes."""
         return self.robot.get_observation()
+
+    def observe(self) -> Reading:
+        """What the robot observes, with its times."""
+        return self.robot.observe()
 
     def positions(self) -> dict[str, float]:
         """Where the joints are."""
