@@ -4,7 +4,7 @@ from yardarm.robots.twins.chain import MotorChain
 from yardarm.robots.twins.door import RemoteTwin, TwinSpec, TwinState, open_door
 from yardarm.robots.twins.motion import Motion, joint_name, read_motion
 from yardarm.robots.twins.options import PortLink, TwinOptions, TwinPlan, plan_twin
-from yardarm.robots.twins.painter import Painter, Viewpoint
+from yardarm.robots.twins.painter import Painter, Viewpoint, borrow_drawing, return_drawing
 from yardarm.robots.twins.servo import DynamixelServo, FeetechServo, Servo
 from yardarm.robots.twins.stage import Stage, StageOptions
 from yardarm.robots.twins.time import TwinTime
@@ -30,8 +30,10 @@ __all__ = [
     "TwinState",
     "TwinTime",
     "Viewpoint",
+    "borrow_drawing",
     "joint_name",
     "open_door",
     "plan_twin",
     "read_motion",
+    "return_drawing",
 ]
