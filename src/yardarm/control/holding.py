@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yardarm.config import option, positive
-from yardarm.control.timing import Timing
+from yardarm.control.loop import Loop
 from yardarm.errors import RobotFault
 from yardarm.robots import Clock, Reading, Robot
 
@@ -38,28 +38,27 @@ class HoldReason(Exception):
 class Holding:
     """Counts the turns without an action, and says why there is none: once, not in each turn."""
 
-    def __init__(self, options: HoldOptions, timing: Timing, clock: Clock) -> None:
-        self._options, self._timing, self._clock = options, timing, clock
+    def __init__(self, options: HoldOptions, loop: Loop) -> None:
+        self._options, self._loop = options, loop
         self._since: float | None = None
-        self.reason = ""
-        """Why the arm holds still now; empty: it does not."""
+        loop.trouble = ""
 
     def hold(self, reason: str) -> None:
         """Send nothing in this turn; raises if that has lasted too long."""
-        now = self._clock.now()
-        self._timing.held += 1
+        now = self._loop.clock.now()
+        self._loop.timing.held += 1
         if self._since is None:
             self._since = now
             log.warning("%s; the arm holds still", reason)
-        self.reason = reason
+        self._loop.trouble = reason
         if now - self._since >= self._options.patience_s:
             raise RobotFault(f"stopped, after {now - self._since:.1f} s without an action: {reason}")
 
     def go_on(self) -> None:
         """All is well in this turn."""
         if self._since is not None:
-            log.warning("it goes on, after %.1f s", self._clock.now() - self._since)
-            self._since, self.reason = None, ""
+            log.warning("it goes on, after %.1f s", self._loop.clock.now() - self._since)
+            self._since, self._loop.trouble = None, ""
 
 
 def observed(robot: Robot, options: HoldOptions, clock: Clock) -> Reading:

@@ -43,6 +43,8 @@ class Loop:
         self.fps = fps
         self.clock: Clock = clock or HostClock()
         self.timing = Timing(fps, self.clock)
+        self.trouble = ""
+        """Why nothing is sent just now; empty: all is well."""
 
     def beats(self, seconds: float | None = None) -> Iterator[Beat]:
         """Turns from now on, for some time or without end. Turns whose whole period has passed are left out.

@@ -39,7 +39,7 @@ def teleoperation(
     There is a tick for each turn in which something was sent. While `may_act` says no, nothing is.
     """
     options = hold or HoldOptions()
-    holding = Holding(options, loop.timing, loop.clock)
+    holding = Holding(options, loop)
     for beat in loop.beats(seconds):
         if stop is not None and stop():
             return

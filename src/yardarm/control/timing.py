@@ -62,7 +62,8 @@ class Timing:
         """How well the rate was kept, in one line."""
         if not self.done:
             return "the loop made no turn"
-        kept = "kept" if not self.missed and self.late <= self.done / 100 else "not kept"
+        rate = self.fps * self.done / (self.done + self.missed)
+        kept = f"{rate:.4g} of {self.fps:g} Hz" if self.missed else f"{self.fps:g} Hz kept"
         counts = f"{self.done:,} turns, {self.late:,} late, {self.missed:,} missed"
         if self.held:
             counts += f", {self.held:,} held"
@@ -75,7 +76,7 @@ class Timing:
                 ("worst", error.largest),
             )
         )
-        return f"{self.fps:g} Hz {kept}: {counts}; period error {spread}"
+        return f"{kept}: {counts}; period error {spread}"
 
     def parts_line(self) -> str:
         """What turns were spent on, in one line; empty if nothing was measured."""
