@@ -6,7 +6,7 @@ import contextlib
 import json
 import threading
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from yardarm.displays import live_table
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.robots import GuardOptions
-from yardarm.robots.twins import StageOptions
 
 __all__ = ["Protection", "WatchOptions", "protection_rows", "say_timing", "take_protection", "viewed", "watched"]
 
@@ -60,8 +59,8 @@ def take_protection(data: dict[str, Any], command: str) -> Protection:
 
 
 def protection_rows() -> list[tuple[str, str, str]]:
-    """The lines of ``--help`` for these sections, and for twins."""
-    return [*describe(HoldOptions, f"{HOLD}."), *describe(GuardOptions, f"{GUARD}."), *describe(StageOptions, "twin.")]
+    """The lines of ``--help`` for these sections."""
+    return [*describe(HoldOptions, f"{HOLD}."), *describe(GuardOptions, f"{GUARD}.")]
 
 
 @contextlib.contextmanager
@@ -81,11 +80,11 @@ def viewed(state: LiveState, options: WatchOptions) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def watched(state: LiveState) -> Iterator[None]:
-    """Show what the loop in the block does."""
-    with live_table(state), undisturbed():
+def watched(state: LiveState) -> Iterator[Callable[[str], None]]:
+    """Show what the loop in the block does; the block gets what prints a line meanwhile."""
+    with live_table(state) as say, undisturbed():
         try:
-            yield
+            yield say
         finally:
             state.over = True
 
