@@ -24,7 +24,7 @@ from yardarm.errors import UsageError
 from yardarm.robots import Clock, Guarded, Robot, guard
 from yardarm.robots.twins import Stage, StageOptions
 
-__all__ = ["EpisodeOptions", "is_for_a_robot", "run_on_robot"]
+__all__ = ["EpisodeOptions", "EpisodeSource", "is_for_a_robot", "robot_rows", "run_on_robot"]
 
 COMMAND = "replay"
 DATASET = "dataset"
