@@ -15,13 +15,13 @@ from yardarm.cli.control_session import (
     viewed,
     watched,
 )
-from yardarm.cli.devices import device_rows, take_robot, take_teleoperator
+from yardarm.cli.devices import ROBOT, device_rows, take_robot, take_teleoperator
 from yardarm.cli.flags import Flags, describe, listed
 from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, positive
 from yardarm.control import LiveState, Loop, process_between, teleoperation
 from yardarm.errors import UsageError
-from yardarm.robots import Clock, guard
+from yardarm.robots import guard
 from yardarm.robots.twins import Stage, StageOptions
 
 __all__ = ["TeleoperateOptions", "run"]
@@ -51,10 +51,10 @@ def run(words: Sequence[str]) -> int:
         return 0
     data = gather(flags)
     with Stage.from_data(data, COMMAND) as stage:
-        return _run(data, stage.clock)
+        return _run(data, stage)
 
 
-def _run(data: dict[str, Any], clock: Clock) -> int:
+def _run(data: dict[str, Any], stage: Stage) -> int:
     robot, teleoperator = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
     protection = take_protection(data, COMMAND)
     options: TeleoperateOptions = decode(TeleoperateOptions, "", data, COMMAND)
@@ -63,10 +63,11 @@ def _run(data: dict[str, Any], clock: Clock) -> int:
             "which arms? Give --robot.type=so101_follower --robot.port=… and --teleop.type=so101_leader --teleop.port=…"
         )
     process = process_between(teleoperator, robot)
-    robot.clock = clock
+    robot.clock = clock = stage.clock
     loop = Loop(options.fps, clock)
     guarded = guard(robot, protection.guard)
     state = LiveState(guarded, loop, str(teleoperator))
+    state.twin = stage.twins.get(ROBOT)
     try:
         with viewed(state, options), teleoperator, guarded, watched(state), contextlib.suppress(KeyboardInterrupt):
             for tick in teleoperation(
