@@ -17,6 +17,7 @@ import sys
 import termios
 import threading
 import time
+from collections import deque
 from collections.abc import Collection
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -32,6 +33,7 @@ ESCAPE_S = 0.05
 LINE_S = 0.2
 """How long a pipe may take for the rest of a line."""
 PAGE = 4096
+UNREAD = 1000  # presses that nobody asked for
 DEADLY = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
 
 
@@ -46,7 +48,7 @@ class Keys:
         self.own = frozenset(own)
         self._fd = _standard_input() if fd is None else fd
         self._source: _Source | None = None
-        self._pressed: list[str] = []
+        self._pressed: deque[str] = deque(maxlen=UNREAD)
         self._last: dict[str, float] = {}
 
     @property
@@ -57,7 +59,8 @@ class Keys:
     def pressed(self) -> list[str]:
         """What was pressed since the last call, in order; a key that repeats is there for each time."""
         self._poll()
-        taken, self._pressed = self._pressed, []
+        taken = list(self._pressed)
+        self._pressed.clear()
         return taken
 
     def held(self) -> set[str]:
