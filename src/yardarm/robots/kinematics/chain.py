@@ -57,6 +57,11 @@ class Kinematics:
         moves = np.cross(axes, pose[:3, 3] - places)
         return pose, np.vstack([moves.T, axes.T])
 
+    def base_axis(self) -> tuple[Matrix, Matrix]:
+        """The axis of the first joint, and its place."""
+        _, axes, places = self._walk([0.0] * len(self.turning))
+        return axes[0], places[0]
+
     def _walk(self, degrees: Sequence[float]) -> tuple[Matrix, Matrix, Matrix]:
         """The pose of the frame, and the axis and the place of each joint that turns."""
         pose, number = np.eye(4), 0
