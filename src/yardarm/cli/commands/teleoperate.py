@@ -17,9 +17,10 @@ from yardarm.cli.control_session import (
 )
 from yardarm.cli.devices import device_rows, take_robot, take_teleoperator
 from yardarm.cli.flags import Flags, describe, listed
+from yardarm.cli.hand_flags import ee_rows, take_process
 from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, positive
-from yardarm.control import LiveState, Loop, process_between, teleoperation
+from yardarm.control import LiveState, Loop, teleoperation
 from yardarm.errors import UsageError
 from yardarm.robots import Clock, guard
 from yardarm.robots.twins import Stage, StageOptions
@@ -57,16 +58,17 @@ def run(words: Sequence[str]) -> int:
 def _run(data: dict[str, Any], clock: Clock) -> int:
     robot, teleoperator = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
     protection = take_protection(data, COMMAND)
-    options: TeleoperateOptions = decode(TeleoperateOptions, "", data, COMMAND)
     if robot is None or teleoperator is None:
         raise UsageError(
             "which arms? Give --robot.type=so101_follower --robot.port=… and --teleop.type=so101_leader --teleop.port=…"
         )
-    process = process_between(teleoperator, robot)
+    process = take_process(data, teleoperator, robot, COMMAND)
+    options: TeleoperateOptions = decode(TeleoperateOptions, "", data, COMMAND)
     robot.clock = clock
     loop = Loop(options.fps, clock)
     guarded = guard(robot, protection.guard)
     state = LiveState(guarded, loop, str(teleoperator))
+    state.note = teleoperator.legend
     try:
         with viewed(state, options), teleoperator, guarded, watched(state), contextlib.suppress(KeyboardInterrupt):
             for tick in teleoperation(
@@ -84,7 +86,13 @@ def _help(flags: Flags) -> str:
         "is. Torque is released at the end, however it ends.\n\n"
         f"usage: yardarm {COMMAND} --robot.type=… --robot.port=… --teleop.type=… --teleop.port=… [--flag=value …]\n\n"
         + listed(
-            [*describe(TeleoperateOptions), *device_rows(flags), *protection_rows(), *describe(StageOptions, "twin.")]
+            [
+                *describe(TeleoperateOptions),
+                *device_rows(flags),
+                *ee_rows(),
+                *protection_rows(),
+                *describe(StageOptions, "twin."),
+            ]
         )
         + "\n\nexample:\n"
         f"  yardarm {COMMAND} --robot.type=so101_follower --robot.port=/dev/ttyACM0 --robot.id=blue \\\n"
