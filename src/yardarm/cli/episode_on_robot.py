@@ -82,7 +82,7 @@ def _play(data: dict[str, Any], stage: Stage) -> int:
     state = LiveState(guarded, Loop(episode.fps, clock), title=f"Replay of episode {episode.index}")
     state.twin = stage.twins.get(ROBOT)
     try:
-        with viewed(state, options), guarded, watched(state), contextlib.suppress(KeyboardInterrupt):
+        with viewed(state, options), guarded, watched(state, options), contextlib.suppress(KeyboardInterrupt):
             state.note = "going slowly to where the episode begins"
             for tick in approach(ramp, episode.actions[0], state.loop, protection.hold):
                 state.update(tick)

@@ -70,7 +70,13 @@ def _run(data: dict[str, Any], stage: Stage) -> int:
     state = LiveState(guarded, loop, str(teleoperator))
     state.twin, state.note = stage.twins.get(ROBOT), teleoperator.legend
     try:
-        with viewed(state, options), teleoperator, guarded, watched(state), contextlib.suppress(KeyboardInterrupt):
+        with (
+            viewed(state, options),
+            teleoperator,
+            guarded,
+            watched(state, options),
+            contextlib.suppress(KeyboardInterrupt),
+        ):
             for tick in teleoperation(
                 guarded, teleoperator, loop, process=process, seconds=options.teleop_time_s, hold=protection.hold
             ):
