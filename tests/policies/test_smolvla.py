@@ -299,7 +299,7 @@ def test_who_wrote_the_models_file_does_not_change_the_id(policy: LearnedPolicy,
 
 
 def test_a_mistyped_option_of_the_loader_is_recognised(folder: Path) -> None:
-    with pytest.raises(UsageError, match="--policy.hubdir: .* did you mean 'hub_dir'"):
+    with pytest.raises(UsageError, match=r"--policy.hubdir: .* did you mean 'hub_dir'"):
         load_policy(folder, hubdir=str(HUB))
 
 
