@@ -46,6 +46,7 @@ PUBLIC_MODULES = {
     *("yardarm.pages.dataset_data", "yardarm.pages.dataset_review_data"),
     "yardarm.policies.learning",
     *("yardarm.robots.bus_log", "yardarm.robots.inspection", "yardarm.robots.limits"),
+    *("yardarm.robots.kinematics", "yardarm.control.processing"),
     *("yardarm.envs.messages", "yardarm.envs.vector"),
     *("yardarm.robots.twins", "yardarm.robots.twins.world"),
 }

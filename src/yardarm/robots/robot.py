@@ -29,7 +29,7 @@ class Robot(Device):
 
     folder = ROBOTS_FOLDER
     clock: Clock = HostClock()
-    """What tells when something was measured."""
+    """What its readings are timed by."""
 
     @property
     @abstractmethod

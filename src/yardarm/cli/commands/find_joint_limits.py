@@ -14,7 +14,8 @@ from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, positive
 from yardarm.errors import UsageError
 from yardarm.robots import Clock, GuardOptions, Operator, Robot, Teleoperator, TerminalOperator, guard
-from yardarm.robots.limits import Extremes, Kinematics, follow_joints
+from yardarm.robots.kinematics import HAND, Kinematics, read_urdf
+from yardarm.robots.limits import Extremes, follow_joints
 from yardarm.robots.twins import Stage, StageOptions
 
 __all__ = ["run"]
@@ -22,7 +23,6 @@ __all__ = ["run"]
 COMMAND = "find-joint-limits"
 GUARD = "guard"
 AXES = ("x", "y", "z")
-HAND = "gripper_frame_link"
 Move = Callable[[], dict[str, float]]
 
 
@@ -111,7 +111,7 @@ def _hand(robot: Robot, options: LimitsOptions) -> Kinematics | None:
         raise UsageError(
             f"--urdf_path needs joints in degrees, and {robot} has them in percent; add --robot.use_degrees=true"
         )
-    hand = Kinematics.from_urdf(options.urdf_path, options.target_frame_name or HAND)
+    hand = read_urdf(options.urdf_path, options.target_frame_name or HAND)
     if missing := [name for name in hand.joints if f"{name}.pos" not in robot.observation_features]:
         raise UsageError(f"{options.urdf_path} has joints that {robot} has not: {', '.join(missing)}")
     return hand

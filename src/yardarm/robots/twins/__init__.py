@@ -4,7 +4,8 @@ from yardarm.robots.twins.chain import MotorChain
 from yardarm.robots.twins.door import RemoteTwin, TwinSpec, TwinState, open_door
 from yardarm.robots.twins.motion import Motion, joint_name, read_motion
 from yardarm.robots.twins.options import PortLink, TwinOptions, TwinPlan, plan_twin
-from yardarm.robots.twins.painter import Painter, Viewpoint, borrow_drawing, return_drawing
+from yardarm.robots.twins.painter import Painted, Painter, Viewpoint, borrow_drawing, return_drawing
+from yardarm.robots.twins.posed_arm import posed_arms
 from yardarm.robots.twins.servo import DynamixelServo, FeetechServo, Servo
 from yardarm.robots.twins.stage import Stage, StageOptions
 from yardarm.robots.twins.time import TwinTime
@@ -16,6 +17,7 @@ __all__ = [
     "JointState",
     "Motion",
     "MotorChain",
+    "Painted",
     "Painter",
     "PortLink",
     "RemoteTwin",
@@ -34,6 +36,7 @@ __all__ = [
     "joint_name",
     "open_door",
     "plan_twin",
+    "posed_arms",
     "read_motion",
     "return_drawing",
 ]

@@ -12,13 +12,12 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from yardarm.errors import SetupError
 from yardarm.robots.twins.door import TwinSpec
-from yardarm.robots.twins.twin import Twin
 
-__all__ = ["Drawing", "Painter", "Viewpoint", "borrow_drawing", "return_drawing"]
+__all__ = ["Drawing", "Painted", "Painter", "Viewpoint", "borrow_drawing", "return_drawing"]
 
 BACKENDS = ("egl", "osmesa")
 READY = b"ready\n"
@@ -49,14 +48,25 @@ class Viewpoint:
         )
 
 
-class Painter:
-    """Draws a twin for people. It starts when the first picture is asked for."""
+class Painted(Protocol):
+    """What can be drawn: a twin, or an arm whose angles are known."""
 
-    def __init__(self, twin: Twin) -> None:
+    @property
+    def about(self) -> TwinSpec:
+        """What it is."""
+
+    def angles(self) -> list[float]:
+        """All angles of its body, now."""
+
+
+class Painter:
+    """Draws an arm for people. It starts when the first picture is asked for."""
+
+    def __init__(self, twin: Painted) -> None:
         self._twin, self._drawing = twin, Drawing(twin.about)
 
     def paint(self, view: Viewpoint = Viewpoint()) -> bytes:
-        """A JPEG of the twin as it is now."""
+        """A JPEG of the arm as it is now."""
         return self._drawing.draw({"angles": self._twin.angles(), **asdict(view)})
 
     def close(self) -> None:
