@@ -4,6 +4,7 @@ from yardarm.robots.bus_device import BODY, BusDeviceConfig
 from yardarm.robots.clock import Clock, HostClock
 from yardarm.robots.device import DeviceConfig
 from yardarm.robots.guarded import Guarded, GuardOptions, guard
+from yardarm.robots.keys import Keys
 from yardarm.robots.making import (
     CAMERAS,
     ROBOTS,
@@ -34,6 +35,7 @@ __all__ = [
     "GuardOptions",
     "Guarded",
     "HostClock",
+    "Keys",
     "Operator",
     "Reading",
     "Robot",
