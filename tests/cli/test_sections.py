@@ -83,7 +83,7 @@ def test_two_names_for_one_thing_are_refused() -> None:
         ),
         (["record", "--robot.type=so101"], "--robot.type=so101: recording on a robot is not there yet"),
         (["record", "--play_sounds"], "--play_sounds=true: recording makes no sounds"),
-        (["teleoperate"], "teleoperate: commands that control a robot are not there yet"),
+        (["rollout"], "rollout: policies cannot act on a robot yet"),
         (["lerobot-replay", "--dataset.repo_id=me/reach"], "lerobot-replay: it plays a dataset's episode on a robot"),
         (["lerobot-evil"], "unknown command 'lerobot-evil'"),
         (["lerobot-eval", "reach-v3"], "yardarm eval takes flags only, not 'reach-v3'"),

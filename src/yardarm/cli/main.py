@@ -39,6 +39,7 @@ COMMANDS = {
     "setup-motors": "give the motors of a new arm their ids",
     "calibrate": "show an arm where its middle and its ends are",
     "robot": "look at an arm's motors, and at what went over its cable",
+    "teleoperate": "move an arm with a leader arm, or another teleoperator",
     "find-joint-limits": "find how far an arm's joints can go",
     "twin": "an arm without hardware, on a port that any program can open",
     "setup": "install a benchmark into its own Python environment",

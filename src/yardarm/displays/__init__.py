@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from yardarm.late import late_names
 
 if TYPE_CHECKING:
+    from yardarm.displays.control import live_table
     from yardarm.displays.evaluation import Display, divergence_warning, open_display
     from yardarm.displays.python import is_watched, open_console
     from yardarm.displays.recording import RecordingDisplay
@@ -21,6 +22,7 @@ __all__ = [
     "TrainingDisplay",
     "divergence_warning",
     "is_watched",
+    "live_table",
     "open_console",
     "open_display",
     "open_training_display",
@@ -32,6 +34,7 @@ __getattr__ = late_names(
     {
         **dict.fromkeys(("Display", "divergence_warning", "open_display"), "evaluation"),
         **dict.fromkeys(("is_watched", "open_console"), "python"),
+        "live_table": "control",
         "RecordingDisplay": "recording",
         **dict.fromkeys(("TrainingDisplay", "open_training_display", "stop_after_step"), "training"),
     },

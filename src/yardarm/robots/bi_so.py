@@ -44,12 +44,12 @@ class BiSoFollower(ArmPair, Robot):
     def health(self) -> dict[str, MotorHealth | None]:
         """How the motors of both arms are."""
         self.require_connected()
-        return prefixed({side: arm.health() for side, arm in self.arms.items()})
+        return prefixed(self.side_by_side(lambda arm: arm.health(), self.arms))
 
     def get_observation(self) -> dict[str, Any]:
         """The positions of both arms' joints."""
         self.require_connected()
-        return prefixed({side: arm.get_observation() for side, arm in self.arms.items()})
+        return prefixed(self.side_by_side(lambda arm: arm.get_observation(), self.arms))
 
     def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Send the joints of both arms to their goals, and return the goals that were sent."""

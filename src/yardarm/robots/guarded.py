@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from yardarm.errors import BusFault, RobotFault, UsageError, nearest
 from yardarm.robots.device import Features
 from yardarm.robots.motors import DEGREES, PERCENT, SIGNED_PERCENT, MotorHealth
 from yardarm.robots.pacing import Pacer, Speeds
+from yardarm.robots.reading import Reading
 from yardarm.robots.robot import Robot
 from yardarm.robots.strain import HOLD_S, Cooling, LoadWatch, SilenceWatch, heat_limit
 
@@ -75,13 +75,15 @@ class Guarded(Robot):
     _cooling: Cooling | None
     _goals_of_yielding: dict[str, float]
     _warned: set[str]
+    seen_health: Mapping[str, MotorHealth]
+    """How the motors were at the last look, which costs those who want to show it nothing."""
 
     def __init__(
-        self, robot: Robot, options: GuardOptions | None = None, *, clock: Callable[[], float] = time.monotonic
+        self, robot: Robot, options: GuardOptions | None = None, *, clock: Callable[[], float] | None = None
     ) -> None:
         self.robot = robot
         self.options = options or GuardOptions()
-        self._clock = clock
+        self._clock = clock or robot.clock.now
         self._joints = [name for name in robot.action_features if name.endswith(SUFFIX)]
         self._pacer = Pacer(self._speeds(), self.options.pause_s)
         self._forget()
@@ -141,6 +143,7 @@ class Guarded(Robot):
             log.debug("%s: %s", self, fault)  # the bus has counted it
             health = {joint.removesuffix(SUFFIX): None for joint in self._joints}
         answered = {name: own for name, own in health.items() if own is not None}
+        self.seen_health = answered
         self._feel_heat(answered, now)
         try:
             self._ease(answered)
@@ -225,6 +228,7 @@ class Guarded(Robot):
     def _forget(self) -> None:
         self._cooling = None
         self._warned = set()
+        self.seen_health = {}
         self._start_anew()
 
     def _start_anew(self) -> None:
@@ -297,6 +301,10 @@ class Guarded(Robot):
     def get_observation(self) -> dict[str, Any]:
         """What the robot observes."""
         return self.robot.get_observation()
+
+    def observe(self) -> Reading:
+        """What the robot observes, with its times."""
+        return self.robot.observe()
 
     def positions(self) -> dict[str, float]:
         """Where the joints are."""

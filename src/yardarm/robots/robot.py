@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 from yardarm.config import option
 from yardarm.errors import UsageError, nearest
 from yardarm.robots.bus_device import BusDevice, BusDeviceConfig, joint_name
+from yardarm.robots.clock import Clock, HostClock
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motors import MotorHealth
 from yardarm.robots.places import ROBOTS_FOLDER
+from yardarm.robots.reading import Reading
 
 __all__ = ["BusRobot", "BusRobotConfig", "Robot", "closer_goals"]
 
@@ -23,6 +25,8 @@ class Robot(Device):
     """A robot. Observations and actions are flat: ``{"gripper.pos": 12.5, "front": picture}``."""
 
     folder = ROBOTS_FOLDER
+    clock: Clock = HostClock()
+    """What its readings are timed by."""
 
     @property
     @abstractmethod
@@ -47,6 +51,11 @@ class Robot(Device):
     @abstractmethod
     def get_observation(self) -> dict[str, Any]:
         """Where it is, and what it sees, now."""
+
+    def observe(self) -> Reading:
+        """The same, with its times."""
+        values = self.get_observation()
+        return Reading(values, self.clock.now())
 
     @abstractmethod
     def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,6 +43,14 @@ FOR_ROBOTS: Answers = {
     "robot.discover_packages_path": BY_ENTRY_POINT,
     "teleop.discover_packages_path": BY_ENTRY_POINT,
 }
+ON_THE_PAGE = Absent("--view shows cameras and joints in the browser; --view_port=N chooses its port")
+FOR_CONTROL: Answers = {
+    **FOR_ROBOTS,
+    "display_compressed_images": Absent("pictures are compressed for the page anyway; omit it", ("true",)),
+    "display_ip": ON_THE_PAGE,
+    "display_mode": ON_THE_PAGE,
+    "display_port": ON_THE_PAGE,
+}
 FOR_ALL: Answers = {
     "env.features.": OWN_FEATURES,
     "env.features_map.": OWN_FEATURES,
@@ -55,6 +63,7 @@ FOR_ALL: Answers = {
 ABSENT: Mapping[str, Answers] = {
     "eval": FOR_ALL,
     **dict.fromkeys(("calibrate", "setup-motors", "find-joint-limits", "robot info"), FOR_ROBOTS),
+    "teleoperate": FOR_CONTROL,
     "train": {
         **FOR_ALL,
         "dataset.repo_type": Absent("only datasets can be read, not buckets; omit it", ("dataset",)),
@@ -122,6 +131,7 @@ ABSENT: Mapping[str, Answers] = {
 CHECKPOINT = {"policy.pretrained_path": "policy.path", "policy.pretrained_revision": "policy.revision"}
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "eval": CHECKPOINT,
+    "teleoperate": {"display_data": "view"},
     "train": CHECKPOINT,
     "record": {
         **CHECKPOINT,

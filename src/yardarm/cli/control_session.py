@@ -1,0 +1,77 @@
+"""What commands that move an arm share: their flags, what is shown meanwhile, and what is said at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yardarm.cli.flags import describe
+from yardarm.config import decode, option
+from yardarm.control import HoldOptions, LiveState, Loop, undisturbed
+from yardarm.displays import live_table
+from yardarm.errors import UsageError
+from yardarm.files import write_atomically
+from yardarm.robots import GuardOptions
+
+__all__ = ["Protection", "WatchOptions", "protection_rows", "say_timing", "take_protection", "watched"]
+
+GUARD, HOLD = "guard", "hold"
+
+
+@dataclass
+class WatchOptions:
+    """Flags of every command that moves an arm: what is shown meanwhile."""
+
+    timing: Path | None = option(None, "a JSON file for how well the loop kept its rate")
+
+    def __post_init__(self) -> None:
+        if self.timing is not None and not self.timing.parent.is_dir():
+            raise UsageError(f"--timing={self.timing}: there is no folder {self.timing.parent}")
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What stands between an action and the arm."""
+
+    guard: GuardOptions
+    hold: HoldOptions
+
+
+def take_protection(data: dict[str, Any], command: str) -> Protection:
+    """The sections ``guard`` and ``hold``, which are removed."""
+    return Protection(
+        decode(GuardOptions, GUARD, data.pop(GUARD, {}), command),
+        decode(HoldOptions, HOLD, data.pop(HOLD, {}), command),
+    )
+
+
+def protection_rows() -> list[tuple[str, str, str]]:
+    """The lines of ``--help`` for these sections."""
+    return [*describe(HoldOptions, f"{HOLD}."), *describe(GuardOptions, f"{GUARD}.")]
+
+
+@contextlib.contextmanager
+def watched(state: LiveState, options: WatchOptions) -> Iterator[None]:
+    """Show what the loop in the block does."""
+    with live_table(state), undisturbed():
+        try:
+            yield
+        finally:
+            state.over = True
+
+
+def say_timing(loop: Loop, options: WatchOptions) -> None:
+    """Print how well the loop kept its rate, and write it down if that is wanted."""
+    timing = loop.timing
+    if not timing.done:
+        return
+    print(timing.summary())
+    if parts := timing.parts_line():
+        print(parts, flush=True)
+    if options.timing is not None:
+        content = json.dumps(timing.to_data(), indent=2).encode() + b"\n"
+        write_atomically(options.timing, lambda file: file.write(content))
