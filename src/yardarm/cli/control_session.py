@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,11 +55,11 @@ def protection_rows() -> list[tuple[str, str, str]]:
 
 
 @contextlib.contextmanager
-def watched(state: LiveState, options: WatchOptions) -> Iterator[None]:
-    """Show what the loop in the block does."""
-    with live_table(state), undisturbed():
+def watched(state: LiveState, options: WatchOptions) -> Iterator[Callable[[str], None]]:
+    """Show what the loop in the block does; the block gets what prints a line meanwhile."""
+    with live_table(state) as say, undisturbed():
         try:
-            yield
+            yield say
         finally:
             state.over = True
 

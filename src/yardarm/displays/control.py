@@ -6,7 +6,7 @@ import logging
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from yardarm.control import LiveState
@@ -19,16 +19,16 @@ UNITS = {"degrees": "°", "range_0_100": " %", "range_m100_100": " %"}
 
 
 @contextmanager
-def live_table(state: LiveState) -> Iterator[None]:
-    """Show a table while the block runs; where nobody looks, show nothing."""
+def live_table(state: LiveState) -> Iterator[Callable[[str], None]]:
+    """Show a table while the block runs; where nobody looks, show nothing. The block gets what prints a line."""
     if not sys.stdout.isatty():
-        yield
+        yield lambda text: print(text, flush=True)
         return
     table = _Table(state)
     handler = _AboveTable(table)
     logging.getLogger().addHandler(handler)
     try:
-        yield
+        yield table.say
     finally:
         logging.getLogger().removeHandler(handler)
         table.close()
@@ -91,8 +91,7 @@ def table_lines(state: LiveState) -> list[str]:
     minutes, seconds = divmod(int(state.elapsed_s), 60)
     counts = f"{timing.late:,} late · {timing.missed:,} missed"
     lines = [f"{minutes}:{seconds:02d}  {state.rate:.1f} of {state.loop.fps:g} Hz · {counts}   (Ctrl-C to stop)"]
-    if state.note:
-        lines.append(state.note)
+    lines += state.note.splitlines()
     joints = state.joints()
     if joints:
         width = max(len(joint.name) for joint in joints)

@@ -32,7 +32,7 @@ def test_each_tick_is_a_row_and_a_frame_of_every_camera(tmp_path: Path) -> None:
                 encoder.add(tick)
             encoder.save_episode()
         encoder.finish()
-        assert [(saved.index, saved.frames) for saved in encoder.saved] == [(0, 7), (1, 4)]
+        assert [(saved.index, saved.frames) for saved in encoder.news()] == [(0, 7), (1, 4)]
     assert hidden(root) == []
     dataset = LeRobotDataset(root=root, return_uint8=True)
     assert [episode.length for episode in dataset.meta.episodes] == [7, 4]

@@ -43,9 +43,8 @@ class EncoderProcess:
         self.job = replace(job, owner=os.getpid())
         self.episodes = 0
         """How many are in the dataset."""
-        self.saved: list[SavedEpisode] = []
-        """Those that this process has saved and not removed again."""
-        self._added = self._encoded = self._unsaved = 0
+        self._saved: list[SavedEpisode] = []
+        self._added = self._encoded = 0
         self._is_finished = False
         self._fault: YardarmError | None = None
         self._answers = b""
@@ -73,7 +72,7 @@ class EncoderProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the process; what was not saved is dropped."""
+        """End the process, which first saves what has ended; interrupted again, leave that to it alone."""
         assert self._process is not None
         assert self._process.stdin is not None
         if self._thread.is_alive():
@@ -81,7 +80,8 @@ class EncoderProcess:
             self._thread.join()
         with contextlib.suppress(OSError):
             self._process.stdin.close()
-        self._process.wait()
+        if self._is_finished or kind is None or issubclass(kind, Exception):
+            self._process.wait()
 
     _is_ready = False
 
@@ -99,7 +99,6 @@ class EncoderProcess:
     def save_episode(self) -> None:
         """Have the current episode saved, in the background."""
         self._put(SAVE)
-        self._unsaved += 1
 
     def discard_episode(self) -> None:
         """Drop the current episode."""
@@ -111,10 +110,14 @@ class EncoderProcess:
 
     def look(self) -> list[SavedEpisode]:
         """The episodes that were saved since the last look; raises if the encoder has failed."""
-        known = len(self.saved)
         self._hear(0.0)
         self._raise()
-        return self.saved[known:]
+        return self.news()
+
+    def news(self) -> list[SavedEpisode]:
+        """The same, of what has been heard already."""
+        saved, self._saved = self._saved, []
+        return saved
 
     def finish(self, on_wait: Callable[[], Any] = lambda: None) -> None:
         """Wait until all is saved; `on_wait` is called now and then."""
@@ -196,11 +199,9 @@ class EncoderProcess:
                 case {"encoded": count}:
                     self._encoded = count
                 case {"saved": saved}:
-                    self.saved.append(SavedEpisode(**saved))
+                    self._saved.append(SavedEpisode(**saved))
                     self.episodes += 1
-                    self._unsaved -= 1
                 case {"removed": episodes}:
-                    self.saved.pop()
                     self.episodes = episodes
                 case {"finished": _}:
                     self._is_finished = True
