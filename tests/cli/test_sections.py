@@ -84,7 +84,7 @@ def test_two_names_for_one_thing_are_refused() -> None:
         (["record", "--robot.type=so101"], "--robot.type=so101: recording on a robot is not there yet"),
         (["record", "--play_sounds"], "--play_sounds=true: recording makes no sounds"),
         (["rollout"], "rollout: policies cannot act on a robot yet"),
-        (["lerobot-replay", "--dataset.repo_id=me/reach"], "lerobot-replay: it plays a dataset's episode on a robot"),
+        (["lerobot-replay", "--dataset.repo_id=me/reach"], "which arm? Give --robot.type=so101_follower"),
         (["lerobot-evil"], "unknown command 'lerobot-evil'"),
         (["lerobot-eval", "reach-v3"], "yardarm eval takes flags only, not 'reach-v3'"),
         (["lerobot_train", "--steps=3"], "which dataset?"),

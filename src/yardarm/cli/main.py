@@ -34,7 +34,7 @@ COMMANDS = {
     "serve": "serve a policy over a WebSocket",
     "record": "record demonstrations as a dataset",
     "train": "train a policy on a dataset",
-    "replay": "render the video of a finished episode",
+    "replay": "render the video of a finished episode; or play one of a dataset on an arm",
     "find-port": "find the port of an arm, and see what answers on it",
     "setup-motors": "give the motors of a new arm their ids",
     "calibrate": "show an arm where its middle and its ends are",

@@ -6,6 +6,8 @@ from yardarm.control.histogram import Histogram
 from yardarm.control.holding import HoldOptions
 from yardarm.control.live_state import Button, JointNow, LiveState
 from yardarm.control.loop import Beat, Loop
+from yardarm.control.playback import Straying, approach, playback
+from yardarm.control.recorded_episode import RecordedEpisode, read_episode
 from yardarm.control.teleoperation import Process, teleoperation
 from yardarm.control.tick import Tick
 from yardarm.control.timing import Timing
@@ -21,9 +23,14 @@ __all__ = [
     "LiveState",
     "Loop",
     "Process",
+    "RecordedEpisode",
+    "Straying",
     "Tick",
     "Timing",
+    "approach",
+    "playback",
     "process_between",
+    "read_episode",
     "teleoperation",
     "undisturbed",
 ]

@@ -11,6 +11,7 @@ from typing import Any
 
 from yardarm.config import option
 from yardarm.errors import BusFault, RobotFault, UsageError, nearest
+from yardarm.robots.clock import Clock, HostClock
 from yardarm.robots.device import Features
 from yardarm.robots.motors import DEGREES, PERCENT, SIGNED_PERCENT, MotorHealth
 from yardarm.robots.pacing import Pacer, Speeds
@@ -58,9 +59,9 @@ class GuardOptions:
                     raise UsageError(f"guard.{name} must be positive, got {number}")
 
 
-def guard(robot: Robot, options: GuardOptions) -> Robot:
-    """The robot with its guard, unless that is switched off."""
-    return Guarded(robot, options) if options.enabled else robot
+def guard(robot: Robot, options: GuardOptions, clock: Clock | None = None) -> Robot:
+    """The robot with its guard, unless that is switched off; it goes by the host's clock, or by another."""
+    return Guarded(robot, options, clock=(clock or HostClock()).now) if options.enabled else robot
 
 
 class Guarded(Robot):

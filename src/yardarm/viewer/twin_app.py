@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from yardarm.errors import UsageError
-from yardarm.robots.twins import Camera, Painter, Twin
+from yardarm.robots.twins import Painter, Twin, Viewpoint
 from yardarm.viewer.responses import application, change, page, reporting_errors, required
 
 __all__ = ["TwinApp"]
@@ -59,7 +59,7 @@ class TwinApp:
         azimuth, elevation, distance, width = (
             _number(request, n) for n in ("azimuth", "elevation", "distance", "width")
         )
-        camera = Camera.from_values(azimuth, elevation, distance, int(width))
+        camera = Viewpoint.from_values(azimuth, elevation, distance, int(width))
         return Response(self.painter.paint(camera), media_type="image/jpeg")
 
     def _hold(self, wanted: Mapping[str, Any]) -> dict[str, Any]:

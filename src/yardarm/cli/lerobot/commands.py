@@ -17,14 +17,13 @@ MODULES = {
     "setup-motors": "commands.setup_motors",
     "calibrate": "commands.calibrate",
     "find-joint-limits": "commands.find_joint_limits",
+    "replay": "commands.replay",
     "teleoperate": "commands.teleoperate",
     "dataset-viz": "lerobot.dataset_viz",
     "edit-dataset": "lerobot.edit_dataset",
     "imgtransform-viz": "lerobot.imgtransform_viz",
 }
 ABSENT = {
-    "replay": "it plays a dataset's episode on a robot, which is not there yet; `yardarm replay` "
-    "renders an episode of an evaluation, `yardarm dataset view` shows one of a dataset",
     "annotate": "datasets cannot be annotated yet; `yardarm dataset rename-task` rewords an instruction",
     "train-tokenizer": "action tokenizers cannot be trained here, because no policy here uses one",
     "find-cameras": "cameras are not there yet; arms are driven without them so far",

@@ -66,6 +66,11 @@ FOR_ALL: Answers = {
 ABSENT: Mapping[str, Answers] = {
     "eval": FOR_ALL,
     **dict.fromkeys(("calibrate", "setup-motors", "find-joint-limits", "robot info"), FOR_ROBOTS),
+    "replay": {
+        **FOR_ROBOTS,
+        "dataset.fps": Absent("an episode is played at its dataset's own rate; omit it"),
+        "play_sounds": Absent("replaying makes no sounds; omit it", ("false",)),
+    },
     "teleoperate": FOR_CONTROL,
     "train": {
         **FOR_ALL,
@@ -144,6 +149,7 @@ ABSENT: Mapping[str, Answers] = {
 CHECKPOINT = {"policy.pretrained_path": "policy.path", "policy.pretrained_revision": "policy.revision"}
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "eval": CHECKPOINT,
+    "replay": {"dataset.episode": "episode"},
     "teleoperate": {"display_data": "view"},
     "record on a robot": {
         "display_data": "view",

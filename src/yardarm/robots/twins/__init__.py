@@ -1,14 +1,16 @@
 """Twins: arms without hardware, whose motors answer behind a pseudo-terminal as real ones do, and move in MuJoCo."""
 
 from yardarm.robots.twins.chain import MotorChain
+from yardarm.robots.twins.door import RemoteTwin, TwinSpec, TwinState, open_door
 from yardarm.robots.twins.motion import Motion, joint_name, read_motion
 from yardarm.robots.twins.options import PortLink, TwinOptions, TwinPlan, plan_twin
-from yardarm.robots.twins.painter import Camera, Painter
+from yardarm.robots.twins.painter import Painter, Viewpoint
 from yardarm.robots.twins.servo import DynamixelServo, FeetechServo, Servo
+from yardarm.robots.twins.stage import Stage, StageOptions
+from yardarm.robots.twins.time import TwinTime
 from yardarm.robots.twins.twin import JointState, Script, Twin
 
 __all__ = [
-    "Camera",
     "DynamixelServo",
     "FeetechServo",
     "JointState",
@@ -16,12 +18,20 @@ __all__ = [
     "MotorChain",
     "Painter",
     "PortLink",
+    "RemoteTwin",
     "Script",
     "Servo",
+    "Stage",
+    "StageOptions",
     "Twin",
     "TwinOptions",
     "TwinPlan",
+    "TwinSpec",
+    "TwinState",
+    "TwinTime",
+    "Viewpoint",
     "joint_name",
+    "open_door",
     "plan_twin",
     "read_motion",
 ]

