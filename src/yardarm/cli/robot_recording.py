@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from yardarm.recording.robot import (
     plan_robot_recording,
 )
 from yardarm.robots import Keys, Robot, Teleoperator, guard
+from yardarm.robots.twins import Stage, StageOptions
 
 __all__ = ["SPELLINGS", "RobotRecordOptions", "is_for_robots", "run"]
 
@@ -60,7 +62,12 @@ def run(words: Sequence[str]) -> int:
     flags = read_only_flags(words, SPELLINGS, _help)
     if flags is None:
         return 0
-    session = _Session.from_data(gather(flags))
+    data = gather(flags)
+    with Stage.from_data(data, COMMAND) as stage:
+        return _record(_Session(stage, data))
+
+
+def _record(session: _Session) -> int:
     try:
         session.record()
     except StorageFault as fault:
@@ -77,49 +84,50 @@ def run(words: Sequence[str]) -> int:
 class _Session:
     """A recording with all that it needs, checked; nothing is connected yet."""
 
-    def __init__(self, robot: Robot, teleoperator: Teleoperator, data: dict[str, Any]) -> None:
-        self.protection = take_protection(data, COMMAND)
+    def __init__(self, stage: Stage, data: dict[str, Any]) -> None:
+        self.stage = stage
+        robot, self.teleoperator = _arms(data)
+        robot.clock = stage.clock
+        protection = take_protection(data, COMMAND)
         self.dataset: RobotDatasetOptions = decode(RobotDatasetOptions, DATASET, data.pop(DATASET, {}), COMMAND)
         self.options: RobotRecordOptions = decode(RobotRecordOptions, "", data, COMMAND)
-        self.teleoperator, self.process = teleoperator, process_between(teleoperator, robot)
-        self.robot = guard(robot, self.protection.guard)
-        self.loop = Loop(self.dataset.fps, robot.clock)
+        self.robot = guard(robot, protection.guard)
+        self.loop = Loop(self.dataset.fps, stage.clock)
+        process = process_between(self.teleoperator, robot)
+        self.teleoperation = partial(
+            teleoperation, self.robot, self.teleoperator, self.loop, process=process, hold=protection.hold
+        )
         self.plan = plan_robot_recording(robot, self.dataset, self.options.resume)
         self.root = self.plan.target.root
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any]) -> _Session:
-        robot, teleoperator = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
-        if robot is None or teleoperator is None:
-            raise UsageError(
-                "which arms? Give --robot.type=so101_follower --robot.port=… and --teleop.type=so101_leader "
-                "--teleop.port=…; a policy on a robot cannot be recorded yet"
-            )
-        return cls(robot, teleoperator, data)
 
     def record(self) -> None:
         """Connect, record all episodes, release the arm, and wait until all is saved."""
         display = RobotRecordingDisplay(self.dataset.num_episodes, self.dataset.fps)
         with open_encoder(self.plan, display) as encoder:
-            more = f", after {_episodes(encoder.episodes)} there" if encoder.episodes else ""
+            more = f", which has {_episodes(encoder.episodes)}" if encoder.episodes else ""
             print(f"recording to {self.root}{more}", flush=True)
             keys = Keys(own=KEYS)
             wishes = Wishes(keys)
             buttons = [Button(wish.value, label, key, wishes.button(wish)) for label, key, wish in BUTTONS]
             state = LiveState(self.robot, self.loop, str(self.teleoperator), "Recording", buttons)
-            with self.teleoperator, self.robot, keys, watched(state, self.options) as say, display.shown(state, say):
-                Phases(self.dataset, self._ticks, self.loop.clock, encoder, wishes, display).run()
 
-    def _ticks(self, seconds: float, stop: Callable[[], bool]) -> Iterator[Tick]:
-        return teleoperation(
-            self.robot,
-            self.teleoperator,
-            self.loop,
-            process=self.process,
-            seconds=seconds,
-            stop=stop,
-            hold=self.protection.hold,
+            def ticks(seconds: float, stop: Callable[[], bool]) -> Iterator[Tick]:
+                for tick in self.teleoperation(seconds=seconds, stop=stop):
+                    state.update(tick)
+                    yield tick
+
+            with self.teleoperator, self.robot, keys, watched(state, self.options) as say, display.shown(state, say):
+                Phases(self.dataset, ticks, self.loop.clock, encoder, wishes, display, self.stage.reset).run()
+
+
+def _arms(data: dict[str, Any]) -> tuple[Robot, Teleoperator]:
+    robot, teleoperator = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
+    if robot is None or teleoperator is None:
+        raise UsageError(
+            "which arms? Give --robot.type=so101_follower --robot.port=… and --teleop.type=so101_leader "
+            "--teleop.port=…; a policy on a robot cannot be recorded yet"
         )
+    return robot, teleoperator
 
 
 def _say_result(root: Path) -> None:
@@ -149,6 +157,7 @@ def _help(flags: Flags) -> str:
                 *describe(RobotDatasetOptions, f"{DATASET}."),
                 *describe(RobotRecordOptions),
                 *device_rows(flags),
+                *describe(StageOptions, "twin."),
                 *protection_rows(),
             ]
         )

@@ -37,8 +37,8 @@ class Phases:
     encoder: EncoderProcess
     wishes: Wishes
     listener: RobotRecordingListener
-    before_episode: Callable[[], object] = lambda: None
-    """Called before each episode: sets up a twin's scene."""
+    put_back: Callable[[], object] = lambda: None
+    """Called before each reset: sets up a twin's scene, as a person would."""
     _number: int = field(default=0, init=False)
     _done: int = field(default=0, init=False)
     _frames: int = field(default=0, init=False)
@@ -72,7 +72,6 @@ class Phases:
             return wish is not None and self._frames > 0
 
         self._frames = 0
-        self.before_episode()
         self.listener.began(self._number)
         try:
             for tick in self.ticks(seconds, stop):
@@ -100,6 +99,7 @@ class Phases:
             return wish is not None
 
         self.listener.began_reset(self._number)
+        self.put_back()
         for _ in self.ticks(seconds, stop):
             pass
         return wish
