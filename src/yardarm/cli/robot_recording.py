@@ -91,7 +91,7 @@ class _Session:
         protection = take_protection(data, COMMAND)
         self.dataset: RobotDatasetOptions = decode(RobotDatasetOptions, DATASET, data.pop(DATASET, {}), COMMAND)
         self.options: RobotRecordOptions = decode(RobotRecordOptions, "", data, COMMAND)
-        self.robot = guard(robot, protection.guard)
+        self.robot = guard(robot, protection.guard, stage.clock)
         self.loop = Loop(self.dataset.fps, stage.clock)
         process = process_between(self.teleoperator, robot)
         self.teleoperation = partial(
