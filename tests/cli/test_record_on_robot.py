@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.control.twin_arms import TwinArms, twin_arms
+from tests.datasets.frames_of import snapshot
 from tests.helpers import descendants, start_yardarm, wait_until, yardarm_here
 from tests.robots.answers import Terminal, on_a_terminal
 from yardarm.datasets import LeRobotDataset, read_measured, read_metadata
@@ -89,7 +91,9 @@ def test_keys_end_an_episode_repeat_it_and_stop(arms: TwinArms, tmp_path: Path) 
         assert f"Dataset: {root} (2 episodes" in terminal.output
     assert arms.torques() == {0}
     assert read_metadata(root).total_episodes == 2
-    assert yardarm_here("dataset", "check", root, "--json").returncode in (0, 1)
+    checks = json.loads(yardarm_here("dataset", "check", root, "--json").stdout)["checks"]
+    assert not {"files", "not_numbers"} & {check["name"] for check in checks}
+    assert "turns" in {check["name"] for check in checks}
     assert not [path for path in root.iterdir() if path.name.startswith(".")]
 
 
@@ -236,6 +240,25 @@ def test_the_date_and_time_are_added_to_a_name_unless_told_otherwise(
     assert answer.stderr.endswith(f"; there is me/{stamped.name}\n")
     assert yardarm_here("record", *arms.words, *own, "--dataset.no_stamp=true").returncode == 0
     assert (tmp_path / "home" / "me" / "cube").is_dir()
+
+
+def test_by_the_twins_own_clock_a_recording_is_the_same_to_the_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "wave.csv").write_text("time,shoulder_pan,gripper\n0,0,50\n1,30,100\n2,0,50\n")
+    twins = ["--robot=so101_follower", "--robot.port=twin", "--teleop=so101_leader", "--teleop.port=twin"]
+    twins += ["--twin.realtime=false", f"--twin.motion={tmp_path / 'wave.csv'}"]
+    own = ["--dataset.single_task=wave", "--dataset.num_episodes=2", "--dataset.fps=10"]
+    own += ["--dataset.episode_time_s=1", "--dataset.reset_time_s=0.5"]
+    for name in "ab":
+        answer = yardarm_here("record", *twins, *own, f"--dataset.root={tmp_path / name}")
+        assert answer.returncode == 0, answer.stderr
+        assert "0 late, 0 missed" in answer.stdout
+    assert snapshot(tmp_path / "a") == snapshot(tmp_path / "b")
+    dataset = LeRobotDataset(root=tmp_path / "a")
+    assert [episode.length for episode in dataset.meta.episodes] == [10, 10]
+    assert dataset[9]["observation.state"][0] > 10
 
 
 def test_a_pipe_can_say_what_keys_would(arms: TwinArms, tmp_path: Path) -> None:

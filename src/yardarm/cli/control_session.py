@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
+import webbrowser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +18,9 @@ from yardarm.displays import live_table
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.robots import GuardOptions
+from yardarm.robots.twins import StageOptions
 
-__all__ = ["Protection", "WatchOptions", "protection_rows", "say_timing", "take_protection", "watched"]
+__all__ = ["Protection", "WatchOptions", "protection_rows", "say_timing", "take_protection", "viewed", "watched"]
 
 GUARD, HOLD = "guard", "hold"
 
@@ -26,9 +29,16 @@ GUARD, HOLD = "guard", "hold"
 class WatchOptions:
     """Flags of every command that moves an arm: what is shown meanwhile."""
 
+    view: bool = option(False, "show cameras, joints and the arm in the browser")
+    view_port: int | None = option(None, "the page's port [the first free one]")
+    view_host: str = option("127.0.0.1", "the address that the page listens on; 0.0.0.0 lets other machines look")
+    view_open: bool = option(True, "open the page in a browser")
     timing: Path | None = option(None, "a JSON file for how well the loop kept its rate")
 
     def __post_init__(self) -> None:
+        """Refuse what cannot be served or written."""
+        if self.view_port is not None and not 1 <= self.view_port <= 65535:
+            raise UsageError(f"--view_port must lie between 1 and 65535, got {self.view_port}")
         if self.timing is not None and not self.timing.parent.is_dir():
             raise UsageError(f"--timing={self.timing}: there is no folder {self.timing.parent}")
 
@@ -50,12 +60,28 @@ def take_protection(data: dict[str, Any], command: str) -> Protection:
 
 
 def protection_rows() -> list[tuple[str, str, str]]:
-    """The lines of ``--help`` for these sections."""
-    return [*describe(HoldOptions, f"{HOLD}."), *describe(GuardOptions, f"{GUARD}.")]
+    """The lines of ``--help`` for these sections, and for twins."""
+    return [*describe(HoldOptions, f"{HOLD}."), *describe(GuardOptions, f"{GUARD}."), *describe(StageOptions, "twin.")]
 
 
 @contextlib.contextmanager
-def watched(state: LiveState, options: WatchOptions) -> Iterator[Callable[[str], None]]:
+def viewed(state: LiveState, options: WatchOptions) -> Iterator[None]:
+    """Serve the page of a loop, if it is wanted. Open it before anything moves: its port may be taken."""
+    if not options.view:
+        yield
+        return
+    from yardarm.viewer import Listening, served_control
+
+    listening = Listening(options.view_host, options.view_port, flags="--view_port or --view_host")
+    with served_control(state, listening) as address:
+        print(f"Viewing it at {address}", flush=True)
+        if options.view_open:  # in a thread: a browser that runs in the terminal would block the loop
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        yield
+
+
+@contextlib.contextmanager
+def watched(state: LiveState) -> Iterator[Callable[[str], None]]:
     """Show what the loop in the block does; the block gets what prints a line meanwhile."""
     with live_table(state) as say, undisturbed():
         try:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from yardarm.cli.control_session import (
     WatchOptions,
     protection_rows,
     say_timing,
     take_protection,
+    viewed,
     watched,
 )
 from yardarm.cli.devices import ROBOT, device_rows, take_robot
@@ -19,13 +21,14 @@ from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option
 from yardarm.control import LiveState, Loop, RecordedEpisode, Straying, approach, playback, read_episode
 from yardarm.errors import UsageError
-from yardarm.robots import Guarded, Robot, guard
+from yardarm.robots import Clock, Guarded, Robot, guard
+from yardarm.robots.twins import Stage
 
 __all__ = ["EpisodeOptions", "is_for_a_robot", "run_on_robot"]
 
 COMMAND = "replay"
 DATASET = "dataset"
-SECTIONS = (ROBOT, DATASET, "guard", "hold")
+SECTIONS = (ROBOT, DATASET, "guard", "hold", "twin")
 
 
 @dataclass
@@ -59,6 +62,11 @@ def run_on_robot(words: Sequence[str]) -> int:
     if flags is None:
         return 0
     data = gather(flags)
+    with Stage.from_data(data, COMMAND) as stage:
+        return _play(data, stage.clock)
+
+
+def _play(data: dict[str, Any], clock: Clock) -> int:
     robot = take_robot(data, COMMAND)
     protection = take_protection(data, COMMAND)
     source: EpisodeSource = decode(EpisodeSource, DATASET, data.pop(DATASET, {}), COMMAND)
@@ -66,13 +74,14 @@ def run_on_robot(words: Sequence[str]) -> int:
     if robot is None:
         raise UsageError("which arm? Give --robot.type=so101_follower --robot.port=…; or a run's folder, to render it")
     episode = _episode(source, options, robot)
-    loop, straying = Loop(episode.fps, robot.clock), Straying(episode)
+    robot.clock = clock
+    loop, straying = Loop(episode.fps, clock), Straying(episode)
     guarded = guard(robot, protection.guard)
     # The way to the first action is slow in any case.
     ramp = guarded if isinstance(guarded, Guarded) else Guarded(robot)
-    state = LiveState(guarded, Loop(episode.fps, robot.clock), title=f"Replay of episode {episode.index}")
+    state = LiveState(guarded, Loop(episode.fps, clock), title=f"Replay of episode {episode.index}")
     try:
-        with guarded, watched(state, options), contextlib.suppress(KeyboardInterrupt):
+        with viewed(state, options), guarded, watched(state), contextlib.suppress(KeyboardInterrupt):
             state.note = "going slowly to where the episode begins"
             for tick in approach(ramp, episode.actions[0], state.loop, protection.hold):
                 state.update(tick)

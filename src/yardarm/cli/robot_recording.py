@@ -9,7 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from yardarm.cli.control_session import WatchOptions, protection_rows, say_timing, take_protection, watched
+from yardarm.cli.control_session import (
+    WatchOptions,
+    protection_rows,
+    say_timing,
+    take_protection,
+    viewed,
+    watched,
+)
 from yardarm.cli.devices import device_rows, take_robot, take_teleoperator
 from yardarm.cli.flags import Flags, describe, listed
 from yardarm.cli.sections import gather, read_only_flags
@@ -29,7 +36,7 @@ from yardarm.recording.robot import (
     plan_robot_recording,
 )
 from yardarm.robots import Keys, Robot, Teleoperator, guard
-from yardarm.robots.twins import Stage, StageOptions
+from yardarm.robots.twins import Stage
 
 __all__ = ["SPELLINGS", "RobotRecordOptions", "is_for_robots", "run"]
 
@@ -37,6 +44,8 @@ COMMAND = "record"
 SPELLINGS = "record on a robot"
 DATASET = "dataset"
 SECTIONS = ("robot", "teleop")
+# How far twins that live by their own clock may be ahead of the encoder, in frames.
+MOST_AHEAD = 256
 BUTTONS = (
     ("End", "ArrowRight", Wish.END),
     ("Record again", "ArrowLeft", Wish.AGAIN),
@@ -115,9 +124,19 @@ class _Session:
                 for tick in self.teleoperation(seconds=seconds, stop=stop):
                     state.update(tick)
                     yield tick
+                    if not self.stage.is_real_time:  # physics can wait, so the disk need not be filled
+                        encoder.wait_below(MOST_AHEAD)
 
-            with self.teleoperator, self.robot, keys, watched(state, self.options) as say, display.shown(state, say):
-                Phases(self.dataset, ticks, self.loop.clock, encoder, wishes, display, self.stage.reset).run()
+            phases = Phases(self.dataset, ticks, self.loop.clock, encoder, wishes, display, self.stage.reset)
+            with (
+                viewed(state, self.options),
+                self.teleoperator,  # before the robot, which then waits for nobody
+                self.robot,
+                keys,
+                watched(state) as say,
+                display.shown(state, say),
+            ):
+                phases.run()
 
 
 def _arms(data: dict[str, Any]) -> tuple[Robot, Teleoperator]:
@@ -157,7 +176,6 @@ def _help(flags: Flags) -> str:
                 *describe(RobotDatasetOptions, f"{DATASET}."),
                 *describe(RobotRecordOptions),
                 *device_rows(flags),
-                *describe(StageOptions, "twin."),
                 *protection_rows(),
             ]
         )

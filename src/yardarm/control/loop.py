@@ -42,7 +42,7 @@ class Loop:
             raise UsageError(f"fps must be positive, got {fps}")
         self.fps = fps
         self.clock: Clock = clock or HostClock()
-        self.timing = Timing(fps, self.clock)
+        self.timing = Timing(fps)
         self.trouble = ""
         """Why nothing is sent just now; empty: all is well."""
 

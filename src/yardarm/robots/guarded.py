@@ -11,7 +11,7 @@ from typing import Any
 
 from yardarm.config import option
 from yardarm.errors import BusFault, RobotFault, UsageError, nearest
-from yardarm.robots.clock import Clock, HostClock
+from yardarm.robots.clock import Clock
 from yardarm.robots.device import Features
 from yardarm.robots.motors import DEGREES, PERCENT, SIGNED_PERCENT, MotorHealth
 from yardarm.robots.pacing import Pacer, Speeds
@@ -60,8 +60,8 @@ class GuardOptions:
 
 
 def guard(robot: Robot, options: GuardOptions, clock: Clock | None = None) -> Robot:
-    """The robot with its guard, unless that is switched off; it goes by the host's clock, or by another."""
-    return Guarded(robot, options, clock=(clock or HostClock()).now) if options.enabled else robot
+    """The robot with its guard, unless that is switched off; it goes by the robot's clock, or by another."""
+    return Guarded(robot, options, clock=(clock or robot.clock).now) if options.enabled else robot
 
 
 class Guarded(Robot):

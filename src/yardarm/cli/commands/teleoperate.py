@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from yardarm.cli.control_session import (
     WatchOptions,
     protection_rows,
     say_timing,
     take_protection,
+    viewed,
     watched,
 )
 from yardarm.cli.devices import device_rows, take_robot, take_teleoperator
@@ -19,7 +21,8 @@ from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, positive
 from yardarm.control import LiveState, Loop, process_between, teleoperation
 from yardarm.errors import UsageError
-from yardarm.robots import guard
+from yardarm.robots import Clock, guard
+from yardarm.robots.twins import Stage
 
 __all__ = ["TeleoperateOptions", "run"]
 
@@ -47,6 +50,11 @@ def run(words: Sequence[str]) -> int:
     if flags is None:
         return 0
     data = gather(flags)
+    with Stage.from_data(data, COMMAND) as stage:
+        return _run(data, stage.clock)
+
+
+def _run(data: dict[str, Any], clock: Clock) -> int:
     robot, teleoperator = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
     protection = take_protection(data, COMMAND)
     options: TeleoperateOptions = decode(TeleoperateOptions, "", data, COMMAND)
@@ -55,11 +63,12 @@ def run(words: Sequence[str]) -> int:
             "which arms? Give --robot.type=so101_follower --robot.port=… and --teleop.type=so101_leader --teleop.port=…"
         )
     process = process_between(teleoperator, robot)
-    loop = Loop(options.fps, robot.clock)
+    robot.clock = clock
+    loop = Loop(options.fps, clock)
     guarded = guard(robot, protection.guard)
     state = LiveState(guarded, loop, str(teleoperator))
     try:
-        with teleoperator, guarded, watched(state, options), contextlib.suppress(KeyboardInterrupt):
+        with viewed(state, options), teleoperator, guarded, watched(state), contextlib.suppress(KeyboardInterrupt):
             for tick in teleoperation(
                 guarded, teleoperator, loop, process=process, seconds=options.teleop_time_s, hold=protection.hold
             ):

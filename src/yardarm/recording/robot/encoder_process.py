@@ -119,6 +119,11 @@ class EncoderProcess:
         saved, self._saved = self._saved, []
         return saved
 
+    def wait_below(self, count: int) -> None:
+        """Wait while so many ticks, or more, are not encoded yet."""
+        if self.waiting >= count:
+            self._wait_for(lambda: self.waiting < count, None)
+
     def finish(self, on_wait: Callable[[], Any] = lambda: None) -> None:
         """Wait until all is saved; `on_wait` is called now and then."""
         self._put(FINISH)

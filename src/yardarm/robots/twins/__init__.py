@@ -5,6 +5,7 @@ from yardarm.robots.twins.door import RemoteTwin, TwinSpec, TwinState, open_door
 from yardarm.robots.twins.motion import Motion, joint_name, read_motion
 from yardarm.robots.twins.options import PortLink, TwinOptions, TwinPlan, plan_twin
 from yardarm.robots.twins.painter import Painter, Viewpoint
+from yardarm.robots.twins.posed_arm import PosedArm, posed_arms
 from yardarm.robots.twins.servo import DynamixelServo, FeetechServo, Servo
 from yardarm.robots.twins.stage import Stage, StageOptions
 from yardarm.robots.twins.time import TwinTime
@@ -18,6 +19,7 @@ __all__ = [
     "MotorChain",
     "Painter",
     "PortLink",
+    "PosedArm",
     "RemoteTwin",
     "Script",
     "Servo",
@@ -33,5 +35,6 @@ __all__ = [
     "joint_name",
     "open_door",
     "plan_twin",
+    "posed_arms",
     "read_motion",
 ]

@@ -14,11 +14,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from yardarm.errors import SetupError, one_line
-from yardarm.robots.twins.arm_model import load_mujoco, model_for
-from yardarm.robots.twins.twin import Twin, driver_of
+from yardarm.robots.twins.arm_model import ArmModel, load_mujoco, model_for
+from yardarm.robots.twins.twin import driver_of
 
 __all__ = ["Painter", "Viewpoint"]
 
@@ -52,17 +52,27 @@ class Viewpoint:
         )
 
 
-class Painter:
-    """Draws a twin. It starts when the first picture is asked for."""
+class Painted(Protocol):
+    """What can be drawn: a twin, or an arm whose angles are known."""
 
-    def __init__(self, twin: Twin) -> None:
+    type: str
+    model: ArmModel
+
+    def angles(self) -> list[float]:
+        """All angles of its body, now."""
+
+
+class Painter:
+    """Draws an arm. It starts when the first picture is asked for."""
+
+    def __init__(self, twin: Painted) -> None:
         self._twin = twin
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._problem = ""
 
     def paint(self, camera: Viewpoint = Viewpoint()) -> bytes:
-        """A JPEG of the twin as it is now."""
+        """A JPEG of the arm as it is now."""
         with self._lock:
             process = self._started()
             assert process.stdin is not None
