@@ -92,8 +92,20 @@ OF_EXAMPLES = ("--policy.height", "--policy.noise", "--policy.width")
 
 
 def test_every_flag_in_the_documentation_exists() -> None:
-    with_flags = ("eval", "record", "replay", "serve", "compare", "plan", "report", "train", "twin", "view")
-    helps = [yardarm_here(command, "--help").stdout for command in with_flags]
+    with_flags = (
+        "eval",
+        "record",
+        "replay",
+        "serve",
+        "compare",
+        "plan",
+        "report",
+        "teleoperate",
+        "train",
+        "twin",
+        "view",
+    )
+    helps = [yardarm_here(command, "--help").stdout for command in (*with_flags, "teleoperate")]
     helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
     helps += [yardarm_here("runs", command, "--help").stdout for command in RUNS_COMMANDS]
     helps += [yardarm_here("robot", command, "--help").stdout for command in ROBOT_COMMANDS]

@@ -18,7 +18,6 @@ from yardarm.displays import live_table
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
 from yardarm.robots import GuardOptions
-from yardarm.robots.twins import StageOptions
 
 __all__ = ["Protection", "WatchOptions", "protection_rows", "say_timing", "take_protection", "viewed", "watched"]
 
@@ -60,8 +59,8 @@ def take_protection(data: dict[str, Any], command: str) -> Protection:
 
 
 def protection_rows() -> list[tuple[str, str, str]]:
-    """The lines of ``--help`` for these sections, and for twins."""
-    return [*describe(HoldOptions, f"{HOLD}."), *describe(GuardOptions, f"{GUARD}."), *describe(StageOptions, "twin.")]
+    """The lines of ``--help`` for these sections."""
+    return [*describe(HoldOptions, f"{HOLD}."), *describe(GuardOptions, f"{GUARD}.")]
 
 
 @contextlib.contextmanager

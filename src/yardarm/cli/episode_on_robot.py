@@ -22,9 +22,9 @@ from yardarm.config import decode, option
 from yardarm.control import LiveState, Loop, RecordedEpisode, Straying, approach, playback, read_episode
 from yardarm.errors import UsageError
 from yardarm.robots import Clock, Guarded, Robot, guard
-from yardarm.robots.twins import Stage
+from yardarm.robots.twins import Stage, StageOptions
 
-__all__ = ["EpisodeOptions", "is_for_a_robot", "run_on_robot"]
+__all__ = ["EpisodeOptions", "EpisodeSource", "is_for_a_robot", "robot_rows", "run_on_robot"]
 
 COMMAND = "replay"
 DATASET = "dataset"
@@ -117,7 +117,7 @@ def _episode(source: EpisodeSource, options: EpisodeOptions, robot: Robot) -> Re
 def robot_rows(flags: Flags) -> list[tuple[str, str, str]]:
     """The lines of ``--help``."""
     rows: list[tuple[str, str, str]] = [*describe(EpisodeSource, f"{DATASET}."), *describe(EpisodeOptions)]
-    return [*rows, *device_rows(flags, (ROBOT,)), *protection_rows()]
+    return [*rows, *device_rows(flags, (ROBOT,)), *protection_rows(), *describe(StageOptions, "twin.")]
 
 
 def robot_help(flags: Flags) -> str:

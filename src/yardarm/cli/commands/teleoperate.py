@@ -22,7 +22,7 @@ from yardarm.config import decode, option, positive
 from yardarm.control import LiveState, Loop, process_between, teleoperation
 from yardarm.errors import UsageError
 from yardarm.robots import Clock, guard
-from yardarm.robots.twins import Stage
+from yardarm.robots.twins import Stage, StageOptions
 
 __all__ = ["TeleoperateOptions", "run"]
 
@@ -79,11 +79,12 @@ def _run(data: dict[str, Any], clock: Clock) -> int:
 
 
 def _help(flags: Flags) -> str:
+    sections = [*device_rows(flags), *protection_rows(), *describe(StageOptions, "twin.")]
     return (
         "Move an arm with a leader arm, or with another teleoperator. The arm first goes slowly to where the leader\n"
         "is. Torque is released at the end, however it ends.\n\n"
         f"usage: yardarm {COMMAND} --robot.type=… --robot.port=… --teleop.type=… --teleop.port=… [--flag=value …]\n\n"
-        + listed([*describe(TeleoperateOptions), *device_rows(flags), *protection_rows()])
+        + listed([*describe(TeleoperateOptions), *sections])
         + "\n\nexample:\n"
         f"  yardarm {COMMAND} --robot.type=so101_follower --robot.port=/dev/ttyACM0 --robot.id=blue \\\n"
         "      --teleop.type=so101_leader --teleop.port=/dev/ttyACM1 --teleop.id=blue"

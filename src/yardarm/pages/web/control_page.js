@@ -26,7 +26,12 @@ class CameraView {
     this.busy = false;
     this.image = h("img", { alt: `What ${name} sees` });
     this.age = h("span.small", {});
-    this.element = h("figure.control-camera", { "data-camera": name }, this.image, h("figcaption", {}, name, " ", this.age));
+    this.element = h(
+      "figure.control-camera",
+      { "data-camera": name },
+      this.image,
+      h("figcaption", {}, name, " ", this.age),
+    );
   }
 
   async show(camera) {
@@ -92,7 +97,12 @@ class Jitter {
     this.limit = s("line.control-limit", { x1: 0, x2: 300 });
     this.drawing = s(
       "svg.control-jitter",
-      { viewBox: "0 0 300 60", preserveAspectRatio: "none", role: "img", "aria-label": "How late the newest turns began" },
+      {
+        viewBox: "0 0 300 60",
+        preserveAspectRatio: "none",
+        role: "img",
+        "aria-label": "How late the newest turns began",
+      },
       this.fine,
       this.late,
       this.limit,
@@ -104,9 +114,14 @@ class Jitter {
   show(turns, fps) {
     const limit = LATE / fps;
     const top = Math.max(2 * limit, ...turns);
-    const bar = (late, place) => `M${299.5 - (turns.length - 1 - place)} 60v${-Math.max(0.5, (60 * Math.max(0, late)) / top)}`;
+    const bar = (late, place) =>
+      `M${299.5 - (turns.length - 1 - place)} 60v${-Math.max(0.5, (60 * Math.max(0, late)) / top)}`;
     const bars = turns.map((late, place) => [late > limit, bar(late, place)]);
-    const path = (kind) => bars.filter(([late]) => late === kind).map(([, own]) => own).join("");
+    const path = (kind) =>
+      bars
+        .filter(([late]) => late === kind)
+        .map(([, own]) => own)
+        .join("");
     this.fine.setAttribute("d", path(false));
     this.late.setAttribute("d", path(true));
     const height = 60 - (60 * limit) / top;
@@ -150,7 +165,15 @@ function begin(state) {
         h(
           "table.control-joints",
           {},
-          h("thead", {}, h("tr", {}, ["Joint", "", "Asked", "Is at", "Load"].map((own) => h("th", { scope: "col" }, own)))),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ["Joint", "", "Asked", "Is at", "Load"].map((own) => h("th", { scope: "col" }, own)),
+            ),
+          ),
           rows,
         ),
         h("h2", {}, "The loop"),
@@ -166,7 +189,9 @@ function showButtons(list) {
   if (list.map((own) => own.name).join() === [...keys.values()].join()) return;
   keys = new Map(list.map((own) => [own.key, own.name]));
   buttons.replaceChildren(
-    ...list.map((own) => h("button", { type: "button", "data-button": own.name, onclick: () => press(own.name) }, own.label)),
+    ...list.map((own) =>
+      h("button", { type: "button", "data-button": own.name, onclick: () => press(own.name) }, own.label),
+    ),
   );
 }
 
@@ -234,7 +259,13 @@ function showLoop(state) {
 }
 
 function show(state) {
-  complain(state.trouble ? `Holding still: ${state.trouble}` : state.why_no_arms && !state.arms.length ? state.why_no_arms : "");
+  complain(
+    state.trouble
+      ? `Holding still: ${state.trouble}`
+      : state.why_no_arms && !state.arms.length
+        ? state.why_no_arms
+        : "",
+  );
   note.textContent = state.joints.length ? state.note : state.note || "Waiting for the first turn …";
   showButtons(state.buttons);
   showCameras(state.cameras);

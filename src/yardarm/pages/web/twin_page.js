@@ -83,7 +83,11 @@ async function change(what, content) {
 
 /** What to type in other commands; a line breaks between flags only. */
 function flagsOf(twin) {
-  return h("code", {}, twin.flags.split(" ").flatMap((flag) => [h("span", {}, flag), " "]));
+  return h(
+    "code",
+    {},
+    twin.flags.split(" ").flatMap((flag) => [h("span", {}, flag), " "]),
+  );
 }
 
 function copyButton(text) {
@@ -114,8 +118,24 @@ function begin(twin) {
     h(
       "div.twin-columns",
       {},
-      h("div", {}, new ArmPicture("/api/twin/picture").element, h("p.small", {}, `Drag to turn, scroll to come nearer. The body: ${twin.model}.`), facts),
-      h("div", {}, h("p.note", {}, hint), h("ul.twin-joints", {}, joints.map((own) => own.element)), all),
+      h(
+        "div",
+        {},
+        new ArmPicture("/api/twin/picture").element,
+        h("p.small", {}, `Drag to turn, scroll to come nearer. The body: ${twin.model}.`),
+        facts,
+      ),
+      h(
+        "div",
+        {},
+        h("p.note", {}, hint),
+        h(
+          "ul.twin-joints",
+          {},
+          joints.map((own) => own.element),
+        ),
+        all,
+      ),
     ),
   );
 }
