@@ -121,12 +121,8 @@ def test_edits_carry_the_times_with_their_frames(tmp_path: Path) -> None:
     assert asked(new) == [(LENGTH, 1.0), (LENGTH, 2.0)]
     assert not measured_file(new, 2).exists()
     trimmed = tmp_path / "trimmed"
-    assert (
-        yardarm_here(
-            "dataset", "trim", root, *"--episodes=1 --start=10 --end=30".split(), f"--output={trimmed}"
-        ).returncode
-        == 0
-    )
+    cut = ("--episodes=1", "--start=10", "--end=30", f"--output={trimmed}")
+    assert yardarm_here("dataset", "trim", root, *cut).returncode == 0
     assert asked(trimmed) == [(LENGTH, 0.0), (20, 1.0), (LENGTH, 2.0)]
     own = read_measured(trimmed, 1)
     assert own is not None

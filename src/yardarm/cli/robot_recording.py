@@ -36,7 +36,7 @@ from yardarm.recording.robot import (
     plan_robot_recording,
 )
 from yardarm.robots import Keys, Robot, Teleoperator, guard
-from yardarm.robots.twins import Stage
+from yardarm.robots.twins import Stage, StageOptions
 
 __all__ = ["SPELLINGS", "RobotRecordOptions", "is_for_robots", "run"]
 
@@ -177,6 +177,7 @@ def _help(flags: Flags) -> str:
                 *describe(RobotRecordOptions),
                 *device_rows(flags),
                 *protection_rows(),
+                *describe(StageOptions, "twin."),
             ]
         )
         + "\n\nexample:\n"
