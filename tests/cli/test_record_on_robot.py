@@ -14,7 +14,9 @@ import pytest
 from tests.control.twin_arms import TwinArms, twin_arms
 from tests.datasets.frames_of import snapshot
 from tests.helpers import descendants, start_yardarm, wait_until, yardarm_here
+from tests.recording.robot.ticks import frames_in_videos
 from tests.robots.answers import Terminal, on_a_terminal
+from tests.robots.cameras.pictures import write_video
 from yardarm.datasets import LeRobotDataset, read_measured, read_metadata
 
 RIGHT, LEFT, ESC = "\x1b[C", "\x1b[D", "\x1b"
@@ -274,3 +276,66 @@ def test_a_pipe_can_say_what_keys_would(arms: TwinArms, tmp_path: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert "episode 0 is saved" in out
+
+
+def with_cameras(tmp_path: Path) -> str:
+    """A camera of 20 pictures a second and one of 5, of other sizes, from files."""
+    fast = write_video(tmp_path / "fast.mp4", [20 + 2 * level for level in range(100)], fps=20, width=48, height=32)
+    slow = write_video(tmp_path / "slow.mp4", [20 + 20 * level for level in range(10)], fps=5, width=32, height=24)
+    front = f"{{type: file, path: {fast}, width: 48, height: 32, fps: 20}}"
+    wrist = f"{{type: file, path: {slow}, width: 24, height: 32, fps: 5, rotation: 90}}"
+    return f"--robot.cameras={{front: {front}, wrist: {wrist}}}"
+
+
+def test_cameras_of_different_rates_have_a_frame_for_each_row(arms: TwinArms, tmp_path: Path) -> None:
+    root = tmp_path / "cube"
+    words = words_for(arms, root, num_episodes=2, episode_time_s=1, reset_time_s=0, vcodec="h264")
+    answer = yardarm_here(*words, with_cameras(tmp_path))
+    assert answer.returncode == 0, answer.stderr
+    dataset = LeRobotDataset(root=root, return_uint8=True)
+    rows = len(dataset)
+    assert frames_in_videos(root, "front") == frames_in_videos(root, "wrist") == rows
+    assert dataset[0]["observation.images.wrist"].shape == (3, 32, 24)
+    for episode in dataset.meta.episodes:
+        measured = read_measured(root, episode.index)
+        assert measured is not None
+        assert len(set(measured.numbers["wrist"].tolist())) <= 7
+        assert (measured.captured_s["front"] <= measured.joints_s + 0.1).all()
+        changed = measured.numbers["wrist"][1:] != measured.numbers["wrist"][:-1]
+        assert ((measured.captured_s["wrist"][1:] != measured.captured_s["wrist"][:-1]) == changed).all()
+
+
+def test_with_cameras_and_the_twins_clock_a_recording_is_the_same_to_the_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    twins = ["--robot=so101_follower", "--robot.port=twin", "--teleop=so101_leader", "--teleop.port=twin"]
+    own = ["--dataset.single_task=wave", "--dataset.num_episodes=1", "--dataset.fps=20", "--dataset.episode_time_s=1"]
+    for name in "ab":
+        words = [*twins, "--twin.realtime=false", *own, with_cameras(tmp_path)]
+        answer = yardarm_here("record", *words, f"--dataset.root={tmp_path / name}")
+        assert answer.returncode == 0, answer.stderr
+    assert snapshot(tmp_path / "a") == snapshot(tmp_path / "b")
+    measured = read_measured(tmp_path / "a", 0)
+    assert measured is not None
+    assert measured.numbers["front"].tolist() == list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("camera", "message"),
+    [
+        ("{type: file, path: FILM, width: 48, height: 32}", "fps"),
+        ("{type: file, path: FILM, width: 64, height: 48, fps: 20}", "64"),
+    ],
+)
+def test_a_camera_that_cannot_be_as_wanted_is_named_and_nothing_is_recorded(
+    camera: str, message: str, arms: TwinArms, tmp_path: Path
+) -> None:
+    film = write_video(tmp_path / "film.mp4", [100] * 10, fps=20, width=48, height=32)
+    words = words_for(arms, tmp_path / "cube", num_episodes=1, episode_time_s=0.2)
+    answer = yardarm_here(*words, f"--robot.cameras={{front: {camera.replace('FILM', str(film))}}}")
+    assert answer.returncode in (1, 2)
+    assert "front" in answer.stderr
+    assert message in answer.stderr
+    assert answer.stderr.count("\n") == 1
+    assert arms.torques() <= {0}

@@ -96,7 +96,7 @@ class _Session:
     def __init__(self, stage: Stage, data: dict[str, Any]) -> None:
         self.stage = stage
         robot, self.teleoperator = _arms(data)
-        robot.clock = stage.clock
+        robot.use_clock(stage.clock)
         protection = take_protection(data, COMMAND)
         self.dataset: RobotDatasetOptions = decode(RobotDatasetOptions, DATASET, data.pop(DATASET, {}), COMMAND)
         self.options: RobotRecordOptions = decode(RobotRecordOptions, "", data, COMMAND)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import av
 import numpy as np
@@ -19,14 +21,10 @@ FAST = VideoEncoding("h264", crf=20)
 TASK = "pick the cube"
 
 
-class Described:
-    """What a robot says of itself."""
-
-    name = robot_type = "so_follower"
-
-    def __init__(self, cameras: Mapping[str, tuple[int, ...]] | None = None) -> None:
-        self.observation_features = {**JOINTS, **(cameras or {})}
-        self.action_features = dict(JOINTS)
+def described(cameras: Mapping[str, tuple[int, ...]] | None = None) -> Any:
+    """What a robot says of itself before it is connected."""
+    seen = {**JOINTS, **(cameras or {})}
+    return SimpleNamespace(robot_type="so_follower", observation_features=seen, action_features=JOINTS)
 
 
 def job_for(
@@ -36,7 +34,7 @@ def job_for(
     resume: bool = False,
     encoding: VideoEncoding = FAST,
 ) -> EncoderJob:
-    robot = Described(cameras)
+    robot = described(cameras)
     info = robot_dataset_info(robot, FPS)
     return EncoderJob(root, info, encoding, TickLayout.of(robot), TASK, resume)
 

@@ -11,10 +11,11 @@ from yardarm.errors import UsageError
 from yardarm.recording.config import Target
 from yardarm.recording.dataset_plan import try_out
 from yardarm.recording.hub import check_hub
-from yardarm.recording.robot.dataset_info import Named, robot_dataset_info
+from yardarm.recording.robot.dataset_info import robot_dataset_info
 from yardarm.recording.robot.job import EncoderJob
 from yardarm.recording.robot.options import RobotDatasetOptions
 from yardarm.recording.robot.tick_layout import TickLayout
+from yardarm.robots import Robot
 
 __all__ = ["RobotRecordingPlan", "plan_robot_recording"]
 
@@ -34,7 +35,7 @@ class RobotRecordingPlan:
     """How many episodes it has already."""
 
 
-def plan_robot_recording(robot: Named, options: RobotDatasetOptions, resume: bool) -> RobotRecordingPlan:
+def plan_robot_recording(robot: Robot, options: RobotDatasetOptions, resume: bool) -> RobotRecordingPlan:
     """Say what will be recorded of a robot, or why it cannot be."""
     target = options.target(resume)
     info = robot_dataset_info(robot, options.fps, options.video)

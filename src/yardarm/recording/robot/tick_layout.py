@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from yardarm.control import Tick
 from yardarm.datasets import MeasuredTimes
 from yardarm.errors import RobotFault
+from yardarm.robots import Robot
 
-__all__ = ["Featured", "TickLayout"]
+__all__ = ["TickLayout"]
 
 Buffer = bytes | memoryview
-
-
-class Featured(Protocol):
-    """What a robot says of itself before it is connected."""
-
-    @property
-    def observation_features(self) -> Mapping[str, Any]:
-        """What an observation has."""
-
-    @property
-    def action_features(self) -> Mapping[str, Any]:
-        """What an action has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +27,7 @@ class TickLayout:
     cameras: Mapping[str, tuple[int, ...]]
 
     @classmethod
-    def of(cls, robot: Featured) -> TickLayout:
+    def of(cls, robot: Robot) -> TickLayout:
         """The layout of what a robot observes and does."""
         seen = robot.observation_features
         return cls(
