@@ -47,8 +47,9 @@ PUBLIC_MODULES = {
     "yardarm.policies.learning",
     "yardarm.recording.robot",
     *("yardarm.robots.bus_log", "yardarm.robots.cameras", "yardarm.robots.inspection", "yardarm.robots.limits"),
+    *("yardarm.robots.kinematics", "yardarm.control.processing"),
     *("yardarm.envs.messages", "yardarm.envs.vector"),
-    "yardarm.robots.twins",
+    *("yardarm.robots.twins", "yardarm.robots.twins.world"),
 }
 
 

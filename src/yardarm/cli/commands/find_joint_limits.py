@@ -14,7 +14,8 @@ from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, positive
 from yardarm.errors import UsageError
 from yardarm.robots import Clock, GuardOptions, Operator, Robot, Teleoperator, TerminalOperator, guard
-from yardarm.robots.limits import Extremes, Kinematics, follow_joints
+from yardarm.robots.kinematics import HAND, Kinematics, read_urdf
+from yardarm.robots.limits import Extremes, follow_joints
 from yardarm.robots.twins import Stage, StageOptions
 
 __all__ = ["run"]
@@ -22,7 +23,6 @@ __all__ = ["run"]
 COMMAND = "find-joint-limits"
 GUARD = "guard"
 AXES = ("x", "y", "z")
-HAND = "gripper_frame_link"
 Move = Callable[[], dict[str, float]]
 
 
@@ -65,7 +65,9 @@ def _run(data: dict[str, Any], clock: Clock) -> int:
     hand = _hand(robot, options)
     operator = TerminalOperator()
     joints, places = Extremes(), Extremes()
-    with _moved(guard(robot, protection, clock), leader, operator) as move, contextlib.suppress(KeyboardInterrupt):
+    guarded = guard(robot, protection)
+    guarded.use_clock(clock)
+    with _moved(guarded, leader, operator) as move, contextlib.suppress(KeyboardInterrupt):
         if options.warmup_time_s:
             operator.say(f"Warm-up, {options.warmup_time_s:g} s: move the arm; nothing counts yet.")
             follow_joints(move, options.warmup_time_s, options.control_loop_fps, operator, Extremes(), clock)
@@ -109,7 +111,7 @@ def _hand(robot: Robot, options: LimitsOptions) -> Kinematics | None:
         raise UsageError(
             f"--urdf_path needs joints in degrees, and {robot} has them in percent; add --robot.use_degrees=true"
         )
-    hand = Kinematics.from_urdf(options.urdf_path, options.target_frame_name or HAND)
+    hand = read_urdf(options.urdf_path, options.target_frame_name or HAND)
     if missing := [name for name in hand.joints if f"{name}.pos" not in robot.observation_features]:
         raise UsageError(f"{options.urdf_path} has joints that {robot} has not: {', '.join(missing)}")
     return hand
