@@ -13,7 +13,9 @@ import pytest
 
 from tests.helpers import GOLDEN
 from yardarm.cli.commands.find_joint_limits import LimitsOptions
+from yardarm.cli.commands.teleoperate import TeleoperateOptions
 from yardarm.cli.devices import take_device
+from yardarm.cli.episode_on_robot import EpisodeOptions, EpisodeSource
 from yardarm.cli.flags import Flags
 from yardarm.cli.lerobot.commands import find_command
 from yardarm.cli.lerobot.dataset_viz import own_flags
@@ -102,6 +104,11 @@ def read(row: Row, world: str = "metaworld") -> Any:
         return read_arm(own_spellings("calibrate", flags))
     if row.command == "lerobot-find-joint-limits":
         return decode(LimitsOptions, "", nested(own_spellings("find-joint-limits", flags), {}), "find-joint-limits")
+    if row.command == "lerobot-teleoperate":
+        return decode(TeleoperateOptions, "", nested(own_spellings("teleoperate", flags), {}), "teleoperate")
+    if row.command == "lerobot-replay":
+        data = nested(own_spellings("replay", flags), {})
+        return decode(EpisodeSource, "dataset", data.pop("dataset", {})), decode(EpisodeOptions, "", data, "replay")
     return read_options(_over(flags, {"repo_id": "me/reach"}))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from tests.control.twin_arms import CALIBRATION, TwinArms, twin_arms
 from tests.helpers import start_yardarm, wait_until, yardarm_here
 from tests.robots.answers import on_a_terminal
+from tests.viewer.served import ask
 
 SUMMARY = r"Hz.*: [\d,]+ turns, [\d,]+ late, [\d,]+ missed.*; period error median [\d.]+ ms, 99% [\d.]+ ms, worst"
 
@@ -87,6 +89,35 @@ def test_the_guard_can_be_told_how_fast(arms: TwinArms) -> None:
     assert lift.get("Goal_Position") == pytest.approx(before + 300, abs=2)
 
 
+TWINS = ["--robot=so101_follower", "--robot.port=twin", "--teleop=so101_leader", "--teleop.port=twin"]
+
+
+def test_on_twins_whose_time_waits_nothing_is_late() -> None:
+    answer = yardarm_here("teleoperate", *TWINS, "--twin.realtime=false", "--teleop_time_s=2", "--fps=30")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.startswith("30 Hz kept: 60 turns, 0 late, 0 missed; period error median 0.00 ms")
+
+
+def test_the_page_is_served_while_the_arm_moves(arms: TwinArms) -> None:
+    process = start_yardarm("teleoperate", *arms.words, "--display_data=true", "--view_open=false")
+    assert process.stdout is not None
+    address = re.findall(r"Viewing it at (http\S+)", process.stdout.readline())[0]
+    wait_until(lambda: len(ask(address, "/api/control")[1]["joints"]) == 6)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert re.search(SUMMARY, out)
+    assert arms.torques() == {0}
+
+
+def test_a_page_that_cannot_be_served_is_said_before_anything_moves(arms: TwinArms) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = f"--view_port={taken.getsockname()[1]}"
+        answer = yardarm_here("teleoperate", *arms.words, "--view", port)
+    assert (answer.returncode, answer.stderr.count("choose another with --view_port")) == (2, 1)
+    assert arms.follower.chain.requests == 0
+
+
 BOTH = ["--robot=so101_follower", "--robot.port=x", "--teleop=so101_leader", "--teleop.port=y"]
 
 
@@ -103,12 +134,13 @@ BOTH = ["--robot=so101_follower", "--robot.port=x", "--teleop=so101_leader", "--
         ([*BOTH, "--timing=/no/such/file.json"], "--timing=/no/such/file.json: there is no folder /no/such"),
         ([*BOTH, "--display_mode=rerun"], "--display_mode=rerun: --view shows cameras and joints in the browser"),
         ([*BOTH, "--display_ip=1.2.3.4"], "--display_ip=1.2.3.4: --view shows"),
+        ([*BOTH, "--view_port=99999"], "--view_port must lie between 1 and 65535"),
         ([*BOTH, "--speed=3"], "unknown option '--speed'"),
         (["so101"], "yardarm teleoperate takes flags only, not 'so101'"),
         (
             ["--robot=koch_follower", "--robot.port=x", "--teleop=bi_so_leader", "--teleop.id=z"]
             + [f"--teleop.{side}_arm_config.port={side}" for side in ("left", "right")],
-            "bi_so_leader 'z' cannot move koch_follower: its actions are left_shoulder_pan.pos",
+            "bi_so_leader 'z' moves left_shoulder_pan.pos, ",
         ),
     ],
 )

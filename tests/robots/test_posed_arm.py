@@ -8,7 +8,7 @@ import pytest
 
 from yardarm.robots import Guarded, make_robot
 from yardarm.robots.motors import calibration_to_json
-from yardarm.robots.twins import Twin, posed_arms
+from yardarm.robots.twins import Twin, open_door, posed_arms
 
 
 @pytest.mark.parametrize("type", ["so101_follower", "koch_follower"])
@@ -31,3 +31,16 @@ def test_a_pair_has_two_arms_to_draw(tmp_path: Path) -> None:
     assert list(arms) == ["left", "right"]
     assert arms["left"].angles()[0] == pytest.approx(0.5236, abs=1e-3)
     assert arms["right"].angles()[0] == 0.0
+
+
+def test_a_twin_is_drawn_with_what_is_on_its_table(tmp_path: Path) -> None:
+    with Twin("so101_follower", calibrated=True, real_time=False, scene="cube_and_box") as twin:
+        robot = make_robot("so101_follower", port=twin.port, id="a", calibration_dir=tmp_path)
+        beside = posed_arms(robot, dict, twin)["arm"]
+        elsewhere = open_door(twin.port)
+        assert elsewhere is not None
+        behind = posed_arms(robot, dict, elsewhere)["arm"]
+        assert beside.about.scene == behind.about.scene == "cube_and_box"
+        assert beside.angles() == behind.angles()
+        assert len(beside.angles()) > 6
+        elsewhere.close()

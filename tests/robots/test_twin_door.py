@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import stat
@@ -27,7 +28,9 @@ def test_a_twin_is_seen_and_stepped_through_its_door() -> None:
     with Twin("koch_leader", real_time=False) as twin:
         door = open_door(twin.port)
         assert door is not None
-        assert door.spec == TwinSpec("koch_leader", "koch", "", is_real_time=False)
+        spec = door.spec
+        assert (spec.type, spec.kind, spec.scene, spec.is_real_time) == ("koch_leader", "koch", "", False)
+        assert spec.ranges["gripper"] == pytest.approx((math.radians(-10), math.radians(100)), abs=0.01)
         twin.hold({"shoulder_pan": 30.0})
         state = door.advance(1.0)
         assert state.seconds == pytest.approx(1.0)
@@ -116,7 +119,7 @@ class Liar:
 
     @property
     def about(self) -> TwinSpec:
-        return TwinSpec("x", "y", "", "yes")  # type: ignore[arg-type]
+        return TwinSpec("x", "y", "", "yes", {})  # type: ignore[arg-type]
 
     def look(self) -> TwinState:
         raise UsageError("no")

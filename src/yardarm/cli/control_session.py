@@ -32,6 +32,7 @@ class WatchOptions:
     view_port: int | None = option(None, "the page's port [the first free one]")
     view_host: str = option("127.0.0.1", "the address that the page listens on; 0.0.0.0 lets other machines look")
     view_open: bool = option(True, "open the page in a browser")
+    priority: bool = option(True, "run the loop before all ordinary programs, if the system allows it")
     timing: Path | None = option(None, "a JSON file for how well the loop kept its rate")
 
     def __post_init__(self) -> None:
@@ -80,9 +81,9 @@ def viewed(state: LiveState, options: WatchOptions) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def watched(state: LiveState) -> Iterator[Callable[[str], None]]:
+def watched(state: LiveState, options: WatchOptions) -> Iterator[Callable[[str], None]]:
     """Show what the loop in the block does; the block gets what prints a line meanwhile."""
-    with live_table(state) as say, undisturbed():
+    with live_table(state) as say, undisturbed(options.priority):
         try:
             yield say
         finally:

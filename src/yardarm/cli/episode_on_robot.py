@@ -21,10 +21,10 @@ from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option
 from yardarm.control import LiveState, Loop, RecordedEpisode, Straying, approach, playback, read_episode
 from yardarm.errors import UsageError
-from yardarm.robots import Clock, Guarded, Robot, guard
+from yardarm.robots import Guarded, Robot, guard
 from yardarm.robots.twins import Stage, StageOptions
 
-__all__ = ["EpisodeOptions", "is_for_a_robot", "run_on_robot"]
+__all__ = ["EpisodeOptions", "EpisodeSource", "is_for_a_robot", "robot_rows", "run_on_robot"]
 
 COMMAND = "replay"
 DATASET = "dataset"
@@ -63,10 +63,10 @@ def run_on_robot(words: Sequence[str]) -> int:
         return 0
     data = gather(flags)
     with Stage.from_data(data, COMMAND) as stage:
-        return _play(data, stage.clock)
+        return _play(data, stage)
 
 
-def _play(data: dict[str, Any], clock: Clock) -> int:
+def _play(data: dict[str, Any], stage: Stage) -> int:
     robot = take_robot(data, COMMAND)
     protection = take_protection(data, COMMAND)
     source: EpisodeSource = decode(EpisodeSource, DATASET, data.pop(DATASET, {}), COMMAND)
@@ -74,14 +74,15 @@ def _play(data: dict[str, Any], clock: Clock) -> int:
     if robot is None:
         raise UsageError("which arm? Give --robot.type=so101_follower --robot.port=…; or a run's folder, to render it")
     episode = _episode(source, options, robot)
-    robot.clock = clock
+    robot.clock = clock = stage.clock
     loop, straying = Loop(episode.fps, clock), Straying(episode)
     guarded = guard(robot, protection.guard)
     # The way to the first action is slow in any case.
     ramp = guarded if isinstance(guarded, Guarded) else Guarded(robot)
     state = LiveState(guarded, Loop(episode.fps, clock), title=f"Replay of episode {episode.index}")
+    state.twin = stage.twins.get(ROBOT)
     try:
-        with viewed(state, options), guarded, watched(state), contextlib.suppress(KeyboardInterrupt):
+        with viewed(state, options), guarded, watched(state, options), contextlib.suppress(KeyboardInterrupt):
             state.note = "going slowly to where the episode begins"
             for tick in approach(ramp, episode.actions[0], state.loop, protection.hold):
                 state.update(tick)

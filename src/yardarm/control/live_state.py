@@ -56,6 +56,8 @@ class LiveState:
         """What goes on, in one line; whoever owns the loop may change it."""
         self.over = False
         """Whether the loop has ended."""
+        self.twin: Any = None
+        """The twin that the robot is, if it is one: a page then draws it with what is on its table."""
         self.tick: Tick | None = None
         self._began = loop.clock.now()
         self._turns: deque[tuple[float, float]] = deque(maxlen=SHOWN_TURNS)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
+from yardarm.robots.uninterrupted import uninterrupted
+
 __all__ = ["SideBySide"]
 
 T = TypeVar("T")
@@ -26,9 +28,10 @@ class SideBySide:
         (first, own), *others = things.items()
         if self._threads is None:
             self._threads = ThreadPoolExecutor(max(1, len(others)), "arm")
-        started = {name: self._threads.submit(act, thing) for name, thing in others}
-        try:
-            mine = act(own)
-        finally:
-            wait(started.values())
+        with uninterrupted():  # Ctrl-C must not leave a thread behind that talks to an arm
+            started = {name: self._threads.submit(act, thing) for name, thing in others}
+            try:
+                mine = act(own)
+            finally:
+                wait(started.values())
         return {first: mine, **{name: future.result() for name, future in started.items()}}

@@ -8,7 +8,6 @@ It looks at the newest turn only, so that a slow browser costs the loop nothing.
 from __future__ import annotations
 
 import io
-import threading
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -36,9 +35,9 @@ class ControlApp:
 
     def __init__(self, state: LiveState, *, hosts: Collection[str], editable: bool) -> None:
         self._state, self._editable = state, editable
-        self._painters: dict[str, Painter] | None = None
         self._why_no_arms = ""
-        self._lock = threading.Lock()
+        # Made now, before the loop begins: bodies take a moment to build.
+        self._painters = self._arms()
         self.asgi: Starlette = application(
             [
                 Route("/", page("control_page")),
@@ -52,15 +51,14 @@ class ControlApp:
 
     def close(self) -> None:
         """End what draws."""
-        with self._lock:
-            for painter in (self._painters or {}).values():
-                painter.close()
+        for painter in self._painters.values():
+            painter.close()
 
     # These handlers encode and draw, so Starlette runs them in threads.
 
     def _now(self, request: Request) -> Response:
         data = self._state.to_data()
-        arms = list(self._arms()) if self._state.tick is not None else []
+        arms = list(self._painters) if self._state.tick is not None else []
         buttons = data["buttons"] if self._editable else []
         return JSONResponse({**data, "buttons": buttons, "arms": arms, "why_no_arms": self._why_no_arms})
 
@@ -72,7 +70,7 @@ class ControlApp:
         return Response(as_jpeg(frames[name].picture), media_type="image/jpeg", headers={"cache-control": "no-store"})
 
     def _picture(self, request: Request) -> Response:
-        name, arms = required(request, "arm"), self._arms()
+        name, arms = required(request, "arm"), self._painters
         if name not in arms:
             raise UsageError(f"there is no arm '{name}' to draw; there are {', '.join(arms) or 'none'}")
         return Response(arms[name].paint(viewpoint(request)), media_type="image/jpeg")
@@ -85,15 +83,13 @@ class ControlApp:
         return {}
 
     def _arms(self) -> dict[str, Painter]:
-        """What draws the arms; made when the first turn is over, because an arm's calibration is known by then."""
-        with self._lock:
-            if self._painters is None:
-                try:
-                    arms = posed_arms(self._state.robot, self._positions)
-                except YardarmError as error:
-                    self._why_no_arms, arms = str(error), {}
-                self._painters = {name: Painter(arm) for name, arm in arms.items()}
-            return self._painters
+        """What draws the arms."""
+        try:
+            arms = posed_arms(self._state.robot, self._positions, self._state.twin)
+        except YardarmError as error:
+            self._why_no_arms = str(error)
+            return {}
+        return {name: Painter(arm) for name, arm in arms.items()}
 
     def _positions(self) -> Mapping[str, Any]:
         tick = self._state.tick

@@ -15,14 +15,14 @@ from yardarm.cli.control_session import (
     viewed,
     watched,
 )
-from yardarm.cli.devices import device_rows, take_robot, take_teleoperator
+from yardarm.cli.devices import ROBOT, device_rows, take_robot, take_teleoperator
 from yardarm.cli.flags import Flags, describe, listed
 from yardarm.cli.hand_flags import ee_rows, take_process
 from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, positive
 from yardarm.control import LiveState, Loop, teleoperation
 from yardarm.errors import UsageError
-from yardarm.robots import Clock, guard
+from yardarm.robots import guard
 from yardarm.robots.twins import Stage, StageOptions
 
 __all__ = ["TeleoperateOptions", "run"]
@@ -52,10 +52,10 @@ def run(words: Sequence[str]) -> int:
         return 0
     data = gather(flags)
     with Stage.from_data(data, COMMAND) as stage:
-        return _run(data, stage.clock)
+        return _run(data, stage)
 
 
-def _run(data: dict[str, Any], clock: Clock) -> int:
+def _run(data: dict[str, Any], stage: Stage) -> int:
     robot, teleoperator = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
     protection = take_protection(data, COMMAND)
     if robot is None or teleoperator is None:
@@ -64,13 +64,19 @@ def _run(data: dict[str, Any], clock: Clock) -> int:
         )
     process = take_process(data, teleoperator, robot, COMMAND)
     options: TeleoperateOptions = decode(TeleoperateOptions, "", data, COMMAND)
-    robot.clock = clock
+    robot.clock = clock = stage.clock
     loop = Loop(options.fps, clock)
     guarded = guard(robot, protection.guard)
     state = LiveState(guarded, loop, str(teleoperator))
-    state.note = teleoperator.legend
+    state.twin, state.note = stage.twins.get(ROBOT), teleoperator.legend
     try:
-        with viewed(state, options), teleoperator, guarded, watched(state), contextlib.suppress(KeyboardInterrupt):
+        with (
+            viewed(state, options),
+            teleoperator,
+            guarded,
+            watched(state, options),
+            contextlib.suppress(KeyboardInterrupt),
+        ):
             for tick in teleoperation(
                 guarded, teleoperator, loop, process=process, seconds=options.teleop_time_s, hold=protection.hold
             ):
@@ -81,19 +87,12 @@ def _run(data: dict[str, Any], clock: Clock) -> int:
 
 
 def _help(flags: Flags) -> str:
+    sections = [*device_rows(flags), *ee_rows(), *protection_rows(), *describe(StageOptions, "twin.")]
     return (
         "Move an arm with a leader arm, or with another teleoperator. The arm first goes slowly to where the leader\n"
         "is. Torque is released at the end, however it ends.\n\n"
         f"usage: yardarm {COMMAND} --robot.type=… --robot.port=… --teleop.type=… --teleop.port=… [--flag=value …]\n\n"
-        + listed(
-            [
-                *describe(TeleoperateOptions),
-                *device_rows(flags),
-                *ee_rows(),
-                *protection_rows(),
-                *describe(StageOptions, "twin."),
-            ]
-        )
+        + listed([*describe(TeleoperateOptions), *sections])
         + "\n\nexample:\n"
         f"  yardarm {COMMAND} --robot.type=so101_follower --robot.port=/dev/ttyACM0 --robot.id=blue \\\n"
         "      --teleop.type=so101_leader --teleop.port=/dev/ttyACM1 --teleop.id=blue"

@@ -4,8 +4,8 @@ from yardarm.robots.twins.chain import MotorChain
 from yardarm.robots.twins.door import RemoteTwin, TwinSpec, TwinState, open_door
 from yardarm.robots.twins.motion import Motion, joint_name, read_motion
 from yardarm.robots.twins.options import PortLink, TwinOptions, TwinPlan, plan_twin
-from yardarm.robots.twins.painter import Painter, Viewpoint
-from yardarm.robots.twins.posed_arm import PosedArm, posed_arms
+from yardarm.robots.twins.painter import Painted, Painter, Viewpoint
+from yardarm.robots.twins.posed_arm import posed_arms
 from yardarm.robots.twins.servo import DynamixelServo, FeetechServo, Servo
 from yardarm.robots.twins.stage import Stage, StageOptions
 from yardarm.robots.twins.time import TwinTime
@@ -17,9 +17,9 @@ __all__ = [
     "JointState",
     "Motion",
     "MotorChain",
+    "Painted",
     "Painter",
     "PortLink",
-    "PosedArm",
     "RemoteTwin",
     "Script",
     "Servo",

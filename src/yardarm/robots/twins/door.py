@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from yardarm.contents import count, flag, list_of, number, optional, parse_json, record, text
+from yardarm.contents import count, flag, list_of, map_of, number, optional, parse_json, record, text
 from yardarm.errors import RobotFault, UsageError, YardarmError
 
 __all__ = ["RemoteTwin", "TwinDoor", "TwinSpec", "TwinState", "open_door"]
@@ -43,6 +43,8 @@ class TwinSpec:
     """What is on its table; empty: nothing."""
     is_real_time: bool
     """Whether time passes by itself."""
+    ranges: Mapping[str, tuple[float, float]]
+    """The angles of each joint, in radians, between which its percentages lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,9 @@ class Housed(Protocol):
 
 
 REQUEST = record({"ask": text}, optional={"seconds": number, "seed": optional(count)})
-SPEC = record({"type": text, "kind": text, "scene": text, "is_real_time": flag})
+SPEC = record(
+    {"type": text, "kind": text, "scene": text, "is_real_time": flag, "ranges": map_of(list_of(number))},
+)
 STATE = record({"seconds": number, "host_s": number, "qpos": list_of(number), "episode": count, "success": flag})
 REFUSAL = record({"error": text})
 
@@ -175,7 +179,9 @@ class RemoteTwin:
         self._lines = connection.makefile("rb")
         self._lock = threading.Lock()
         connection.settimeout(GREETING_S)
-        self.spec = TwinSpec(**self._ask(SPEC, ask="about"))
+        about = self._ask(SPEC, ask="about")
+        ranges = {name: (ends[0], ends[-1]) for name, ends in about["ranges"].items() if ends}
+        self.spec = TwinSpec(about["type"], about["kind"], about["scene"], about["is_real_time"], ranges)
         connection.settimeout(PATIENCE_S)
         self.seconds = self.state().seconds
         """The twin's time when it was last asked."""
@@ -205,7 +211,8 @@ class RemoteTwin:
     def _state(self, **request: Any) -> TwinState:
         answer = self._ask(STATE, **request)
         self.seconds = float(answer["seconds"])
-        return TwinState(**{**answer, "qpos": tuple(answer["qpos"])})
+        known = {name: answer[name] for name in ("seconds", "host_s", "episode", "success")}
+        return TwinState(qpos=tuple(answer["qpos"]), **known)
 
     def _ask(self, check: Callable[[Any, str], None], **request: Any) -> dict[str, Any]:
         with self._lock:

@@ -15,8 +15,9 @@ from yardarm.robots.motors import MotorCalibration, calibration_to_json, read_ca
 from yardarm.robots.places import calibration_folder
 from yardarm.robots.twins.faults import parse_faults
 from yardarm.robots.twins.motion import Motion, read_motion
+from yardarm.robots.twins.mounted_arm import driver_of
 from yardarm.robots.twins.scenes import check_scene
-from yardarm.robots.twins.twin import Twin, driver_of
+from yardarm.robots.twins.twin import Twin
 
 __all__ = ["PortLink", "TwinOptions", "TwinPlan", "plan_twin"]
 

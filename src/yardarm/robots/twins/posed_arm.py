@@ -1,4 +1,4 @@
-"""An arm of which only the joints' positions are known, for pictures of it."""
+"""Arms as they stand now, for pictures: a twin is known in full, of any other arm only the joints' positions are."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from yardarm.robots.pair import ArmPair
 from yardarm.robots.robot import Robot
 from yardarm.robots.twins.arm_model import model_for
 from yardarm.robots.twins.body import ArmBody
-from yardarm.robots.twins.mounting import mount
+from yardarm.robots.twins.door import RemoteTwin, TwinSpec
+from yardarm.robots.twins.mounting import Mounting, mount
+from yardarm.robots.twins.painter import Painted
 
-__all__ = ["PosedArm", "posed_arms"]
+__all__ = ["posed_arms"]
 
 Positions = Callable[[], Mapping[str, Any]]
+BENCH = "bench"
 
 
 class PosedArm:
     """A body that stands as an arm's joints do. `positions` says where they are, under the names of observations."""
 
     def __init__(self, type: str, arm: BusDevice, positions: Positions, prefix: str = "") -> None:
-        self.type, self._positions, self._prefix = type, positions, prefix
-        self.model = model_for(arm.name, arm.bus.motors)
-        self._body = ArmBody(self.model)
-        travels = self._body.travels
-        self._mountings = {
-            name: mount(motor, travels[name], arm.calibration.get(name), name in arm.reversed)
-            for name, motor in arm.bus.motors.items()
-        }
+        self._arm, self._positions, self._prefix = arm, positions, prefix
+        model = model_for(arm.name, arm.bus.motors)
+        self.about = TwinSpec(type, model.kind, scene="", is_real_time=True, ranges={})
+        self._body = ArmBody(model)
+        self._mountings: dict[str, Mounting] = {}
 
     def angles(self) -> list[float]:
         """All angles of the body, now."""
         positions = self._positions()
+        if not self._mountings:  # not before it is connected: that may calibrate it
+            self._mountings = self._mounted()
         self._body.place(
             {
                 name: mounting.angle_of(float(positions[feature]))
@@ -43,9 +45,32 @@ class PosedArm:
         )
         return self._body.state()
 
+    def _mounted(self) -> dict[str, Mounting]:
+        arm, travels = self._arm, self._body.travels
+        return {
+            name: mount(motor, travels[name], arm.calibration.get(name), name in arm.reversed)
+            for name, motor in arm.bus.motors.items()
+        }
 
-def posed_arms(robot: Robot, positions: Positions) -> dict[str, PosedArm]:
-    """The arms of a robot that have a model, by name: "arm", or "left" and "right". Needs MuJoCo, if there is one."""
+
+class TwinElsewhere:
+    """A twin that is seen through its door."""
+
+    def __init__(self, twin: RemoteTwin) -> None:
+        self._twin, self.about = twin, twin.spec
+
+    def angles(self) -> list[float]:
+        """All angles of its body, now."""
+        return list(self._twin.state().qpos)
+
+
+def posed_arms(robot: Robot, positions: Positions, twin: Painted | RemoteTwin | None = None) -> dict[str, Painted]:
+    """What can be drawn of a robot: "arm", or "left" and "right"; if it is a twin, with all that is on its table.
+
+    Raises SetupError if MuJoCo is missing.
+    """
+    if twin is not None:
+        return {"arm": TwinElsewhere(twin) if isinstance(twin, RemoteTwin) else twin}
     inner: Any = getattr(robot, "robot", robot)  # inside of its guard
     if isinstance(inner, BusDevice):
         arms, prefixes = {"arm": inner}, {"arm": ""}
@@ -53,10 +78,10 @@ def posed_arms(robot: Robot, positions: Positions) -> dict[str, PosedArm]:
         arms, prefixes = inner.arms, {side: f"{side}_" for side in inner.arms}
     else:
         return {}
-    found = {}
+    found: dict[str, Painted] = {}
     for name, arm in arms.items():
         type = _type_of(arm)
-        if type is not None and model_for(arm.name, arm.bus.motors).kind != "bench":
+        if type is not None and model_for(arm.name, arm.bus.motors).kind != BENCH:
             found[name] = PosedArm(type, arm, positions, prefixes[name])
     return found
 

@@ -107,7 +107,7 @@ class Stage:
         for section in (ROBOT, TELEOP):
             if section in self._plans:
                 self._start(section, self._plans[section])
-            elif (port := _port(self._data, section)) and (found := open_door(port)):
+            elif (port := self._arms_port(section)) and (found := open_door(port)):
                 self._stack.callback(found.close)
                 self.twins[section] = found
         if self._told and not self.twins:
@@ -115,6 +115,8 @@ class Stage:
         self._choose_clock()
         if _watches_robot(self._data) and ROBOT in self.twins:
             self._data[TELEOP].setdefault("port", self.twins[ROBOT].port)
+            if (unit := self._data[ROBOT].get("use_degrees")) is not None:
+                self._data[TELEOP].setdefault("use_degrees", unit)
 
     def _start(self, section: str, plan: TwinPlan) -> None:
         own = self._data[section]
@@ -144,7 +146,11 @@ class Stage:
         """Whether a section names an arm that does not wait: a real one, or a twin in real time."""
         if section in self.twins:
             return _is_real_time(self.twins[section])
-        return bool(_port(self._data, section)) and not (section == TELEOP and _watches_robot(self._data))
+        return bool(self._arms_port(section))
+
+    def _arms_port(self, section: str) -> str:
+        """The port of a section's own arm: a script has none."""
+        return "" if section == TELEOP and _watches_robot(self._data) else _port(self._data, section)
 
 
 def _is_real_time(twin: AnyTwin) -> bool:

@@ -5,22 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-__all__ = ["ARM", "TABLE", "THING", "Scene"]
+__all__ = ["ARM", "FINGER", "TABLE", "THING", "Scene"]
 
-# What touches what: arms touch the table and things, things touch everything, and arms not themselves.
-ARM, TABLE, THING = 1, 2, 4
+# What touches what: arms touch the table, and not themselves; things touch the table, each other, and the inner sides
+# of fingers, which the arm's round shapes would keep apart.
+ARM, TABLE, THING, FINGER = 1, 2, 4, 8
 
 
 class Scene(ABC):
     """Things on an arm's table."""
 
     name: ClassVar[str]
-    cameras: ClassVar[tuple[str, ...]]
-    """The names of its cameras."""
 
     @abstractmethod
     def furnish(self, mujoco: Any, spec: Any) -> None:
-        """Add its things and cameras to MuJoCo's description of the arm on its table."""
+        """Add its things to MuJoCo's description of the arm on its table."""
 
     @abstractmethod
     def place(self, model: Any, data: Any, seed: int) -> None:
