@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import threading
 from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
+import cv2
 import pytest
 
 from tests.robots.cameras.mjpeg import MjpegServer
 from tests.robots.cameras.pictures import HEIGHT, WIDTH, HandClock, wait_for, write_video
 from yardarm.errors import CameraFault, StaleFrame
-from yardarm.robots.cameras import make_camera
+from yardarm.robots.cameras import PictureMode, make_camera
+from yardarm.robots.cameras.finding import modes_of
 from yardarm.robots.cameras.opencv import OpenCVCamera, OpenCVCameraConfig
 
 
@@ -104,6 +110,53 @@ def test_a_camera_that_changes_its_size_is_stalled_until_it_is_right_again(
         assert named(caplog, "(it gives 64×24, not 32×24 as asked for")
         server.width = WIDTH
         wait_for(lambda: not camera.status().is_stalled)
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """A plain web server for the files of a folder."""
+
+    class Handler(SimpleHTTPRequestHandler):
+        def __init__(self, *values: Any) -> None:
+            super().__init__(*values, directory=str(folder))
+
+        def log_message(self, format: str, *values: Any) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_other_streams_are_read_by_opencv_and_restarted_when_they_end(tmp_path: Path) -> None:
+    write_video(tmp_path / "film.mp4", [20, 40, 60])
+    with serving(tmp_path) as address:
+        options = {"index_or_path": f"{address}/film.mp4", "warmup_s": 0}
+        with make_camera("opencv", width=WIDTH, height=HEIGHT, fps=30, **options) as camera:
+            wait_for(lambda: camera.status().restarts and camera.status().frames > 3)
+        with pytest.raises(CameraFault, match=r"asked for 64×24, it sends 32×24; set width and height to that"):
+            make_camera("opencv", width=64, height=24, **options).connect()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"width": 64, "height": 48}, "asked for 64×48, it answers 32×24; `yardarm find-cameras` lists"),
+        (
+            {"width": HEIGHT, "height": WIDTH, "rotation": 90, "fps": 50},
+            "asked for 50 pictures a second, it answers 25",
+        ),
+    ],
+)
+def test_a_device_must_accept_size_and_rate_exactly(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    capture = cv2.VideoCapture(str(write_video(tmp_path / "film.mp4", [20], fps=25)))  # as stubborn as a device
+    camera = OpenCVCamera(OpenCVCameraConfig(**options))
+    camera._capture = capture
+    with pytest.raises(CameraFault) as error:
+        camera._set_up()
+    assert message in str(error.value)
+    assert modes_of(capture) == (PictureMode(WIDTH, HEIGHT, 25.0),)
 
 
 def test_a_size_need_not_be_asked_for(server: MjpegServer) -> None:
