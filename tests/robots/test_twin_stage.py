@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from yardarm.errors import UsageError
-from yardarm.robots import HostClock, robot_from_data, teleoperator_from_data
+from yardarm.robots import HostClock, make_robot, robot_from_data, teleoperator_from_data
+from yardarm.robots.motors import calibration_to_json
 from yardarm.robots.twins import Stage, Twin, TwinTime
 
 
@@ -96,3 +97,13 @@ def test_what_cannot_be_is_said_in_one_line(data: dict[str, Any], message: str) 
     with pytest.raises(UsageError, match=message) as caught, Stage.from_data(data, "record"):
         pass
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("real_time", [True, False])
+def test_who_lets_time_pass_waits_for_answers_however_busy_the_machine(real_time: bool, tmp_path: Path) -> None:
+    with Twin("koch_follower", calibrated=True, real_time=real_time) as twin:
+        assert twin.calibration is not None
+        (tmp_path / "None.json").write_text(calibration_to_json(twin.calibration))
+        with make_robot("koch_follower", port=twin.port, calibration_dir=tmp_path) as robot:
+            patience: float = robot.bus.line.patience_s  # type: ignore[attr-defined]
+    assert patience < 0.1 if real_time else patience >= 0.5

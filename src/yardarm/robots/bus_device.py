@@ -38,6 +38,8 @@ BODY = "body"
 """The unit of a motor that turns a joint: degrees, or −100 to 100, as the user wishes."""
 
 POSITION = ".pos"
+# How long a twin whose time waits may take for an answer, which is the same whenever it comes.
+PATIENT_S = 0.5
 
 
 @dataclass
@@ -111,6 +113,7 @@ class BusDevice(Device):
         """Open the port, see that all motors are there, compare calibrations, and configure."""
         self.require_disconnected()
         self._stop_watching()
+        self._be_patient_with_twins()
         self.bus.connect()
         try:
             if self.config.watchdog and self.releases_at_the_end:
@@ -126,6 +129,16 @@ class BusDevice(Device):
             except RobotFault as fault:
                 log.warning("%s: %s", self, fault)  # what went wrong first says more
             raise
+
+    def _be_patient_with_twins(self) -> None:
+        """Where time waits for the loop, a busy machine must not look like motors that do not answer."""
+        from yardarm.robots.twins import open_door
+
+        if (twin := open_door(self.config.port)) is None:
+            return
+        twin.close()
+        if not twin.is_real_time:
+            self.bus.line.patience_s, self.bus.retry_budget_s = PATIENT_S, 40 * PATIENT_S
 
     @property
     def releases_at_the_end(self) -> bool:
