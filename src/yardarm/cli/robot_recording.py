@@ -48,9 +48,9 @@ SECTIONS = ("robot", "teleop")
 # How far twins that live by their own clock may be ahead of the encoder, in frames.
 MOST_AHEAD = 256
 BUTTONS = (
-    ("End", "ArrowRight", Wish.END),
-    ("Record again", "ArrowLeft", Wish.AGAIN),
-    ("Stop", "Escape", Wish.STOP),
+    ("→ End", "ArrowRight", Wish.END),
+    ("← Record again", "ArrowLeft", Wish.AGAIN),
+    ("Esc Stop", "Escape", Wish.STOP),
 )
 
 
@@ -81,8 +81,7 @@ def _record(session: _Session) -> int:
     try:
         session.record()
     except StorageFault as fault:
-        kept = read_metadata(session.root).total_episodes
-        raise StorageFault(f"{fault}; {_episodes(kept)} kept in {session.root}") from fault
+        raise StorageFault(f"{fault}; {_episodes(_count(session.root))} kept in {session.root}") from fault
     finally:
         say_timing(session.loop, session.options)
         _say_result(session.root)
@@ -159,6 +158,10 @@ def _say_result(root: Path) -> None:
     print(f"Dataset: {root} ({_episodes(meta.total_episodes)}, {meta.total_frames} frames)")
     if meta.total_episodes:
         print(f"  yardarm dataset view {shlex.quote(str(root))}", flush=True)
+
+
+def _count(root: Path) -> int:
+    return read_metadata(root).total_episodes if (root / "meta" / "info.json").exists() else 0
 
 
 def _episodes(count: int) -> str:
