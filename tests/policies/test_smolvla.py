@@ -291,6 +291,18 @@ def test_a_folder_of_another_model_is_refused(folder: Path, tmp_path: Path) -> N
         load_policy(folder, hub_dir=hub)
 
 
+def test_who_wrote_the_models_file_does_not_change_the_id(policy: LearnedPolicy, tmp_path: Path) -> None:
+    policy.save_pretrained(tmp_path)
+    path = tmp_path / "vlm_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "transformers_version": "99.9"}))
+    assert load_policy(tmp_path).id == policy.id
+
+
+def test_a_mistyped_option_of_the_loader_is_recognised(folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"--policy.hubdir: .* did you mean 'hub_dir'"):
+        load_policy(folder, hubdir=str(HUB))
+
+
 def test_truncated_weights_are_refused(folder: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     shutil.copytree(folder, cut)

@@ -10,7 +10,7 @@ from yardarm.envs import check_installed, interpreter_for
 from yardarm.errors import SetupError, UsageError
 from yardarm.evaluation.config import RAY, EvalConfig
 from yardarm.policies import Policy, Traits
-from yardarm.tasks import EnvSpec, TaskSpec
+from yardarm.tasks import EnvSpec, TaskSpec, no_instruction
 
 __all__ = ["check_policy_fits", "check_requirements", "naming"]
 
@@ -69,10 +69,7 @@ def _check_instructions(policy: Policy, tasks: Sequence[TaskSpec]) -> None:
     for task in tasks if policy.wants.instruction else ():
         # A world that says nothing of its tasks has their names in the place of instructions.
         if task.instruction in ("", task.name) and not task.told:
-            raise UsageError(
-                f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none; give one with "
-                "--env.instruction=…"
-            )
+            raise no_instruction(task)
 
 
 def _check_names(policy: Policy, task: TaskSpec) -> None:

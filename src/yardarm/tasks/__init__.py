@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 from yardarm.config import one_of, option, positive
 from yardarm.late import late_names
 from yardarm.tasks.benchmark import BENCHMARKS, BenchmarkConfig, ProbedBenchmark
-from yardarm.tasks.spec import FIRST_SEED, ActionSpec, EnvSpec, EpisodeSpec, EpisodeTiming, Feature, Home, TaskSpec
+from yardarm.tasks.spec import (
+    FIRST_SEED,
+    ActionSpec,
+    EnvSpec,
+    EpisodeSpec,
+    EpisodeTiming,
+    Feature,
+    Home,
+    TaskSpec,
+    no_instruction,
+)
 
 if TYPE_CHECKING:
     from yardarm.tasks.from_data import env_from_data, envs_from_data, named_env
@@ -30,6 +40,7 @@ __all__ = [
     "env_from_data",
     "envs_from_data",
     "named_env",
+    "no_instruction",
     "one_of",
     "option",
     "positive",

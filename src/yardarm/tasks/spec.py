@@ -8,7 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FIRST_SEED", "ActionSpec", "EnvSpec", "EpisodeSpec", "EpisodeTiming", "Feature", "Home", "TaskSpec"]
+from yardarm.errors import UsageError
+
+__all__ = [
+    "FIRST_SEED",
+    "ActionSpec",
+    "EnvSpec",
+    "EpisodeSpec",
+    "EpisodeTiming",
+    "Feature",
+    "Home",
+    "TaskSpec",
+    "no_instruction",
+]
 
 # The default seed of a task's episode 0; episode k has this plus k.
 FIRST_SEED = 1000
@@ -125,6 +137,14 @@ class TaskSpec:
     def key(self) -> tuple[str, str, str]:
         """What identifies the task, in whatever group it was selected."""
         return (self.benchmark, self.env.options_hash, self.name)
+
+
+def no_instruction(task: TaskSpec) -> UsageError:
+    """What is wrong if a policy that reads an instruction meets a task that has none."""
+    return UsageError(
+        f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none; give one with "
+        "--env.instruction=…"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ ACTION = "action"
 ACTION_PADDING = "action_is_pad"
 STATE = "observation.state"
 ENVIRONMENT_STATE = "observation.environment_state"
+# Options of whoever loads a policy: not in ``config.json``, but what somebody who mistypes one may mean.
+LOADERS_OPTIONS = ("allow_missing_stats", "dtype", "hub_dir", "rename_map", "resize_images", "self_test")
 
 
 class FeatureType(enum.Enum):
@@ -156,7 +158,7 @@ class PolicyConfig:
         hints = typing.get_type_hints(cls)
         for name, value in overrides.items():
             if name not in known:
-                hint = nearest(name, known)
+                hint = nearest(name, (*known, *LOADERS_OPTIONS))
                 others = f" they have {', '.join(sorted(known))}" if hint == ";" else ""
                 raise UsageError(f"--policy.{name}: policies of type '{cls.type}' have no such option{hint}{others}")
             refuse_boolean(f"--policy.{name}", hints[name], value)  # a flag without a value is true
@@ -197,6 +199,10 @@ class PolicyConfig:
     def side_files(self) -> Mapping[str, bytes]:
         """Files that a checkpoint keeps beside ``config.json``, because LeRobot's has no room for their content."""
         return {}
+
+    def essence(self) -> Mapping[str, bytes]:
+        """What a policy's answers follow from in its `side_files`: the rest must not change the policy's id."""
+        return self.side_files()
 
     def check(self) -> None:
         """Refuse what cannot work, naming it."""

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from yardarm.errors import UsageError
 from yardarm.machine import available_memory, total_memory_gb
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations, Row
 from yardarm.policies.checkpoint import UnusedTensors, push_checkpoint, save_checkpoint
@@ -41,7 +40,7 @@ from yardarm.policies.processing import (
 )
 from yardarm.policies.protocol import ActionChunk, ObservationSpec, Request
 from yardarm.policies.traits import Traits
-from yardarm.tasks import EpisodeSpec, TaskSpec
+from yardarm.tasks import EpisodeSpec, TaskSpec, no_instruction
 
 if TYPE_CHECKING:
     from yardarm.policies.adapters import Adapter
@@ -190,10 +189,7 @@ class LearnedPolicy(BatchedPolicy):
     def conditioning(self, task: TaskSpec) -> dict[str, np.ndarray]:
         """What follows from the task alone, and is the same in every row of an episode."""
         if self.wants.instruction and not task.instruction and not task.told:
-            raise UsageError(
-                f"the policy reads an instruction, but '{task.name}' of {task.benchmark} has none; give one with "
-                "--env.instruction=…"
-            )
+            raise no_instruction(task)
         return self.preprocessor.for_task(task)
 
     def row(self, request: Request) -> Row:
@@ -250,7 +246,7 @@ class LearnedPolicy(BatchedPolicy):
         digest = hashlib.sha256(json.dumps(self._identity(), sort_keys=True).encode())
         for tensors in (self.stored_tensors(), *(step.tensors() for step in self._steps())):
             add_to_digest(digest, tensors)
-        files = [*self.config.side_files().items(), *(item for step in self._steps() for item in step.files().items())]
+        files = [*self.config.essence().items(), *(item for step in self._steps() for item in step.files().items())]
         for name, content in sorted(files):
             digest.update(name.encode())
             digest.update(content)

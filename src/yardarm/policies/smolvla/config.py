@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,11 +16,11 @@ from yardarm.hub import Repositories
 from yardarm.policies.learned.config import STATE, FeatureType, NormalizationMode, PolicyConfig, PolicyFeature, require
 from yardarm.policies.options import OptimizerOptions, SchedulerOptions
 from yardarm.policies.smolvla.sizes import VlmSizes
-from yardarm.policies.vla.flow import SCHEDULES
 from yardarm.policies.vla.model_file import ModelSettings
 from yardarm.policies.vla.pretrained import find_model_weights
+from yardarm.policies.vla.rtc import RtcOptions
 
-__all__ = ["RtcOptions", "SmolVlaConfig"]
+__all__ = ["SmolVlaConfig"]
 
 logger = logging.getLogger(__name__)
 
@@ -45,18 +45,6 @@ def _default_modes() -> dict[str, NormalizationMode]:
         "STATE": NormalizationMode.MEAN_STD,
         "ACTION": NormalizationMode.MEAN_STD,
     }
-
-
-@dataclass
-class RtcOptions:
-    """Real-time chunking, in LeRobot's words."""
-
-    enabled: bool = True
-    prefix_attention_schedule: str = "linear"
-    max_guidance_weight: float = 10.0
-    execution_horizon: int = 10
-    debug: bool = False
-    debug_maxlen: int = 100
 
 
 @dataclass
@@ -222,6 +210,11 @@ class SmolVlaConfig(PolicyConfig):
         """The vision-language model's configuration, so that a checkpoint needs no other files."""
         return {VLM_CONFIG: json.dumps(self._vlm_config, indent=2).encode()}
 
+    def essence(self) -> Mapping[str, bytes]:
+        """The model's sizes: its file also says which version of transformers wrote it, and more of that kind."""
+        counted = [asdict(self.vlm), self._vlm_config.get(BRACKETS)]
+        return {VLM_CONFIG: json.dumps(counted, sort_keys=True).encode()}
+
     def optimizer_preset(self) -> OptimizerOptions:
         """AdamW."""
         return OptimizerOptions(
@@ -270,8 +263,7 @@ class SmolVlaConfig(PolicyConfig):
         one_of("pad_language_to", self.pad_language_to, PADDINGS)
         require(not self.use_delta_joint_actions_aloha, "use_delta_joint_actions_aloha is not supported; omit it")
         require(not self.adapt_to_pi_aloha or self.action_size == 14, "adapt_to_pi_aloha is for two arms: 14 values")
-        if self.rtc_config is not None:
-            one_of("rtc_config.prefix_attention_schedule", self.rtc_config.prefix_attention_schedule.lower(), SCHEDULES)
+        self.rtc.check()
 
     def _check_expert(self) -> None:
         layers, text_layers = self.expert_layers, self.vlm_layers
