@@ -80,6 +80,7 @@ def test_a_module_is_evaluated_while_it_learns() -> None:
         pytest.param("dataset_io.py", "--only", marks=pytest.mark.slow),
         pytest.param("training.py", "--only", marks=pytest.mark.slow),
         ("motor_bus.py", "--only"),
+        ("control.py", "--only"),
     ],
 )
 def test_the_benchmarks_start(name: str, flag: str) -> None:
@@ -92,8 +93,20 @@ OF_EXAMPLES = ("--policy.height", "--policy.noise", "--policy.width")
 
 
 def test_every_flag_in_the_documentation_exists() -> None:
-    with_flags = ("eval", "record", "replay", "serve", "compare", "plan", "report", "train", "twin", "view")
-    helps = [yardarm_here(command, "--help").stdout for command in with_flags]
+    with_flags = (
+        "eval",
+        "record",
+        "replay",
+        "serve",
+        "compare",
+        "plan",
+        "report",
+        "teleoperate",
+        "train",
+        "twin",
+        "view",
+    )
+    helps = [yardarm_here(command, "--help").stdout for command in (*with_flags, "teleoperate")]
     helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
     helps += [yardarm_here("runs", command, "--help").stdout for command in RUNS_COMMANDS]
     helps += [yardarm_here("robot", command, "--help").stdout for command in ROBOT_COMMANDS]

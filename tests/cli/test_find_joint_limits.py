@@ -103,3 +103,16 @@ def test_a_mistake_gets_one_line(more: list[str], message: str) -> None:
     assert answer.returncode == 2
     assert message in answer.stderr
     assert answer.stderr.count("\n") == 1
+
+
+def test_twins_of_its_own_give_the_same_numbers_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "wave.csv").write_text("time,shoulder_pan\n0,0\n0.5,20\n1,-20\n")
+    own = ["--robot.type=koch_follower", "--robot.port=twin", "--teleop.type=koch_leader", "--teleop.port=twin"]
+    options = ["--twin.realtime=false", f"--twin.motion={tmp_path / 'wave.csv'}", "--twin.repeat=true"]
+    times = ["--teleop_time_s=4", "--warmup_time_s=0.1"]
+    first, second = (yardarm_here("find-joint-limits", *own, *options, *times) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    assert numbers("max_pos", first.stdout)[0] > 10
+    assert numbers("min_pos", first.stdout)[0] < -10

@@ -19,7 +19,7 @@ from yardarm.cli.commands.twin import episode_motion
 from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter
 from yardarm.errors import UsageError
 from yardarm.robots import make_robot, make_teleoperator
-from yardarm.robots.twins import PortLink, Twin
+from yardarm.robots.twins import PortLink, Twin, open_door
 
 ARM = ("--robot.type=so101_follower", "--robot.id=blue")
 
@@ -191,3 +191,16 @@ def test_help_lists_types_and_options() -> None:
     answer = yardarm_here("twin", "--help")
     assert answer.returncode == 0
     assert all(word in answer.stdout for word in ("so101_follower", "koch_leader", "--twin.faults", "--view"))
+
+
+def test_a_twin_without_a_clock_waits_for_whoever_lets_its_time_pass(tmp_path: Path) -> None:
+    with twin(*ARM, f"--robot.calibration_dir={tmp_path}", "--twin.realtime=false") as started:
+        assert "Its time passes only while a command lets it" in started.said
+        door = open_door(started.port)
+        assert door is not None
+        assert door.state().seconds == 0.0
+        assert door.advance(0.5).seconds == pytest.approx(0.5)
+        door.close()
+        code, last = started.stop()
+    assert code == 0
+    assert "lived 0.5 s" in last

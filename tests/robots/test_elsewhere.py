@@ -74,8 +74,8 @@ def test_a_package_for_lerobot_needs_lerobot(name: str, packages: Path) -> None:
 
 
 def test_types_that_only_lerobot_has_are_known() -> None:
-    with pytest.raises(UsageError, match="teleoperator 'gamepad' is not supported yet; LeRobot itself"):
-        make_teleoperator("gamepad")
+    with pytest.raises(UsageError, match="teleoperator 'phone' is not supported yet; LeRobot itself"):
+        make_teleoperator("phone")
 
 
 def test_a_package_for_lerobot_that_brings_a_camera_needs_lerobot(packages: Path) -> None:

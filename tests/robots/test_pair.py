@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from tests.robots.twin_port import TwinPort, twin_of
 from yardarm.errors import BusFault, UsageError
 from yardarm.robots import make_robot, make_teleoperator
 from yardarm.robots.motors import MotorCalibration, calibration_to_json, read_calibration_file
+from yardarm.robots.side_by_side import SideBySide
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "robots"
 CALIBRATION = read_calibration_file(GOLDEN / "so101_follower" / "calibration.json")
@@ -119,3 +122,29 @@ def test_an_action_for_no_joint_of_a_pair_is_refused(twins: tuple[TwinPort, Twin
 def test_a_leader_that_takes_no_feedback_says_so(type: str) -> None:
     with pytest.raises(NotImplementedError, match=f"{type} takes no feedback"):
         make_teleoperator(type, port="/dev/none").send_feedback({"gripper.pos": 1.0})
+
+
+def test_both_arms_are_read_at_the_same_time(twins: tuple[TwinPort, TwinPort], tmp_path: Path) -> None:
+    with pair_of(twins, tmp_path) as robot:
+        # Each arm answers only when the other one has been asked, too.
+        together = threading.Barrier(2, timeout=60)
+        for twin in twins:
+            twin.chain.before_request = together.wait
+        assert len(robot.get_observation()) == 12
+        for twin in twins:
+            twin.chain.before_request = lambda: None
+
+
+def test_what_fails_on_one_side_waits_for_the_other() -> None:
+    done: list[str] = []
+
+    def act(side: str) -> None:
+        if side == "left":
+            raise BusFault("no answer")
+        time.sleep(0.05)
+        done.append(side)
+
+    both = SideBySide()
+    with pytest.raises(BusFault, match="no answer"):
+        both(act, {"left": "left", "right": "right"})
+    assert done == ["right"]

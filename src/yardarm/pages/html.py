@@ -22,7 +22,7 @@ PREFIX = "yardarm/"
 # The stylesheets, in the order in which they apply.
 STYLES = ("base", "results", "charts", "player", "datasets", "workspace", "review", "trainings")
 # Only the viewer has the pages that need these.
-SERVED_STYLES = (*STYLES, "twin")
+SERVED_STYLES = (*STYLES, "twin", "control")
 # A report is self-contained: the browser may load nothing but the videos next to it.
 ALONE = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' data:; img-src data:; "

@@ -6,6 +6,7 @@ from yardarm.robots.clock import Clock, HostClock
 from yardarm.robots.dataset_features import dataset_features
 from yardarm.robots.device import DeviceConfig
 from yardarm.robots.guarded import Guarded, GuardOptions, guard
+from yardarm.robots.keys import Keys
 from yardarm.robots.making import (
     CAMERAS,
     ROBOTS,
@@ -39,6 +40,7 @@ __all__ = [
     "GuardOptions",
     "Guarded",
     "HostClock",
+    "Keys",
     "Operator",
     "Reading",
     "Robot",

@@ -79,12 +79,12 @@ class BiSoFollower(ArmPair, Robot):
     def health(self) -> dict[str, MotorHealth | None]:
         """How the motors of both arms are."""
         self.require_connected()
-        return prefixed({side: arm.health() for side, arm in self.arms.items()})
+        return prefixed(self.side_by_side(lambda arm: arm.health(), self.arms))
 
     def positions(self) -> dict[str, float]:
         """Where the joints of both arms are."""
         self.require_connected()
-        return prefixed({side: arm.positions() for side, arm in self.arms.items()})
+        return prefixed(self.side_by_side(lambda arm: arm.positions(), self.arms))
 
     def get_observation(self) -> dict[str, Any]:
         """The positions of both arms' joints, and the cameras' pictures."""

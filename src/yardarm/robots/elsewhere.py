@@ -14,8 +14,8 @@ LEROBOTS = {
         *("reachy2", "earthrover_mini_plus", "unitree_g1", "rebot_b601_follower", "bi_rebot_b601_follower"),
     ),
     "teleoperator": (
-        *("openarm_leader", "bi_openarm_leader", "openarm_mini", "homunculus_glove", "homunculus_arm", "keyboard"),
-        *("keyboard_ee", "keyboard_rover", "gamepad", "phone", "reachy2_teleoperator", "unitree_g1"),
+        *("openarm_leader", "bi_openarm_leader", "openarm_mini", "homunculus_glove", "homunculus_arm"),
+        *("keyboard_rover", "phone", "reachy2_teleoperator", "unitree_g1"),
         *("rebot_102_leader", "bi_rebot_102_leader"),
     ),
     "camera": ("reachy2_camera",),

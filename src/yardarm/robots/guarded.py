@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -61,9 +60,9 @@ class GuardOptions:
                     raise UsageError(f"guard.{name} must be positive, got {number}")
 
 
-def guard(robot: Robot, options: GuardOptions) -> Robot:
-    """The robot with its guard, unless that is switched off."""
-    return Guarded(robot, options) if options.enabled else robot
+def guard(robot: Robot, options: GuardOptions, clock: Clock | None = None) -> Robot:
+    """The robot with its guard, unless that is switched off; it goes by the robot's clock, or by another."""
+    return Guarded(robot, options, clock=(clock or robot.clock).now) if options.enabled else robot
 
 
 class Guarded(Robot):
@@ -78,13 +77,15 @@ class Guarded(Robot):
     _cooling: Cooling | None
     _goals_of_yielding: dict[str, float]
     _warned: set[str]
+    seen_health: Mapping[str, MotorHealth]
+    """How the motors were at the last look, which costs those who want to show it nothing."""
 
     def __init__(
-        self, robot: Robot, options: GuardOptions | None = None, *, clock: Callable[[], float] = time.monotonic
+        self, robot: Robot, options: GuardOptions | None = None, *, clock: Callable[[], float] | None = None
     ) -> None:
         self.robot = robot
         self.options = options or GuardOptions()
-        self._clock = clock
+        self._clock = clock or robot.clock.now
         self._joints = [name for name in robot.action_features if name.endswith(SUFFIX)]
         self._pacer = Pacer(self._speeds(), self.options.pause_s)
         self._forget()
@@ -144,6 +145,7 @@ class Guarded(Robot):
             log.debug("%s: %s", self, fault)  # the bus has counted it
             health = {joint.removesuffix(SUFFIX): None for joint in self._joints}
         answered = {name: own for name, own in health.items() if own is not None}
+        self.seen_health = answered
         self._feel_heat(answered, now)
         try:
             self._ease(answered)
@@ -228,6 +230,7 @@ class Guarded(Robot):
     def _forget(self) -> None:
         self._cooling = None
         self._warned = set()
+        self.seen_health = {}
         self._start_anew()
 
     def _start_anew(self) -> None:

@@ -47,6 +47,10 @@ TELEOPERATORS = Registry(
         "koch_leader": f"{HERE}.teleoperators.koch_leader:KochLeader",
         "omx_leader": f"{HERE}.teleoperators.omx_leader:OmxLeader",
         "bi_so_leader": f"{HERE}.teleoperators.bi_so_leader:BiSoLeader",
+        "scripted_pick_place": f"{HERE}.teleoperators.scripted:ScriptedPicker",
+        "keyboard": f"{HERE}.teleoperators.keyboard:Keyboard",
+        "keyboard_ee": f"{HERE}.teleoperators.keyboard:KeyboardHand",
+        "gamepad": f"{HERE}.teleoperators.gamepad:Gamepad",
     },
 )
 

@@ -12,6 +12,7 @@ from yardarm.robots.bus_device import BusDevice
 from yardarm.robots.calibrating import previous_calibration
 from yardarm.robots.device import Device, Features
 from yardarm.robots.operator import Operator
+from yardarm.robots.side_by_side import SideBySide
 from yardarm.robots.uninterrupted import uninterrupted
 
 __all__ = ["ArmPair", "prefixed", "without_prefix"]
@@ -29,6 +30,7 @@ class ArmPair(Device):
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.arms = {side: self._arm(side) for side in SIDES}
+        self.side_by_side = SideBySide()
         if len({arm.bus.port for arm in self.arms.values()}) < len(SIDES):
             raise UsageError(f"{self}: both arms have the port {self.arms['left'].bus.port}; each needs its own")
 

@@ -29,7 +29,7 @@ class Robot(Device):
 
     folder = ROBOTS_FOLDER
     clock: Clock = HostClock()
-    """What tells when something was measured."""
+    """What its readings are timed by."""
 
     @property
     @abstractmethod
@@ -115,6 +115,8 @@ class BusRobot(BusDevice, Robot):
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self._rig = CameraRig(config.cameras, self.joint_features)
+        for camera in self.cameras.values():
+            camera.belongs_to(config.port)
         cap = config.max_relative_target
         for name in cap if isinstance(cap, dict) else ():
             if joint_name(name) not in self.motors:

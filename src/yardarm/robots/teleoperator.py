@@ -28,6 +28,11 @@ class Teleoperator(Device):
         """What it can be told, so that a person feels it."""
         return {}
 
+    @property
+    def legend(self) -> str:
+        """What a person must know to use it, for the screen: which key does what. Empty if it is plain."""
+        return ""
+
     @abstractmethod
     def get_action(self) -> dict[str, Any]:
         """What the person wants, now."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import queue
 import socket
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,15 +15,17 @@ from typing import Protocol
 import uvicorn
 from starlette.applications import Starlette
 
+from yardarm.control import LiveState
 from yardarm.errors import UsageError
 from yardarm.robots.twins import Twin
 from yardarm.viewer.app import ViewerApp
 from yardarm.viewer.connections import RequestTimeoutProtocol, close_dead_connections
+from yardarm.viewer.control_app import ControlApp
 from yardarm.viewer.dataset_catalogue import DatasetCatalogue
 from yardarm.viewer.dataset_routes import DatasetApp
 from yardarm.viewer.twin_app import TwinApp
 
-__all__ = ["FIRST_PORT", "Listening", "ViewOptions", "serve_datasets", "serve_twin", "serve_viewer"]
+__all__ = ["FIRST_PORT", "Listening", "ViewOptions", "serve_datasets", "serve_twin", "serve_viewer", "served_control"]
 
 FIRST_PORT = 7780
 TRIED_PORTS = 50
@@ -108,6 +112,36 @@ def serve_twin(
     finally:
         for app in apps:
             app.painter.close()
+
+
+@contextmanager
+def served_control(state: LiveState, listening: Listening) -> Iterator[str]:
+    """Serve the page of a loop beside the block, in a thread; gives its address once it answers."""
+    apps: list[ControlApp] = []
+    answers, over = queue.Queue[str | Exception](), threading.Event()
+
+    def make(hosts: Collection[str], closing: Callable[[], bool]) -> App:
+        apps.append(ControlApp(state, hosts=hosts, editable=listening.editable))
+        return apps[0]
+
+    def serve() -> None:
+        try:
+            _serve(make, listening, answers.put, over.wait)
+        except Exception as error:  # whoever waits for the address gets it
+            answers.put(error)
+
+    thread = threading.Thread(target=serve, name="page", daemon=True)
+    thread.start()
+    try:
+        answer = answers.get()
+        if isinstance(answer, Exception):
+            raise answer
+        yield answer
+    finally:
+        over.set()
+        thread.join(timeout=5)
+        for app in apps:
+            app.close()
 
 
 def _serve(

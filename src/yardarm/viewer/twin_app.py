@@ -15,7 +15,7 @@ from yardarm.errors import UsageError
 from yardarm.robots.twins import Painter, Twin, Viewpoint
 from yardarm.viewer.responses import application, change, page, reporting_errors, required
 
-__all__ = ["TwinApp"]
+__all__ = ["TwinApp", "viewpoint"]
 
 
 class TwinApp:
@@ -56,11 +56,7 @@ class TwinApp:
         )
 
     def _picture(self, request: Request) -> Response:
-        azimuth, elevation, distance, width = (
-            _number(request, n) for n in ("azimuth", "elevation", "distance", "width")
-        )
-        camera = Viewpoint.from_values(azimuth, elevation, distance, int(width))
-        return Response(self.painter.paint(camera), media_type="image/jpeg")
+        return Response(self.painter.paint(viewpoint(request)), media_type="image/jpeg")
 
     def _hold(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         if not wanted or not all(type(value) in (int, float) for value in wanted.values()):
@@ -74,6 +70,12 @@ class TwinApp:
             raise UsageError(f"joints are a list of names, got {names!r}")
         self._twin.release(names)
         return {}
+
+
+def viewpoint(request: Request) -> Viewpoint:
+    """Where an address wants to see an arm from."""
+    azimuth, elevation, distance, width = (_number(request, n) for n in ("azimuth", "elevation", "distance", "width"))
+    return Viewpoint.from_values(azimuth, elevation, distance, int(width))
 
 
 def _number(request: Request, name: str) -> float:

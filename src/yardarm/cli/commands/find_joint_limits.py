@@ -6,21 +6,23 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from yardarm.cli.devices import device_rows, take_robot, take_teleoperator
 from yardarm.cli.flags import Flags, describe, listed
 from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, positive
 from yardarm.errors import UsageError
-from yardarm.robots import GuardOptions, Operator, Robot, Teleoperator, TerminalOperator, guard
-from yardarm.robots.limits import Extremes, Kinematics, follow_joints
+from yardarm.robots import Clock, GuardOptions, Operator, Robot, Teleoperator, TerminalOperator, guard
+from yardarm.robots.kinematics import HAND, Kinematics, read_urdf
+from yardarm.robots.limits import Extremes, follow_joints
+from yardarm.robots.twins import Stage, StageOptions
 
 __all__ = ["run"]
 
 COMMAND = "find-joint-limits"
 GUARD = "guard"
 AXES = ("x", "y", "z")
-HAND = "gripper_frame_link"
 Move = Callable[[], dict[str, float]]
 
 
@@ -48,6 +50,11 @@ def run(words: Sequence[str]) -> int:
     if flags is None:
         return 0
     data = gather(flags)
+    with Stage.from_data(data, COMMAND) as stage:
+        return _run(data, stage.clock)
+
+
+def _run(data: dict[str, Any], clock: Clock) -> int:
     robot, leader = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
     protection: GuardOptions = decode(GuardOptions, GUARD, data.pop(GUARD, {}), COMMAND)
     options: LimitsOptions = decode(LimitsOptions, "", data, COMMAND)
@@ -58,13 +65,15 @@ def run(words: Sequence[str]) -> int:
     hand = _hand(robot, options)
     operator = TerminalOperator()
     joints, places = Extremes(), Extremes()
-    with _moved(guard(robot, protection), leader, operator) as move, contextlib.suppress(KeyboardInterrupt):
+    guarded = guard(robot, protection)
+    guarded.use_clock(clock)
+    with _moved(guarded, leader, operator) as move, contextlib.suppress(KeyboardInterrupt):
         if options.warmup_time_s:
             operator.say(f"Warm-up, {options.warmup_time_s:g} s: move the arm; nothing counts yet.")
-            follow_joints(move, options.warmup_time_s, options.control_loop_fps, operator, Extremes())
+            follow_joints(move, options.warmup_time_s, options.control_loop_fps, operator, Extremes(), clock)
         operator.say(f"Now move all joints to their ends, {options.teleop_time_s:g} s. Ctrl-C ends it earlier.")
         watched = _watched(move, hand, places)
-        follow_joints(watched, options.teleop_time_s, options.control_loop_fps, operator, joints)
+        follow_joints(watched, options.teleop_time_s, options.control_loop_fps, operator, joints, clock)
     return _print(joints, places)
 
 
@@ -102,7 +111,7 @@ def _hand(robot: Robot, options: LimitsOptions) -> Kinematics | None:
         raise UsageError(
             f"--urdf_path needs joints in degrees, and {robot} has them in percent; add --robot.use_degrees=true"
         )
-    hand = Kinematics.from_urdf(options.urdf_path, options.target_frame_name or HAND)
+    hand = read_urdf(options.urdf_path, options.target_frame_name or HAND)
     if missing := [name for name in hand.joints if f"{name}.pos" not in robot.observation_features]:
         raise UsageError(f"{options.urdf_path} has joints that {robot} has not: {', '.join(missing)}")
     return hand
@@ -139,11 +148,12 @@ def _rounded(values: Mapping[str, float]) -> list[float]:
 
 
 def _help(flags: Flags) -> str:
+    sections = [*describe(GuardOptions, f"{GUARD}."), *describe(StageOptions, "twin."), *device_rows(flags)]
     return (
         "Find how far an arm's joints go: a leader moves the arm, or you move it by hand, through its whole reach. "
         "With a URDF\nfile, it also finds where the hand gets.\n\n"
         f"usage: yardarm {COMMAND} --robot.type=… --robot.port=… [--teleop.type=… --teleop.port=…] [--flag=value …]\n\n"
-        + listed([*describe(LimitsOptions), *describe(GuardOptions, f"{GUARD}."), *device_rows(flags)])
+        + listed([*describe(LimitsOptions), *sections])
         + "\n\nexample, by hand:\n"
         f"  yardarm {COMMAND} --robot.type=so101_follower --robot.port=/dev/ttyACM0 --robot.id=blue"
     )

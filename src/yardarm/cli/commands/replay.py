@@ -1,4 +1,4 @@
-"""``yardarm replay``: render the video of a finished episode from its seed and actions."""
+"""``yardarm replay``: render the video of a finished episode from its seed and actions; or play one on an arm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from yardarm.cli.flags import read_flags, refuse_unknown, switch, text
+from yardarm.cli.episode_on_robot import is_for_a_robot, robot_rows, run_on_robot
+from yardarm.cli.flags import listed, read_flags, refuse_unknown, switch, text
 from yardarm.displays import divergence_warning
 from yardarm.engine import VIDEO_FPS, VIDEO_HEIGHT, EngineOptions
 from yardarm.envs import ProcessPool
@@ -39,14 +40,22 @@ usage: yardarm replay RUN [--task=…] [--episode=…] [--camera=…] [--size=�
 example:
   yardarm replay outputs/eval/my_run --task=reach-v3 --episode=3 --size=480x640
 
-exit code: 0 the replay matches the recording, 1 it diverges or failed, 2 invalid command"""
+exit code: 0 the replay matches the recording, 1 it diverges or failed, 2 invalid command
+
+Or play an episode of a dataset on an arm:
+
+usage: yardarm replay --robot.type=… --robot.port=… --dataset.repo_id=… --episode=… [--flag=value …]
+
+"""
 
 
 def run(words: Sequence[str]) -> int:
     """Replay one episode; exit code 1 if it diverges from the recording."""
     plain, flags = read_flags(words)
+    if is_for_a_robot(flags):
+        return run_on_robot(words)
     if "help" in flags or not words:
-        print(HELP)
+        print(HELP + listed(robot_rows({})))
         return 0
     if len(plain) != 1:
         raise UsageError(f"yardarm replay needs the folder of one run, got {len(plain)}; see `yardarm replay --help`")

@@ -96,6 +96,10 @@ def _say(plan: TwinPlan, twin: Twin, port: str) -> None:
         print(f"Its motors have the calibration of {plan.calibration_file}")
     else:
         print("Its motors are new, so the first connect asks for a calibration; --twin.calibrated=true spares that")
+    if plan.options.scene:
+        print(f"On its table: {plan.options.scene}, seed {plan.options.seed}")
+    if not plan.options.realtime:
+        print("Its time passes only while a command lets it, such as one that records")
     if plan.motion is not None:
         print(f"A hand moves {', '.join(plan.motion.positions)} for {plan.motion.seconds:.1f} s")
     print(f"{plan.flags(port)}   {STOP_HINT}", flush=True)

@@ -18,21 +18,17 @@ MODULES = {
     "setup-motors": "commands.setup_motors",
     "calibrate": "commands.calibrate",
     "find-joint-limits": "commands.find_joint_limits",
+    "replay": "commands.replay",
+    "teleoperate": "commands.teleoperate",
     "dataset-viz": "lerobot.dataset_viz",
     "edit-dataset": "lerobot.edit_dataset",
     "imgtransform-viz": "lerobot.imgtransform_viz",
 }
-NO_CONTROL = (
-    "commands that control a robot are not there yet; from Python, yardarm.robots drives it, and `yardarm eval` and "
-    "`yardarm record` work in simulation"
-)
 ABSENT = {
-    "replay": "it plays a dataset's episode on a robot, which is not there yet; `yardarm replay` "
-    "renders an episode of an evaluation, `yardarm dataset view` shows one of a dataset",
     "annotate": "datasets cannot be annotated yet; `yardarm dataset rename-task` rewords an instruction",
     "train-tokenizer": "action tokenizers cannot be trained here, because no policy here uses one",
     "setup-can": "robots on a CAN bus are not there yet",
-    **dict.fromkeys(("rollout", "teleoperate"), NO_CONTROL),
+    "rollout": "policies cannot act on a robot yet; `yardarm eval` lets them act in simulation",
 }
 
 

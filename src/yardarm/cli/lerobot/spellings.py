@@ -32,6 +32,9 @@ IMAGE_WRITERS = Absent("the workers write the images; --workers=N sets how many 
 OTHER_ENCODER_OPTIONS = Absent(
     "yardarm record takes --dataset.vcodec, --dataset.crf and --dataset.g; `yardarm dataset reencode` takes more"
 )
+IN_BACKGROUND = Absent(
+    "another process encodes while episodes are recorded, and what it cannot keep up with waits on disk; omit it"
+)
 NOT_RECORDED = Absent("evaluations of a training are not recorded; `yardarm eval` records")
 WEIGHTING = Absent("samples cannot be weighted here; all of them count the same")
 SCHEDULE = Absent("that schedule is VQ-BeT's, which cannot be trained here")
@@ -42,6 +45,14 @@ BY_ENTRY_POINT = Absent("a package's robots register themselves by an entry poin
 FOR_ROBOTS: Answers = {
     "robot.discover_packages_path": BY_ENTRY_POINT,
     "teleop.discover_packages_path": BY_ENTRY_POINT,
+}
+ON_THE_PAGE = Absent("--view shows cameras and joints in the browser; --view_port=N chooses its port")
+FOR_CONTROL: Answers = {
+    **FOR_ROBOTS,
+    "display_compressed_images": Absent("pictures are compressed for the page anyway; omit it", ("true",)),
+    "display_ip": ON_THE_PAGE,
+    "display_mode": ON_THE_PAGE,
+    "display_port": ON_THE_PAGE,
 }
 FOR_ALL: Answers = {
     "env.features.": OWN_FEATURES,
@@ -55,6 +66,12 @@ FOR_ALL: Answers = {
 ABSENT: Mapping[str, Answers] = {
     "eval": FOR_ALL,
     **dict.fromkeys(("calibrate", "setup-motors", "find-joint-limits", "robot info"), FOR_ROBOTS),
+    "replay": {
+        **FOR_ROBOTS,
+        "dataset.fps": Absent("an episode is played at its dataset's own rate; omit it"),
+        "play_sounds": Absent("replaying makes no sounds; omit it", ("false",)),
+    },
+    "teleoperate": FOR_CONTROL,
     "train": {
         **FOR_ALL,
         "dataset.repo_type": Absent("only datasets can be read, not buckets; omit it", ("dataset",)),
@@ -111,17 +128,33 @@ ABSENT: Mapping[str, Answers] = {
         "resume": Absent(
             "the same command resumes a recording by itself, and a larger --n_episodes adds episodes; omit it"
         ),
-        "robot.": Absent(
-            "recording on a robot is not there yet; --env.type=… names a simulated world, and --policy.type=… who acts "
-            "in it"
+    },
+    "record on a robot": {
+        **FOR_CONTROL,
+        **dict.fromkeys(("dataset.encoder_queue_maxsize", "dataset.encoder_threads"), IN_BACKGROUND),
+        "dataset.depth_encoder.": Absent("depth maps cannot be recorded yet; omit it"),
+        "dataset.num_image_writer_processes": IN_BACKGROUND,
+        "dataset.num_image_writer_threads_per_camera": IN_BACKGROUND,
+        "dataset.rgb_encoder.": Absent(
+            "yardarm record takes --dataset.vcodec, crf, g, preset and pix_fmt; `yardarm dataset reencode` takes more"
         ),
-        "teleop.": Absent("teleoperation is not there yet; --policy.type=… names who acts, such as expert"),
+        "dataset.streaming_encoding": Absent(IN_BACKGROUND.answer, ("true",)),
+        "dataset.video_encoding_batch_size": Absent(IN_BACKGROUND.answer, ("1",)),
+        "env.": Absent("a recording is on a robot or in simulation; omit --env.… or --robot.… and --teleop.…"),
+        "play_sounds": Absent("recording makes no sounds; omit it", ("false",)),
+        "policy.": Absent("a policy on a robot cannot be recorded yet; --teleop.type=… names who moves it"),
     },
 }
 
 CHECKPOINT = {"policy.pretrained_path": "policy.path", "policy.pretrained_revision": "policy.revision"}
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "eval": CHECKPOINT,
+    "replay": {"dataset.episode": "episode"},
+    "teleoperate": {"display_data": "view"},
+    "record on a robot": {
+        "display_data": "view",
+        **{f"dataset.rgb_encoder.{name}": f"dataset.{name}" for name in ("vcodec", "crf", "g", "preset", "pix_fmt")},
+    },
     "train": CHECKPOINT,
     "record": {
         **CHECKPOINT,

@@ -1,69 +1,14 @@
 // A twin: the arm as it moves, and a row for each joint with its motor's state and a slider.
 
+import { ArmPicture } from "yardarm/arm_picture";
 import { count, h } from "yardarm/dom";
-import { address, load, send } from "yardarm/live";
+import { load, send } from "yardarm/live";
 import { header } from "yardarm/page";
 
 const LOOK_EVERY_MS = 200;
 const UNITS = { degrees: "°", range_0_100: " %", range_m100_100: " %" };
 const HOT = 60;
 const main = document.getElementById("main");
-
-/** The picture of the arm, which is drawn again and again; dragging turns it, the wheel brings it nearer. */
-class Picture {
-  constructor() {
-    this.camera = { azimuth: 140, elevation: -20, distance: 0.6 };
-    this.drawn = 0;
-    this.image = null;
-    this.note = h("p.note", {}, "Drawing the arm …");
-    this.element = h("div.twin-picture", {}, this.note);
-    this.element.addEventListener("pointerdown", (event) => this.turn(event));
-    this.element.addEventListener("wheel", (event) => this.zoom(event), { passive: false });
-    this.draw();
-  }
-
-  /** Each picture is asked for when the one before has come: a slow machine draws fewer. */
-  async draw() {
-    if (document.hidden) return setTimeout(() => this.draw(), 500);
-    const width = Math.min(640, Math.round(this.element.clientWidth || 480));
-    const where = address("/api/twin/picture", { ...this.camera, width, number: this.drawn++ });
-    const next = h("img", { alt: "The arm, as it stands now", draggable: "false", src: where });
-    try {
-      await next.decode();
-      if (this.image) this.image.replaceWith(next);
-      else this.element.prepend(next);
-      this.image = next;
-      this.note.hidden = true;
-      setTimeout(() => this.draw(), 30);
-    } catch {
-      const problem = await load("/api/twin/picture", { ...this.camera, width }).catch((error) => error.message);
-      if (typeof problem === "string") this.note.textContent = problem;
-      this.note.hidden = false;
-      setTimeout(() => this.draw(), 3000);
-    }
-  }
-
-  turn(start) {
-    start.preventDefault();
-    const { azimuth, elevation } = this.camera;
-    const move = (event) => {
-      this.camera.azimuth = azimuth - (event.clientX - start.clientX) / 2;
-      this.camera.elevation = Math.min(5, Math.max(-89, elevation - (event.clientY - start.clientY) / 3));
-    };
-    const stop = () => {
-      removeEventListener("pointermove", move);
-      removeEventListener("pointerup", stop);
-    };
-    addEventListener("pointermove", move);
-    addEventListener("pointerup", stop);
-  }
-
-  zoom(event) {
-    event.preventDefault();
-    const factor = event.deltaY > 0 ? 1.1 : 1 / 1.1;
-    this.camera.distance = Math.min(2, Math.max(0.3, this.camera.distance * factor));
-  }
-}
 
 /** One joint: where it is, a slider to move it by hand, and how its motor is. */
 class Joint {
@@ -138,7 +83,11 @@ async function change(what, content) {
 
 /** What to type in other commands; a line breaks between flags only. */
 function flagsOf(twin) {
-  return h("code", {}, twin.flags.split(" ").flatMap((flag) => [h("span", {}, flag), " "]));
+  return h(
+    "code",
+    {},
+    twin.flags.split(" ").flatMap((flag) => [h("span", {}, flag), " "]),
+  );
 }
 
 function copyButton(text) {
@@ -169,8 +118,24 @@ function begin(twin) {
     h(
       "div.twin-columns",
       {},
-      h("div", {}, new Picture().element, h("p.small", {}, `Drag to turn, scroll to come nearer. The body: ${twin.model}.`), facts),
-      h("div", {}, h("p.note", {}, hint), h("ul.twin-joints", {}, joints.map((own) => own.element)), all),
+      h(
+        "div",
+        {},
+        new ArmPicture("/api/twin/picture").element,
+        h("p.small", {}, `Drag to turn, scroll to come nearer. The body: ${twin.model}.`),
+        facts,
+      ),
+      h(
+        "div",
+        {},
+        h("p.note", {}, hint),
+        h(
+          "ul.twin-joints",
+          {},
+          joints.map((own) => own.element),
+        ),
+        all,
+      ),
     ),
   );
 }

@@ -48,6 +48,9 @@ class Camera(ABC):
         self._feed: Feed | None = None
         self._taken = -1
 
+    def belongs_to(self, port: str) -> None:  # noqa: B027 - only a twin's camera needs it
+        """Know the port of the robot that it is on."""
+
     # A type's own. The first three are called by one thread only, and raise CameraFault.
 
     @abstractmethod

@@ -157,8 +157,9 @@ class ThreadFeed(Feed):
         now = camera.clock.now()
         if delivery is None:
             return
+        captured_s = now if delivery.captured_s is None else delivery.captured_s
         try:
-            shot = finished(delivery, camera.config, camera.given_colors, self._frames, now)
+            shot = finished(delivery, camera.config, camera.given_colors, self._frames, captured_s)
         except CameraFault as fault:
             self._refuse(fault)
             raise

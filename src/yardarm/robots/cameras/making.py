@@ -23,6 +23,7 @@ CAMERAS = Registry(
         "file": f"{HERE}.file:FileCamera",
         "intelrealsense": f"{HERE}.realsense:RealSenseCamera",
         "opencv": f"{HERE}.opencv:OpenCVCamera",
+        "sim": f"{HERE}.sim:SimCamera",
         "zmq": f"{HERE}.zmq:ZMQCamera",
     },
 )

@@ -26,6 +26,8 @@ class Delivery:
 
     color: np.ndarray | None = None
     depth: np.ndarray | None = None
+    captured_s: float | None = None
+    """When it was taken, by the camera's clock, if the device knows."""
 
 
 @dataclass(frozen=True, slots=True)

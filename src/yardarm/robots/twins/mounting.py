@@ -10,7 +10,7 @@ from yardarm.robots.motors import PERCENT, SIGNED_PERCENT, MotorCalibration
 from yardarm.robots.motors.register_bus import Motor
 from yardarm.robots.twins.factory import new_servo
 
-__all__ = ["RAD_PER_STEP", "Mounting", "Travel", "calibration_of", "mount"]
+__all__ = ["RAD_PER_STEP", "Mounting", "Travel", "calibration_of", "mount", "shown_value"]
 
 STEPS = 4096
 RAD_PER_STEP = 2 * math.pi / STEPS
@@ -54,10 +54,7 @@ class Mounting:
 
     def value(self, angle: float) -> float:
         """An angle in the user's unit."""
-        share = (angle - self.shown.low) / (self.shown.high - self.shown.low)
-        if self.unit == PERCENT:
-            return 100 * share
-        return 200 * share - 100 if self.unit == SIGNED_PERCENT else math.degrees(angle)
+        return shown_value(angle, (self.shown.low, self.shown.high), self.unit)
 
     def angle_of(self, value: float) -> float:
         """The angle that a value in the user's unit means, no farther than the joint turns."""
@@ -68,6 +65,14 @@ class Mounting:
         else:
             angle = math.radians(value)
         return min(max(angle, self.travel.low), self.travel.high)
+
+
+def shown_value(angle: float, shown: tuple[float, float], unit: str) -> float:
+    """An angle in a user's unit, where a percentage is of the range that is `shown`."""
+    share = (angle - shown[0]) / (shown[1] - shown[0])
+    if unit == PERCENT:
+        return 100 * share
+    return 200 * share - 100 if unit == SIGNED_PERCENT else math.degrees(angle)
 
 
 def mount(motor: Motor, travel: Travel, calibration: MotorCalibration | None, reversed: bool = False) -> Mounting:

@@ -15,7 +15,9 @@ from yardarm.robots.motors import MotorCalibration, calibration_to_json, read_ca
 from yardarm.robots.places import calibration_folder
 from yardarm.robots.twins.faults import parse_faults
 from yardarm.robots.twins.motion import Motion, read_motion
-from yardarm.robots.twins.twin import Twin, driver_of
+from yardarm.robots.twins.mounted_arm import driver_of
+from yardarm.robots.twins.scenes import check_scene
+from yardarm.robots.twins.twin import Twin
 
 __all__ = ["PortLink", "TwinOptions", "TwinPlan", "plan_twin"]
 
@@ -47,6 +49,9 @@ class TwinOptions:
     link: Path | None = option(None, "a name for the port that is the same each time: a link, such as /tmp/blue")
     model: str = option(AUTO, "the body: published (the SO-101's own), simple, or auto")
     clock: str = option(WALL, "wall: real time; stdin: each line is a number of seconds that pass")
+    realtime: bool = option(True, "false: time passes only when a command that uses the twin lets it")
+    scene: str = option("", "what is on its table: cube_and_box")
+    seed: int = option(0, "where those things are")
     seconds: float | None = option(None, "stop after so long [at Ctrl-C]")
 
     def __post_init__(self) -> None:
@@ -60,6 +65,12 @@ class TwinOptions:
             raise UsageError("--twin.unpacked and --twin.calibrated exclude each other; omit one")
         if self.clock == STDIN and self.view:
             raise UsageError("--twin.view needs the clock on the wall; omit --twin.clock=stdin")
+        check_scene(self.scene)
+        if self.seed < 0:
+            raise UsageError(f"--twin.seed must not be negative, got {self.seed}")
+        if not self.realtime and (self.clock == STDIN or self.view):
+            other = "--twin.clock=stdin" if self.clock == STDIN else "--twin.view"
+            raise UsageError(f"--twin.realtime=false and {other} exclude each other; omit one")
         if self.view_port is not None and not 0 < self.view_port < 65536:
             raise UsageError(f"--twin.view_port must lie between 1 and 65535, got {self.view_port}")
 
@@ -85,11 +96,13 @@ class TwinPlan:
             self.type,
             calibration=self.calibration,
             calibrated=bool(self.options.calibrated),
-            real_time=self.options.clock == WALL,
+            real_time=self.options.clock == WALL and self.options.realtime,
             use_degrees=self.use_degrees,
             published_model=None if wanted == AUTO else wanted == PUBLISHED,
             unpacked=self.options.unpacked,
             faults=self.options.faults,
+            scene=self.options.scene,
+            seed=self.options.seed,
         )
         try:
             if self.motion is not None:

@@ -1,31 +1,27 @@
 """Pictures of a twin, drawn in a process of their own: drawing is slow, and must not hold up the wire.
 
-Painter.paint ──▶ a line of JSON (angles, camera) ──▶ the process draws ──▶ length, JPEG ──▶ Painter.paint returns
+Painter.paint, or a `sim` camera ──▶ Drawing.draw ──▶ a line of JSON ──▶ `easel.py` draws ──▶ bytes ──▶ they return
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
-from yardarm.errors import SetupError, one_line
-from yardarm.robots.twins.arm_model import load_mujoco, model_for
-from yardarm.robots.twins.twin import Twin, driver_of
+from yardarm.errors import SetupError
+from yardarm.robots.twins.door import TwinSpec
 
-__all__ = ["Painter", "Viewpoint"]
+__all__ = ["Drawing", "Painted", "Painter", "Viewpoint", "borrow_drawing", "return_drawing"]
 
 BACKENDS = ("egl", "osmesa")
 READY = b"ready\n"
-LOOK_AT = (0.14, 0.0, 0.125)
-SKY, HORIZON = (0.87, 0.90, 0.93), (0.97, 0.97, 0.98)
+EASEL = "yardarm.robots.twins.easel"
 LARGEST = (1280, 960)
 
 
@@ -52,22 +48,48 @@ class Viewpoint:
         )
 
 
-class Painter:
-    """Draws a twin. It starts when the first picture is asked for."""
+class Painted(Protocol):
+    """What can be drawn: a twin, or an arm whose angles are known."""
 
-    def __init__(self, twin: Twin) -> None:
-        self._twin = twin
+    @property
+    def about(self) -> TwinSpec:
+        """What it is."""
+
+    def angles(self) -> list[float]:
+        """All angles of its body, now."""
+
+
+class Painter:
+    """Draws an arm for people. It starts when the first picture is asked for."""
+
+    def __init__(self, twin: Painted) -> None:
+        self._twin, self._drawing = twin, Drawing(twin.about)
+
+    def paint(self, view: Viewpoint = Viewpoint()) -> bytes:
+        """A JPEG of the arm as it is now."""
+        return self._drawing.draw({"angles": self._twin.angles(), **asdict(view)})
+
+    def close(self) -> None:
+        """End the process."""
+        self._drawing.close()
+
+
+class Drawing:
+    """The process that draws twins of one kind, `easel.py`. It starts when the first picture is asked for."""
+
+    def __init__(self, spec: TwinSpec) -> None:
+        self._words = (spec.type, spec.kind, spec.scene)
+        self._borrowers = 0
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._problem = ""
 
-    def paint(self, camera: Viewpoint = Viewpoint()) -> bytes:
-        """A JPEG of the twin as it is now."""
+    def draw(self, request: Mapping[str, Any]) -> bytes:
+        """What the process answers."""
         with self._lock:
             process = self._started()
             assert process.stdin is not None
             assert process.stdout is not None
-            request = {"angles": self._twin.angles(), **asdict(camera)}
             try:
                 process.stdin.write(json.dumps(request).encode() + b"\n")
                 process.stdin.flush()
@@ -83,6 +105,7 @@ class Painter:
             if self._process is not None:
                 self._process.kill()
                 self._process.wait()
+                self._problem = "the process that draws pictures has been ended"
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._problem:
@@ -101,7 +124,7 @@ class Painter:
         # One thread draws, and gives way to everybody else: the twin's clock comes first.
         own = {"MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend, "LP_NUM_THREADS": "1"}
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__, self._twin.type, self._twin.model.kind],
+            [sys.executable, "-m", EASEL, *self._words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -119,76 +142,29 @@ class Painter:
         return False
 
 
+_SHARED: dict[tuple[str, str, str], Drawing] = {}
+_SHARING = threading.Lock()
+
+
+def borrow_drawing(spec: TwinSpec) -> Drawing:
+    """The process that all cameras of twins of one kind share: it takes seconds to start, and much memory."""
+    with _SHARING:
+        drawing = _SHARED.setdefault((spec.type, spec.kind, spec.scene), Drawing(spec))
+        drawing._borrowers += 1
+        return drawing
+
+
+def return_drawing(drawing: Drawing) -> None:
+    """End the process when nobody needs it any more."""
+    with _SHARING:
+        drawing._borrowers -= 1
+        if drawing._borrowers == 0:
+            _SHARED.pop(drawing._words, None)
+            drawing.close()
+
+
 def _exactly(stream: IO[bytes], size: int) -> bytes:
     content = stream.read(size)
     if len(content) < size:
         raise EOFError
     return content
-
-
-def _draw_for_ever(type: str, kind: str) -> None:
-    """What the process does: a picture for each line."""
-    os.nice(10)
-    out, requests = sys.stdout.buffer, sys.stdin.buffer
-    try:
-        easel = _Easel(type, kind)
-        out.write(READY)
-    except Exception as error:  # whatever OpenGL says goes to whoever wanted pictures
-        out.write(one_line(error).encode() + b"\n")
-        return
-    out.flush()
-    for line in requests:
-        jpeg = easel.draw(**json.loads(line))
-        out.write(len(jpeg).to_bytes(4, "little") + jpeg)
-        out.flush()
-
-
-class _Easel:
-    """MuJoCo's renderer, with the arm on its table."""
-
-    def __init__(self, type: str, kind: str) -> None:
-        self._mujoco = mujoco = load_mujoco()
-        driver = driver_of(type)
-        model = model_for(driver.name, driver.motors, kind == "published")
-        spec = model.spec(for_pictures=True)
-        spec.add_texture(
-            name="sky",
-            type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
-            builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
-            rgb1=SKY,
-            rgb2=HORIZON,
-            width=64,
-            height=64,
-        )
-        self._model = spec.compile()
-        self._data = mujoco.MjData(self._model)
-        self._renderer: Any = None
-        self.draw([0.0] * self._model.nq, **asdict(Viewpoint(width=160, height=120)))
-
-    def draw(
-        self, angles: Sequence[float], azimuth: float, elevation: float, distance: float, width: int, height: int
-    ) -> bytes:
-        """A JPEG."""
-        from PIL import Image
-
-        mujoco = self._mujoco
-        self._data.qpos[:] = angles
-        mujoco.mj_kinematics(self._model, self._data)
-        mujoco.mj_comPos(self._model, self._data)
-        mujoco.mj_camlight(self._model, self._data)
-        if self._renderer is None or (self._renderer.width, self._renderer.height) != (width, height):
-            if self._renderer is not None:
-                self._renderer.close()
-            self._renderer = mujoco.Renderer(self._model, height, width)
-        camera = mujoco.MjvCamera()
-        camera.lookat[:] = LOOK_AT
-        camera.azimuth, camera.elevation, camera.distance = azimuth, elevation, distance
-        self._renderer.update_scene(self._data, camera)
-        picture = io.BytesIO()
-        Image.fromarray(self._renderer.render()).save(picture, "JPEG", quality=85)
-        return picture.getvalue()
-
-
-if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
-        _draw_for_ever(*sys.argv[1:])

@@ -1,0 +1,119 @@
+"""Measures how well the loop keeps its rate: `yardarm teleoperate` on two twins, with cores free and with all busy.
+
+python benchmarks/control.py --output=benchmarks/2026-11-control.md
+python benchmarks/control.py --scale=small --only=teleoperate_30
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from campaign import Measurements, run_campaign
+from report import Figure, Section
+from servos import busy
+
+from yardarm.machine import usable_cores
+
+METHOD = """
+Two twins, a leader that a hand moves and a follower, live in processes of their own, with physics in real time. They
+stand for hardware, which no load can slow down, so they run with real-time priority if that is allowed here. The
+command `yardarm teleoperate` moves one by the other, without a table and without a page; `--timing` writes down how
+well it kept its rate. CPU is what the command's process took, with the second or so in which it
+starts.
+
+Busy means that as many processes as there are cores spin beside all that.
+
+A turn is due at a multiple of 1/fps after the first one. The period error is the difference between 1/fps and the time
+between two turns; a turn is late if it begins later than a tenth of its period, and missed if its period was over.
+"""
+YARDARM = [sys.executable, "-m", "yardarm"]
+TYPES = {"robot": "so101_follower", "teleop": "so101_leader"}
+WAVE = "time,shoulder_pan,gripper\n0,-30,20\n1,30,80\n2,-30,20\n"
+
+
+@contextlib.contextmanager
+def twin(section: str, folder: Path) -> Iterator[list[str]]:
+    """A twin in a process of its own; gives the flags that reach it."""
+    own = [f"--{section}.type={TYPES[section]}", f"--{section}.id=a", f"--{section}.calibration_dir={folder / section}"]
+    words = [*own, "--twin.calibrated=true"]
+    if section == "teleop":
+        (folder / "wave.csv").write_text(WAVE)
+        words += [f"--twin.motion={folder / 'wave.csv'}", "--twin.repeat=true"]
+    start = [*YARDARM, "twin", *words]
+    with subprocess.Popen(start, stdout=subprocess.PIPE, text=True, preexec_fn=_like_hardware) as process:
+        assert process.stdout is not None
+        said = ""
+        while not (found := re.search(r"\.port=(\S+)", said)):
+            said += process.stdout.readline()
+        try:
+            yield [*own, f"--{section}.port={found[1]}"]
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate()
+
+
+def _like_hardware() -> None:
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(20))
+
+
+def teleoperate(fps: int, seconds: float) -> Section:
+    """Measure a rate, with cores free and busy."""
+    figures, notes = [], []
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        with twin("robot", folder) as robot, twin("teleop", folder) as leader:
+            for spinning in (0, usable_cores()):
+                with busy(spinning):
+                    timing, cpu_s = _run([*robot, *leader, f"--fps={fps}", f"--teleop_time_s={seconds}"], folder)
+                when = f"{fps} Hz, {f'{spinning} cores busy' if spinning else 'no load of our own'}"
+                figures += _figures(when, timing, cpu_s)
+                notes.append(f"{when}: {_text(timing)}")
+    return Section(f"teleoperate at {fps} Hz", figures, notes)
+
+
+def _run(words: list[str], folder: Path) -> tuple[dict[str, Any], float]:
+    """The command's timing, and the CPU time of its process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    file = folder / "timing.json"
+    subprocess.run([*YARDARM, "teleoperate", *words, f"--timing={file}"], check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return json.loads(file.read_text()), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _figures(when: str, timing: dict[str, Any], cpu_s: float) -> list[Figure]:
+    turns, error = timing["done"] + timing["missed"], timing["period_error"]
+    return [
+        Figure(f"{when}: turns missed", f"{timing['missed']} of {turns:,}", "", "", True),
+        Figure(f"{when}: turns late", f"{timing['late']} of {turns:,}", "", "", True),
+        Figure(f"{when}: period error, median", f"{1e3 * error['median']:.2f} ms", "", "", True, "0 ms"),
+        Figure(f"{when}: period error, 99th percentile", f"{1e3 * error['p99']:.1f} ms", "", "", True, "0 ms"),
+        Figure(f"{when}: CPU time per turn, with the start", f"{1e3 * cpu_s / turns:.2f} ms", "", "", True),
+    ]
+
+
+def _text(timing: dict[str, Any]) -> str:
+    parts = ", ".join(
+        f"{name} {1e3 * part['median']:.2f} ms (99% {1e3 * part['p99']:.1f})" for name, part in timing["parts"].items()
+    )
+    return f"worst period error {1e3 * timing['period_error']['worst']:.0f} ms; {parts}."
+
+
+def measurements(seconds: float) -> Measurements:
+    return {f"teleoperate_{fps}": partial(teleoperate, fps, seconds) for fps in (30, 60)}
+
+
+if __name__ == "__main__":
+    run_campaign("The control loop", __doc__, METHOD, measurements(300), measurements(10))

@@ -1,0 +1,93 @@
+"""What is not good enough to act on: the arm holds still, somebody is told, and it ends if that lasts."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from yardarm.config import option, positive
+from yardarm.control.loop import Loop
+from yardarm.errors import RobotFault
+from yardarm.robots import Clock, Reading, Robot
+
+__all__ = ["HoldOptions", "HoldReason", "Holding", "finite_numbers", "observed"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class HoldOptions:
+    """Flags below ``--hold.``: when a loop sends nothing, and the arm stays at its last goal."""
+
+    max_camera_age_s: float = option(0.5, "how old a camera's picture may be; the arm holds still while one is older")
+    patience_s: float = option(5.0, "how long to hold still until it is clear that nothing gets better; then it ends")
+
+    def __post_init__(self) -> None:
+        """Refuse times that are none."""
+        positive("--hold.max_camera_age_s", self.max_camera_age_s)
+        positive("--hold.patience_s", self.patience_s)
+
+
+class HoldReason(Exception):
+    """Why nothing can be sent in this turn."""
+
+
+class Holding:
+    """Counts the turns without an action, and says why there is none: once, not in each turn."""
+
+    def __init__(self, options: HoldOptions, loop: Loop) -> None:
+        self._options, self._loop = options, loop
+        self._since: float | None = None
+        loop.trouble = ""
+
+    def hold(self, reason: str) -> None:
+        """Send nothing in this turn; raises if that has lasted too long."""
+        now = self._loop.clock.now()
+        self._loop.timing.held += 1
+        if self._since is None:
+            self._since = now
+            log.warning("%s; the arm holds still", reason)
+        self._loop.trouble = reason
+        if now - self._since >= self._options.patience_s:
+            raise RobotFault(f"stopped, after {now - self._since:.1f} s without an action: {reason}")
+
+    def go_on(self) -> None:
+        """All is well in this turn."""
+        if self._since is not None:
+            log.warning("it goes on, after %.1f s", self._loop.clock.now() - self._since)
+            self._since, self._loop.trouble = None, ""
+
+
+def observed(robot: Robot, options: HoldOptions, clock: Clock) -> Reading:
+    """What the robot measures now, if it is new and makes sense."""
+    try:
+        reading = robot.observe()
+    except (RobotFault, TimeoutError) as error:
+        raise HoldReason(f"{robot} cannot be observed: {error}") from error
+    now = clock.now()
+    for name, frame in reading.frames.items():
+        if (age := now - frame.captured_s) > options.max_camera_age_s:
+            raise HoldReason(
+                f"camera '{name}' has shown nothing new for {age:.1f} s (limit {options.max_camera_age_s:g} s)"
+            )
+    pictures = reading.frames.keys() | robot.cameras.keys()
+    finite_numbers(f"{robot} measures", {name: own for name, own in reading.values.items() if name not in pictures})
+    return reading
+
+
+def finite_numbers(says: str, values: Mapping[str, Any]) -> dict[str, float]:
+    """The values as numbers; `says` names who is to blame if one of them is none."""
+    for name, value in values.items():
+        if not _is_finite(value):
+            raise HoldReason(f"{says} {name} = {value!r}, which is no finite number")
+    return {name: float(value) for name, value in values.items()}
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except TypeError:
+        return False

@@ -1,0 +1,72 @@
+"""Turns at a rate, by absolute deadlines.
+
+    turn      0         1         2                   4         5
+    due    ───┼─────────┼─────────┼─────────┼─────────┼─────────┼───▶ time
+    work      ▓▓▓▓      ▓▓▓▓      ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓   ▓▓▓▓      ▓▓▓▓
+                                            3 is missed: its time was over before 2 ended
+
+Each deadline is computed from the first one, so that no error adds up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yardarm.control.timing import Timing
+from yardarm.errors import UsageError
+from yardarm.robots import Clock, HostClock
+
+__all__ = ["Beat", "Loop"]
+
+# Deadlines are sums of floating-point numbers; an end that is this close to one is that one.
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """The beginning of a turn. Times are the loop's clock's, in seconds."""
+
+    index: int
+    """Its place on the grid of 1/fps, from 0."""
+    due_s: float
+    began_s: float
+
+
+class Loop:
+    """A rate, the clock that it is kept by, and how well that went."""
+
+    def __init__(self, fps: float, clock: Clock | None = None) -> None:
+        if not (fps > 0 and math.isfinite(fps)):
+            raise UsageError(f"fps must be positive, got {fps}")
+        self.fps = fps
+        self.clock: Clock = clock or HostClock()
+        self.timing = Timing(fps)
+        self.trouble = ""
+        """Why nothing is sent just now; empty: all is well."""
+
+    def beats(self, seconds: float | None = None) -> Iterator[Beat]:
+        """Turns from now on, for some time or without end. Turns whose whole period has passed are left out.
+
+        It sleeps until a turn is due. To spin for the last moment would gain a tenth of a millisecond, and lose tens
+        of them on a busy machine, which takes the core away from who does not sleep.
+        """
+        clock, timing = self.clock, self.timing
+        timing.begin()
+        start, index = clock.now(), 0
+        end = math.inf if seconds is None else math.ceil(seconds * self.fps - ROUNDING)
+        while index < end:
+            due = start + index / self.fps
+            clock.wait_until(due)
+            began = clock.now()
+            if behind := int((began - due) * self.fps + ROUNDING):
+                skipped = min(behind, end - index)
+                timing.missed += int(skipped)
+                index += int(skipped)
+                if index >= end:
+                    return
+                due = start + index / self.fps
+            timing.turn(due, began)
+            yield Beat(index, due, began)
+            index += 1
