@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers import yardarm_here
+from tests.helpers import wait_until, yardarm_here
 from tests.robots.answers import Terminal, on_a_terminal
+from tests.robots.virtual_gamepad import VirtualGamepad
 from yardarm.robots.kinematics import hand_of
 from yardarm.robots.motors import calibration_to_json
 from yardarm.robots.twins import Twin
@@ -34,9 +37,9 @@ def twin(tmp_path: Path) -> Iterator[Twin]:
         yield twin
 
 
-def words(twin: Twin, folder: Path) -> list[str]:
+def words(twin: Twin, folder: Path, teleoperator: str = "keyboard_ee") -> list[str]:
     robot = {"type": "so101_follower", "port": twin.port, "id": "arm", "calibration_dir": folder}
-    return [*(f"--robot.{name}={value}" for name, value in robot.items()), "--teleop.type=keyboard_ee", "--fps=30"]
+    return [*(f"--robot.{name}={value}" for name, value in robot.items()), f"--teleop.type={teleoperator}", "--fps=30"]
 
 
 def hand(twin: Twin) -> np.ndarray:
@@ -84,6 +87,38 @@ def test_the_hand_stays_in_its_box(twin: Twin, tmp_path: Path) -> None:
         assert hand(twin)[2] < top + 0.008
         terminal.type("\x03")
         assert terminal.exit_code() == 0
+
+
+def test_a_stick_moves_the_hand(twin: Twin, tmp_path: Path) -> None:
+    pytest.importorskip("pygame")
+    pad, start, seen = VirtualGamepad(), hand(twin), []
+
+    def has_risen() -> bool:
+        pad.tilt(3, 0)  # a stick counts once it was seen in its middle
+        time.sleep(0.2)
+        pad.tilt(3, -1)
+        time.sleep(0.5)
+        return bool(hand(twin)[2] > start[2] + 0.03)
+
+    def person() -> None:
+        try:
+            wait_until(lambda: all(state.has_torque for state in twin.joint_states()))
+            twin.release()
+            wait_until(has_risen)
+            seen.append(hand(twin))
+        finally:
+            signal.raise_signal(signal.SIGINT)
+
+    pad.plug()
+    thread = threading.Thread(target=person)
+    thread.start()
+    try:
+        answer = yardarm_here("teleoperate", *words(twin, tmp_path, "gamepad"), f"--teleop_time_s={PATIENCE_S}")
+    finally:
+        thread.join()
+        pad.close()
+    assert answer.returncode == 0, answer.stderr
+    assert seen[0][:2] == pytest.approx(start[:2], abs=0.02)
 
 
 @pytest.mark.parametrize(

@@ -325,7 +325,7 @@ def test_a_number_that_is_none_is_refused(tmp_path: Path) -> None:
         (
             ("so101_leader", {"port": "x"}),
             ("bi_so_follower", {"left_arm_config.port": "a", "right_arm_config.port": "b"}),
-            "use the leader of that arm",
+            "so_leader cannot move bi_so_follower 'arm': its actions are shoulder_pan.pos, ",
         ),
     ],
 )

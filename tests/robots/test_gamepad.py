@@ -2,59 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.robots.virtual_gamepad import VirtualGamepad
 from yardarm.errors import RobotFault, SetupError, UsageError
 from yardarm.robots import make_teleoperator
-from yardarm.robots.teleoperators.gamepad import _load_pygame
 
 pytest.importorskip("pygame")
 
 STILL = {"delta_x": 0.0, "delta_y": 0.0, "delta_z": 0.0, "gripper": 1.0}
-GAME_CONTROLLER = 1
 LEFT_X, LEFT_Y, RIGHT_Y, TRIGGER = 0, 1, 3, 4
-
-
-class VirtualGamepad:
-    """A gamepad of SDL's, plugged in and out by a program."""
-
-    def __init__(self) -> None:
-        _load_pygame()
-        lines = Path("/proc/self/maps").read_text().splitlines()
-        self._sdl = ctypes.CDLL(next(line.split()[-1] for line in lines if "libSDL2-" in line))
-        self._sdl.SDL_JoystickFromInstanceID.restype = ctypes.c_void_p
-        self._sdl.SDL_InitSubSystem(0x200)  # joysticks; counted, so that it outlives pygame's own
-        self._index: int | None = None
-
-    def plug(self, axes: int = 6, buttons: int = 12) -> None:
-        self._index = self._sdl.SDL_JoystickAttachVirtual(GAME_CONTROLLER, axes, buttons, 0)
-        assert self._index == 0
-
-    def unplug(self) -> None:
-        if self._index is not None:
-            self._sdl.SDL_JoystickDetachVirtual(self._index)
-            self._index = None
-
-    def close(self) -> None:
-        self.unplug()
-        self._sdl.SDL_QuitSubSystem(0x200)
-
-    def tilt(self, axis: int, share: float) -> None:
-        self._sdl.SDL_JoystickSetVirtualAxis(self._handle(), axis, ctypes.c_int16(int(share * 32767)))
-
-    def press(self, button: int, is_down: bool = True) -> None:
-        self._sdl.SDL_JoystickSetVirtualButton(self._handle(), button, int(is_down))
-
-    def _handle(self) -> ctypes.c_void_p:
-        return ctypes.c_void_p(self._sdl.SDL_JoystickFromInstanceID(self._sdl.SDL_JoystickGetDeviceInstanceID(0)))
 
 
 @pytest.fixture

@@ -137,13 +137,16 @@ def _names(names: Sequence[str]) -> list[str] | None:
 
 def try_out(info: DatasetInfo, encoding: VideoEncoding) -> None:
     """Write a dataset of one black frame, to learn now what a codec or the format refuses."""
-    blank = {
-        name: np.zeros(feature.shape, np.uint8 if feature.is_visual else feature.dtype)
-        for name, feature in info.features.items()
-    }
+    blank = {name: np.zeros(feature.shape, _stored_type(feature)) for name, feature in info.features.items()}
     with (
         tempfile.TemporaryDirectory(prefix="yardarm-") as folder,
         DatasetWriter.create(Path(folder) / "trial", info, encoding) as writer,
     ):
         writer.add_frame({**blank, "task": ""})
         writer.save_episode()
+
+
+def _stored_type(feature: DatasetFeature) -> Any:
+    if feature.is_visual:
+        return np.uint16 if feature.is_depth else np.uint8
+    return feature.dtype

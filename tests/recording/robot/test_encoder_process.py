@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from tests.helpers import wait_until
 from tests.recording.robot.ticks import FAST, TASK, frames_in_videos, job_for, tick_of, ticks
 from yardarm.datasets import LeRobotDataset, VideoEncoding, measured_file, read_measured, read_metadata
 from yardarm.errors import RobotFault, StorageFault, UsageError
 from yardarm.recording.robot import EncoderProcess
+from yardarm.robots import Frame
 
 CAMERAS = {"front": (32, 48, 3), "wrist": (24, 16, 3)}
 
@@ -192,3 +197,18 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UsageError, match="already exists"), EncoderProcess(job_for(tmp_path, encoding=FAST)):
         pass
+
+
+def test_depth_goes_into_the_dataset_as_it_was_measured(tmp_path: Path) -> None:
+    root, shape = tmp_path / "cube", (12, 16, 1)
+    depth = np.arange(12 * 16, dtype=np.uint16).reshape(shape) * 300
+    tick = tick_of(0, 0)
+    deep = replace(tick, reading=replace(tick.reading, frames={"front_depth": Frame(depth, 0.0, 0)}))
+    with EncoderProcess(job_for(root, {"front_depth": shape})) as encoder:
+        encoder.add(deep)
+        encoder.save_episode()
+        encoder.finish()
+    assert read_metadata(root).info.features["observation.images.front_depth"].is_depth
+    stored = pq.read_table(root / "data/chunk-000/file-000.parquet")["observation.images.front_depth"][0].as_py()
+    with Image.open(io.BytesIO(stored["bytes"])) as picture:
+        assert (np.array(picture) == depth[:, :, 0]).all()

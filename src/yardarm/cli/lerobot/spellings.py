@@ -132,7 +132,7 @@ ABSENT: Mapping[str, Answers] = {
     "record on a robot": {
         **FOR_CONTROL,
         **dict.fromkeys(("dataset.encoder_queue_maxsize", "dataset.encoder_threads"), IN_BACKGROUND),
-        "dataset.depth_encoder.": Absent("depth maps cannot be recorded yet; omit it"),
+        "dataset.depth_encoder.": Absent("depth maps are stored exactly, as 16-bit pictures; omit it"),
         "dataset.num_image_writer_processes": IN_BACKGROUND,
         "dataset.num_image_writer_threads_per_camera": IN_BACKGROUND,
         "dataset.rgb_encoder.": Absent(

@@ -32,7 +32,8 @@ def processor_between(teleoperator: Teleoperator, robot: Robot, options: EeOptio
             f"{teleoperator} only gives the keys that are pressed, which {robot} does not understand; use keyboard_ee"
         )
     raise UsageError(
-        f"{teleoperator} moves {', '.join(asked)}, but {robot} needs {', '.join(needed)}; use the leader of that arm"
+        f"{teleoperator} cannot move {robot}: its actions are {', '.join(asked)}, and the robot's are "
+        f"{', '.join(needed)}; choose a teleoperator with the same names"
     )
 
 

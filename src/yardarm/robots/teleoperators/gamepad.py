@@ -72,10 +72,9 @@ class Gamepad(HandTeleoperator):
     @property
     def legend(self) -> str:
         """The sticks and buttons, for the screen."""
-        gripper = f" · buttons {self._buttons['open']} and {self._buttons['close']}: open, close"
-        return "left stick: forward, back, left, right · right stick: up, down" + (
-            gripper if self.config.use_gripper else ""
-        )
+        sticks = "left stick: forward, back, left, right · right stick: up, down"
+        gripper = f"buttons {self._buttons['open']} and {self._buttons['close']}: open, close"
+        return f"{sticks}\n{gripper}" if self.config.use_gripper else sticks
 
     def connect(self, calibrate: bool = True) -> None:
         """Begin to listen to the gamepad."""

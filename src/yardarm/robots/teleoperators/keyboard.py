@@ -96,9 +96,9 @@ class KeyboardHand(TerminalTeleoperator, HandTeleoperator):
     @property
     def legend(self) -> str:
         """The keys, for the screen."""
-        arrows = ", arrows" if self.config.arrows == "arm" else ""
+        arrows = " (or arrows)" if self.config.arrows == "arm" else ""
         gripper = f" · {OPENS} {CLOSES} open, close" if self.config.use_gripper else ""
-        return f"i k forward, back · j l left, right{arrows} · u d up, down (shift+↑↓){gripper}"
+        return f"i k forward, back · j l left, right{arrows}\nu d up, down (or shift+↑↓){gripper}"
 
     def get_action(self) -> dict[str, Any]:
         """Where the held keys want the hand to go."""

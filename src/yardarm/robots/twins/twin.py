@@ -65,6 +65,8 @@ class Twin(MountedArm):
     those who know that it is a twin (`open_door`).
     """
 
+    clock: WallClock | None = None  # here, because its thread may run before it is assigned
+
     def __init__(
         self,
         type: str,
