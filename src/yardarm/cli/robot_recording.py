@@ -116,7 +116,7 @@ class _Session:
             more = f", which has {_episodes(encoder.episodes)}" if encoder.episodes else ""
             print(f"recording to {self.root}{more}", flush=True)
             keys = Keys(own=KEYS)
-            wishes = Wishes(keys)
+            wishes = Wishes(keys, getattr(self.teleoperator, "get_teleop_events", None))
             buttons = [Button(wish.value, label, key, wishes.button(wish)) for label, key, wish in BUTTONS]
             state = LiveState(self.robot, self.loop, str(self.teleoperator), "Recording", buttons)
             state.twin = self.stage.twins.get(ROBOT)
