@@ -229,6 +229,13 @@ def test_a_mistake_gets_one_line_before_an_arm_is_connected(
     assert not (tmp_path / "cube").exists()
 
 
+def test_a_configuration_file_can_name_the_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("record.yaml").write_text("robot: {type: so101_follower, port: x}\nteleop: {type: so101_leader, port: y}\n")
+    answer = yardarm_here("record", "--config_path=record.yaml", "--dataset.root=cube")
+    assert (answer.returncode, "what is done?" in answer.stderr) == (2, True)
+
+
 def test_the_date_and_time_are_added_to_a_name_unless_told_otherwise(
     arms: TwinArms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

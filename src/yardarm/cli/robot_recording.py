@@ -18,10 +18,10 @@ from yardarm.cli.control_session import (
     watched,
 )
 from yardarm.cli.devices import ROBOT, device_rows, take_robot, take_teleoperator
-from yardarm.cli.flags import Flags, describe, listed
+from yardarm.cli.flags import Flags, describe, listed, read_flags
 from yardarm.cli.hand_flags import ee_rows, take_process
 from yardarm.cli.sections import gather, read_only_flags
-from yardarm.config import decode, option
+from yardarm.config import decode, option, read_config_file
 from yardarm.control import Button, LiveState, Loop, Tick, teleoperation
 from yardarm.datasets import read_metadata
 from yardarm.displays import RobotRecordingDisplay
@@ -62,9 +62,13 @@ class RobotRecordOptions(WatchOptions):
 
 
 def is_for_robots(words: Sequence[str]) -> bool:
-    """Whether flags of a robot or a teleoperator are among a command's words."""
-    names = (word.removeprefix("--").partition("=")[0] for word in words if word.startswith("--"))
-    return any(name.partition(".")[0] in SECTIONS for name in names)
+    """Whether a command's words, or the file that they name, are about a robot or a teleoperator."""
+    _, flags = read_flags(words)
+    names = {name.partition(".")[0] for name in flags}
+    path = flags.get("config_path", "")
+    if path and Path(path).is_file():
+        names |= read_config_file(Path(path)).keys()
+    return bool(names & {*SECTIONS})
 
 
 def run(words: Sequence[str]) -> int:
