@@ -111,7 +111,7 @@ def test_a_damaged_file_costs_the_times_only(tmp_path: Path) -> None:
 def asked(root: Path) -> list[tuple[int, float] | None]:
     """How many rows each episode's file has, and which episode it was."""
     all_times = [read_measured(root, episode.index) for episode in read_metadata(root).episodes]
-    return [own and (len(own), float(own.asked[0, 0])) for own in all_times]
+    return [None if own is None else (len(own), float(own.asked[0, 0])) for own in all_times]
 
 
 def test_edits_carry_the_times_with_their_frames(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from yardarm.cli.control_session import (
     watched,
 )
 from yardarm.cli.devices import ROBOT, device_rows, take_robot, take_teleoperator
-from yardarm.cli.flags import Flags, describe, listed
+from yardarm.cli.flags import Flags, describe, listed, read_flags
 from yardarm.cli.hand_flags import ee_rows, take_process
 from yardarm.cli.sections import gather, read_only_flags
-from yardarm.config import decode, option
+from yardarm.config import decode, option, read_config_file
 from yardarm.control import Button, LiveState, Loop, Tick, teleoperation
 from yardarm.datasets import read_metadata
 from yardarm.displays import RobotRecordingDisplay
@@ -48,9 +48,9 @@ SECTIONS = ("robot", "teleop")
 # How far twins that live by their own clock may be ahead of the encoder, in frames.
 MOST_AHEAD = 256
 BUTTONS = (
-    ("End", "ArrowRight", Wish.END),
-    ("Record again", "ArrowLeft", Wish.AGAIN),
-    ("Stop", "Escape", Wish.STOP),
+    ("→ End", "ArrowRight", Wish.END),
+    ("← Record again", "ArrowLeft", Wish.AGAIN),
+    ("Esc Stop", "Escape", Wish.STOP),
 )
 
 
@@ -62,9 +62,13 @@ class RobotRecordOptions(WatchOptions):
 
 
 def is_for_robots(words: Sequence[str]) -> bool:
-    """Whether flags of a robot or a teleoperator are among a command's words."""
-    names = (word.removeprefix("--").partition("=")[0] for word in words if word.startswith("--"))
-    return any(name.partition(".")[0] in SECTIONS for name in names)
+    """Whether a command's words, or the file that they name, are about a robot or a teleoperator."""
+    _, flags = read_flags(words)
+    names = {name.partition(".")[0] for name in flags}
+    path = flags.get("config_path", "")
+    if path and Path(path).is_file():
+        names |= read_config_file(Path(path)).keys()
+    return bool(names & {*SECTIONS})
 
 
 def run(words: Sequence[str]) -> int:
@@ -81,8 +85,7 @@ def _record(session: _Session) -> int:
     try:
         session.record()
     except StorageFault as fault:
-        kept = read_metadata(session.root).total_episodes
-        raise StorageFault(f"{fault}; {_episodes(kept)} kept in {session.root}") from fault
+        raise StorageFault(f"{fault}; {_episodes(_count(session.root))} kept in {session.root}") from fault
     finally:
         say_timing(session.loop, session.options)
         _say_result(session.root)
@@ -159,6 +162,10 @@ def _say_result(root: Path) -> None:
     print(f"Dataset: {root} ({_episodes(meta.total_episodes)}, {meta.total_frames} frames)")
     if meta.total_episodes:
         print(f"  yardarm dataset view {shlex.quote(str(root))}", flush=True)
+
+
+def _count(root: Path) -> int:
+    return read_metadata(root).total_episodes if (root / "meta" / "info.json").exists() else 0
 
 
 def _episodes(count: int) -> str:

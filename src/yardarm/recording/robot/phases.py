@@ -49,7 +49,10 @@ class Phases:
         while self._done < self.options.num_episodes:
             wish = self._episode()
             is_kept = wish is not Wish.AGAIN
-            self._keep() if is_kept else self._discard()
+            if is_kept:
+                self._keep()
+            else:
+                self._discard()
             if wish is Wish.STOP or self._done == self.options.num_episodes:
                 return
             wish = self._reset()
