@@ -11,10 +11,10 @@ import json
 import os
 import re
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,9 @@ from campaign import Measurements, run_campaign
 from report import Figure, Section
 from servos import busy
 
+from yardarm.control import Loop, undisturbed
 from yardarm.machine import usable_cores
+from yardarm.robots import HostClock
 
 METHOD = """
 Two twins, a leader that a hand moves and a follower, live in processes of their own, with physics in real time. They
@@ -35,10 +37,14 @@ starts.
 
 Busy means that as many processes as there are cores spin beside all that.
 
+An empty loop, of which a turn works for about a millisecond, shows what the way of waiting does: the loop's, which
+sleeps; one that spins for the last 0.3 ms; and the loop's with real-time priority, if that is allowed here.
+
 A turn is due at a multiple of 1/fps after the first one. The period error is the difference between 1/fps and the time
 between two turns; a turn is late if it begins later than a tenth of its period, and missed if its period was over.
 """
 YARDARM = [sys.executable, "-m", "yardarm"]
+SPIN_S = 0.0003
 TYPES = {"robot": "so101_follower", "teleop": "so101_leader"}
 WAVE = "time,shoulder_pan,gripper\n0,-30,20\n1,30,80\n2,-30,20\n"
 
@@ -60,7 +66,7 @@ def twin(section: str, folder: Path) -> Iterator[list[str]]:
         try:
             yield [*own, f"--{section}.port={found[1]}"]
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()
             process.communicate()
 
 
@@ -79,8 +85,8 @@ def teleoperate(fps: int, seconds: float) -> Section:
                 with busy(spinning):
                     timing, cpu_s = _run([*robot, *leader, f"--fps={fps}", f"--teleop_time_s={seconds}"], folder)
                 when = f"{fps} Hz, {f'{spinning} cores busy' if spinning else 'no load of our own'}"
-                figures += _figures(when, timing, cpu_s)
-                notes.append(f"{when}: {_text(timing)}")
+                figures += _figures(when, timing)
+                notes.append(f"{when}: {cpu_s / timing['done'] * 1e3:.2f} ms of CPU per turn; {_text(timing)}")
     return Section(f"teleoperate at {fps} Hz", figures, notes)
 
 
@@ -93,14 +99,13 @@ def _run(words: list[str], folder: Path) -> tuple[dict[str, Any], float]:
     return json.loads(file.read_text()), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def _figures(when: str, timing: dict[str, Any], cpu_s: float) -> list[Figure]:
+def _figures(when: str, timing: dict[str, Any]) -> list[Figure]:
     turns, error = timing["done"] + timing["missed"], timing["period_error"]
     return [
         Figure(f"{when}: turns missed", f"{timing['missed']} of {turns:,}", "", "", True),
         Figure(f"{when}: turns late", f"{timing['late']} of {turns:,}", "", "", True),
         Figure(f"{when}: period error, median", f"{1e3 * error['median']:.2f} ms", "", "", True, "0 ms"),
         Figure(f"{when}: period error, 99th percentile", f"{1e3 * error['p99']:.1f} ms", "", "", True, "0 ms"),
-        Figure(f"{when}: CPU time per turn, with the start", f"{1e3 * cpu_s / turns:.2f} ms", "", "", True),
     ]
 
 
@@ -111,8 +116,41 @@ def _text(timing: dict[str, Any]) -> str:
     return f"worst period error {1e3 * timing['period_error']['worst']:.0f} ms; {parts}."
 
 
+class SpinningClock(HostClock):
+    """What the loop does not use: it sleeps until shortly before, and then looks at the clock all the time."""
+
+    def wait_until(self, seconds: float) -> None:
+        super().wait_until(seconds - SPIN_S)
+        while time.monotonic() < seconds:
+            pass
+
+
+def waiting(seconds: float) -> Section:
+    """Measure an empty loop at 60 Hz that waits in three ways, in turns, with all cores busy."""
+    ways = {
+        "sleep": (HostClock(), False),
+        "spin": (SpinningClock(), False),
+        "sleep, with priority": (HostClock(), True),
+    }
+    loops = {name: Loop(60, clock) for name, (clock, _) in ways.items()}
+    with busy(usable_cores()):
+        for _ in range(4):
+            for name, (_, priority) in ways.items():
+                with undisturbed(priority):
+                    for _ in loops[name].beats(seconds / 4):
+                        sum(range(20_000))  # about a millisecond of work
+    figures = []
+    for name, loop in loops.items():
+        data = loop.timing.to_data()
+        figures += _figures(f"empty loop at 60 Hz, {usable_cores()} cores busy, {name}", data)
+    return Section("waiting", figures, [f"{name}: {loop.timing.summary()}." for name, loop in loops.items()])
+
+
 def measurements(seconds: float) -> Measurements:
-    return {f"teleoperate_{fps}": partial(teleoperate, fps, seconds) for fps in (30, 60)}
+    return {
+        "waiting": partial(waiting, seconds),
+        **{f"teleoperate_{fps}": partial(teleoperate, fps, seconds) for fps in (30, 60)},
+    }
 
 
 if __name__ == "__main__":

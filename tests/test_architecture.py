@@ -45,10 +45,11 @@ PUBLIC_MODULES = {
     "yardarm.datasets.rerun_export",
     *("yardarm.pages.dataset_data", "yardarm.pages.dataset_review_data"),
     "yardarm.policies.learning",
-    *("yardarm.robots.bus_log", "yardarm.robots.inspection", "yardarm.robots.limits"),
+    "yardarm.recording.robot",
+    *("yardarm.robots.bus_log", "yardarm.robots.cameras", "yardarm.robots.inspection", "yardarm.robots.limits"),
     *("yardarm.robots.kinematics", "yardarm.control.processing"),
     *("yardarm.envs.messages", "yardarm.envs.vector"),
-    "yardarm.robots.twins",
+    *("yardarm.robots.twins", "yardarm.robots.twins.world"),
 }
 
 

@@ -300,6 +300,7 @@ DOORS = {
     "late.py": "tables of names",
     "policies/networks/backbone.py": "weights only",
     "policies/remote/server_process.py": "policy.python, which `admit` lets in",
+    "recording/robot/encoder_process.py": "this interpreter",
     "registry.py": "registered names, and policy.type, which `admit` lets in",
     "results/provenance.py": "git",
     "results/stored.py": "yaml's safe loader",

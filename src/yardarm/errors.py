@@ -11,6 +11,9 @@
     ├── ConnectionFault     the connection to a remote policy broke: its episode runs again
     └── RobotFault          a robot cannot do what it was asked, or is not calibrated
         ├── BusFault        its motors do not answer, or refuse
+        ├── CameraFault     a camera cannot be opened, or delivers something else than it should
+        ├── NoFrameYet      a camera has not delivered anything yet
+        ├── StaleFrame      a camera's newest picture is too old
         ├── NotConnected    it must be connected first
         └── AlreadyConnected
 
@@ -30,14 +33,17 @@ from pathlib import Path
 __all__ = [
     "AlreadyConnected",
     "BusFault",
+    "CameraFault",
     "ConnectionFault",
     "ConsentNeeded",
     "DatasetFault",
     "EnvironmentFault",
+    "NoFrameYet",
     "NotConnected",
     "PolicyFault",
     "RobotFault",
     "SetupError",
+    "StaleFrame",
     "StorageFault",
     "UsageError",
     "YardarmError",
@@ -103,6 +109,18 @@ class RobotFault(YardarmError):
 
 class BusFault(RobotFault, ConnectionError):
     """Motors do not answer, or refuse; a `ConnectionError`, too, as LeRobot's users expect."""
+
+
+class CameraFault(RobotFault, ConnectionError):
+    """A camera cannot be opened, stopped delivering, or delivers something else than it should."""
+
+
+class NoFrameYet(RobotFault, RuntimeError):
+    """A camera has not delivered anything since it was connected; a `RuntimeError`, as LeRobot's users expect."""
+
+
+class StaleFrame(RobotFault, TimeoutError):
+    """A camera's newest picture is too old, or no new one came in time."""
 
 
 class NotConnected(RobotFault, ConnectionError):

@@ -20,6 +20,7 @@ from yardarm.errors import UsageError
 
 __all__ = [
     "TEMPORARY",
+    "is_locked",
     "lock_folder",
     "sweep",
     "sync",
@@ -147,6 +148,17 @@ def lock_folder(folder: Path) -> int:
         os.close(descriptor)
         raise UsageError(f"{folder} is being written by another process; wait until it has finished") from None
     return descriptor
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether another process has locked a folder."""
+    try:
+        os.close(lock_folder(folder))
+    except UsageError:
+        return True
+    except OSError:  # it is not there
+        return False
+    return False
 
 
 def write_json(path: Path, value: object) -> None:

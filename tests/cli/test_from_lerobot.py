@@ -22,11 +22,13 @@ from yardarm.cli.lerobot.dataset_viz import own_flags
 from yardarm.cli.lerobot.edit_dataset import read_edit
 from yardarm.cli.lerobot.imgtransform_viz import read_options
 from yardarm.cli.lerobot.spellings import own_spellings
+from yardarm.cli.robot_recording import RobotRecordOptions
 from yardarm.cli.sections import nested
 from yardarm.config import decode
 from yardarm.errors import UsageError
 from yardarm.evaluation import config_from_data as read_evaluation
 from yardarm.recording import RecordConfig
+from yardarm.recording.robot import RobotDatasetOptions
 from yardarm.training import config_from_data as read_training
 
 PAGE = Path(__file__).parents[2] / "docs" / "from-lerobot.md"
@@ -94,6 +96,8 @@ def read(row: Row, world: str = "metaworld") -> Any:
         base = {"dataset.root": "data/reach", **(CHECKPOINT if trained else {"policy.type": "act"})}
         return read_training(nested(own_spellings("train", _over(flags, base)), {}))
     if row.command == "lerobot-record":
+        return read_robot_recording(own_spellings("record on a robot", flags))
+    if row.command == "yardarm record --env.…":
         base = {"policy.type": "expert", "env.type": "metaworld", "dataset.root": "data/reach"}
         return RecordConfig.from_data(nested(own_spellings("record", _over(flags, base)), {}))
     if row.command == "lerobot-edit-dataset":
@@ -110,6 +114,15 @@ def read(row: Row, world: str = "metaworld") -> Any:
         data = nested(own_spellings("replay", flags), {})
         return decode(EpisodeSource, "dataset", data.pop("dataset", {})), decode(EpisodeOptions, "", data, "replay")
     return read_options(_over(flags, {"repo_id": "me/reach"}))
+
+
+def read_robot_recording(flags: Flags) -> Any:
+    """What is recorded on a robot, and of which one."""
+    if next(iter(flags)).startswith(("robot.", "teleop.")):
+        return read_arm(flags)
+    data = nested({"dataset.root": "data/cube", "dataset.single_task": "pick", **flags}, {})
+    dataset = decode(RobotDatasetOptions, "dataset", data.pop("dataset"), "record")
+    return dataset, decode(RobotRecordOptions, "", data, "record")
 
 
 def read_arm(flags: Flags) -> Any:

@@ -193,7 +193,7 @@ def test_without_a_type_it_looks_at_whatever_answers() -> None:
         (["setup-motors", "--robot.discover_packages_path=my.robots"], "register themselves by an entry point"),
         (
             ["calibrate", "--robot=so101_follower", "--robot.port=x", "--robot.cameras={front: {}}"],
-            "without cameras so far",
+            "--robot.cameras.front.type is missing; use one of file, ",
         ),
     ],
 )

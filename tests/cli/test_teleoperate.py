@@ -14,6 +14,8 @@ import pytest
 from tests.control.twin_arms import CALIBRATION, TwinArms, twin_arms
 from tests.helpers import start_yardarm, wait_until, yardarm_here
 from tests.robots.answers import on_a_terminal
+from tests.robots.cameras.mjpeg import MjpegServer
+from tests.robots.cameras.pictures import HEIGHT, WIDTH
 from tests.viewer.served import ask
 
 SUMMARY = r"Hz.*: [\d,]+ turns, [\d,]+ late, [\d,]+ missed.*; period error median [\d.]+ ms, 99% [\d.]+ ms, worst"
@@ -74,6 +76,24 @@ def test_a_leader_that_is_unplugged_is_named_and_the_arm_released(tmp_path: Path
             assert re.search(r"yardarm: stopped, after [\d.]+ s without an action: so_leader 'a'", terminal.output)
             assert re.search(SUMMARY, terminal.output)
         assert arms.torques() == {0}
+
+
+def test_a_camera_that_hangs_holds_the_arm_until_it_is_back(arms: TwinArms) -> None:
+    with MjpegServer(fps=30) as server:
+        camera = f"type: opencv, index_or_path: '{server.url}', width: {WIDTH}, height: {HEIGHT}, fps: 30, warmup_s: 0"
+        words = [*arms.words, f"--robot.cameras={{front: {{{camera}}}}}", "--fps=20", "--hold.patience_s=60"]
+        with on_a_terminal("teleoperate", *words) as terminal:
+            terminal.wait_for(r"cameras: front \d+ ms old")
+            server.is_hanging = True
+            terminal.wait_for(r"camera 'front' has shown nothing new for [\d.]+ s \(limit 0.5 s\); the arm holds still")
+            assert arms.torques() == {1}
+            server.is_hanging = False
+            terminal.wait_for(r"it goes on, after [\d.]+ s")
+            terminal.wait_for(r"cameras: front \d+ ms old")
+            terminal.type("\x03")
+            assert terminal.exit_code() == 0
+            assert re.search(r", [\d,]+ held; period error", terminal.output), terminal.output
+    assert arms.torques() == {0}
 
 
 def test_the_guard_can_be_told_how_fast(arms: TwinArms) -> None:
@@ -140,7 +160,7 @@ BOTH = ["--robot=so101_follower", "--robot.port=x", "--teleop=so101_leader", "--
         (
             ["--robot=koch_follower", "--robot.port=x", "--teleop=bi_so_leader", "--teleop.id=z"]
             + [f"--teleop.{side}_arm_config.port={side}" for side in ("left", "right")],
-            "bi_so_leader 'z' moves left_shoulder_pan.pos, ",
+            "bi_so_leader 'z' cannot move koch_follower: its actions are left_shoulder_pan.pos",
         ),
     ],
 )

@@ -126,6 +126,17 @@ def test_a_leader_that_is_silent_for_a_moment_holds_the_arm(arms: Arms, caplog: 
     assert "3 held" in arms.loop.timing.summary()
 
 
+def test_each_culprit_is_named_once(arms: Arms, caplog: pytest.LogCaptureFixture) -> None:
+    arms.leader.get_action = failing(2, arms.leader.get_action, RobotFault("no answer"))
+    arms.follower.robot.observe = failing(3, arms.follower.robot.observe, RobotFault("no power"))
+    assert [tick.index for tick in arms.run(0.7)] == [5, 6]
+    assert [record.getMessage() for record in caplog.records] == [
+        "so_follower 'a' cannot be observed: no power; the arm holds still",
+        "so_leader 'a' does not answer: no answer; the arm holds still",
+        "it goes on, after 0.5 s",
+    ]
+
+
 def test_a_leader_that_is_unplugged_ends_it_after_a_while(arms: Arms) -> None:
     next(arms.run())
     arms.leader.get_action = failing(1000, None, RobotFault("no answer"))

@@ -26,6 +26,7 @@ WORLDS: dict[str, Callable[[], BenchmarkConfig]] = {
     "aloha": lambda: _world("aloha", task="AlohaInsertion-v0,AlohaTransferCube-v0", obs_type="state"),
     "fetch": lambda: _world("gym", **FETCH),
     "fetch, kept": lambda: _world("gym", rebuild=False, **FETCH),
+    "so101_twin": lambda: _world("so101_twin"),
     "libero": lambda: _world("libero", task="libero_goal", task_ids=[0, 6], obs_type="state"),
 }
 
@@ -39,7 +40,7 @@ def run(world: str, **options: Any) -> dict[Any, Any]:
         return courses(evaluate("random", WORLDS[world](), output_dir=Path(folder), **options))
 
 
-SLOW_WORLDS = ("libero", "fetch", "fetch, kept")
+SLOW_WORLDS = ("libero", "fetch", "fetch, kept", "so101_twin")
 
 
 @cache

@@ -12,21 +12,28 @@ from yardarm.robots import CAMERAS, ROBOTS, TELEOPERATORS, make_robot, make_tele
 from yardarm.robots.so_arm import SoFollower
 
 MINE = """
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
-from yardarm.robots.so_arm import SoFollower, SoFollowerConfig
-
-
-@dataclass
-class MineConfig(SoFollowerConfig):
-    cameras: dict[str, Any] = field(default_factory=dict)
+from yardarm.robots.cameras.file import FileCamera, FileCameraConfig
+from yardarm.robots.so_arm import SoFollower
 
 
 class Mine(SoFollower):
     name = "mine"
-    config_class = MineConfig
+
+
+@dataclass
+class FilmConfig(FileCameraConfig):
+    type: ClassVar[str] = "film"
+    path: Path | None = Path("film.mp4")
+
+
+class Film(FileCamera):
+    config_class = FilmConfig
 """
+SIZE = {"width": 640, "height": 480, "fps": 30}
 
 
 def install(folder: Path, name: str, entry_points: str = "") -> None:
@@ -47,11 +54,13 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_package_brings_a_robot_by_an_entry_point(packages: Path) -> None:
     (packages / "my_robots.py").write_text(MINE)
-    install(packages, "my-robots", "[yardarm.robots]\nmine = my_robots:Mine\n")
-    robot = make_robot("mine", port="/dev/none", cameras={"front": {"index": 0}})
+    install(
+        packages, "my-robots", "[yardarm.robots]\nmine = my_robots:Mine\n[yardarm.cameras]\nfilm = my_robots:Film\n"
+    )
+    robot = make_robot("mine", port="/dev/none", cameras={"front": {"type": "film", **SIZE}})
     assert robot.name == "mine"
     assert isinstance(robot, SoFollower)
-    assert robot.config.cameras == {"front": {"index": 0}}
+    assert str(robot.cameras["front"]) == "camera 'front' (film film.mp4)"
 
 
 @pytest.mark.parametrize("name", ["lerobot_robot_ur5", "lerobot-robot-ur5"])
@@ -69,5 +78,7 @@ def test_types_that_only_lerobot_has_are_known() -> None:
         make_teleoperator("phone")
 
 
-def test_there_are_no_cameras_yet() -> None:
-    assert CAMERAS.names() == []
+def test_a_package_for_lerobot_that_brings_a_camera_needs_lerobot(packages: Path) -> None:
+    install(packages, "lerobot_camera_thermal")
+    with pytest.raises(UsageError, match=r"camera 'thermal' comes with .* an entry point yardarm.cameras"):
+        make_robot("so101_follower", port="x", cameras={"front": {"type": "thermal", **SIZE}})

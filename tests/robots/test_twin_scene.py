@@ -38,7 +38,8 @@ def session(seed: int = 0, **more: Any) -> dict[str, Any]:
 
 def play(stage: Stage, data: dict[str, Any], spoil: Any = None) -> tuple[list[dict[str, float]], dict[str, bool]]:
     """One episode: what was observed, and how it ended."""
-    robot = guard(robot_from_data(data["robot"]), GuardOptions(), stage.clock)
+    robot = guard(robot_from_data(data["robot"]), GuardOptions())
+    robot.use_clock(stage.clock)
     leader: Any = teleoperator_from_data(data["teleop"])
     seen = []
     with leader, robot:

@@ -59,7 +59,7 @@ def test_the_types_are_lerobots() -> None:
         ("lekiwi", {}, "robot 'lekiwi' is not supported yet; LeRobot itself can drive it"),
         ("so101_follower", {}, "so_follower: port is missing"),
         ("so101_follower", {"prot": "x"}, "unknown option '--robot.prot'; did you mean 'port'?"),
-        ("so101_follower", {"port": "x", "cameras": {"front": {"type": "opencv"}}}, "--robot.cameras: arms are driven"),
+        ("so101_follower", {"port": "x", "cameras": {"front": {"type": "opencv"}}}, "front needs width"),
         ("bi_so_follower", {"id": "a"}, "left_arm_config.port is missing"),
         ("bi_so_follower", {}, "id is missing; the arms' calibrations are kept as ID_left and ID_right"),
         ("bi_so_follower", {"id": "a", "left_arm_config.id": "b"}, "omit left_arm_config.id"),

@@ -74,12 +74,12 @@ def _play(data: dict[str, Any], stage: Stage) -> int:
     if robot is None:
         raise UsageError("which arm? Give --robot.type=so101_follower --robot.port=…; or a run's folder, to render it")
     episode = _episode(source, options, robot)
-    robot.clock = clock = stage.clock
-    loop, straying = Loop(episode.fps, clock), Straying(episode)
+    robot.use_clock(stage.clock)
+    loop, straying = Loop(episode.fps, stage.clock), Straying(episode)
     guarded = guard(robot, protection.guard)
     # The way to the first action is slow in any case.
     ramp = guarded if isinstance(guarded, Guarded) else Guarded(robot)
-    state = LiveState(guarded, Loop(episode.fps, clock), title=f"Replay of episode {episode.index}")
+    state = LiveState(guarded, Loop(episode.fps, stage.clock), title=f"Replay of episode {episode.index}")
     state.twin = stage.twins.get(ROBOT)
     try:
         with viewed(state, options), guarded, watched(state, options), contextlib.suppress(KeyboardInterrupt):

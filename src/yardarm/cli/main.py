@@ -36,6 +36,7 @@ COMMANDS = {
     "train": "train a policy on a dataset",
     "replay": "render the video of a finished episode; or play one of a dataset on an arm",
     "find-port": "find the port of an arm, and see what answers on it",
+    "find-cameras": "find cameras, see what they can do, and save a picture of each",
     "setup-motors": "give the motors of a new arm their ids",
     "calibrate": "show an arm where its middle and its ends are",
     "robot": "look at an arm's motors, and at what went over its cable",

@@ -32,7 +32,11 @@ class HoldOptions:
 
 
 class HoldReason(Exception):
-    """Why nothing can be sent in this turn."""
+    """Why nothing can be sent in this turn; `culprit` is who is to blame."""
+
+    def __init__(self, culprit: object, text: str) -> None:
+        super().__init__(text)
+        self.culprit = str(culprit)
 
 
 class Holding:
@@ -41,16 +45,18 @@ class Holding:
     def __init__(self, options: HoldOptions, loop: Loop) -> None:
         self._options, self._loop = options, loop
         self._since: float | None = None
+        self._culprit = ""
         loop.trouble = ""
 
-    def hold(self, reason: str) -> None:
+    def hold(self, reason: HoldReason) -> None:
         """Send nothing in this turn; raises if that has lasted too long."""
         now = self._loop.clock.now()
         self._loop.timing.held += 1
-        if self._since is None:
-            self._since = now
+        self._since = now if self._since is None else self._since
+        if reason.culprit != self._culprit:
+            self._culprit = reason.culprit
             log.warning("%s; the arm holds still", reason)
-        self._loop.trouble = reason
+        self._loop.trouble = str(reason)
         if now - self._since >= self._options.patience_s:
             raise RobotFault(f"stopped, after {now - self._since:.1f} s without an action: {reason}")
 
@@ -58,7 +64,7 @@ class Holding:
         """All is well in this turn."""
         if self._since is not None:
             log.warning("it goes on, after %.1f s", self._loop.clock.now() - self._since)
-            self._since, self._loop.trouble = None, ""
+            self._since, self._culprit, self._loop.trouble = None, "", ""
 
 
 def observed(robot: Robot, options: HoldOptions, clock: Clock) -> Reading:
@@ -66,23 +72,25 @@ def observed(robot: Robot, options: HoldOptions, clock: Clock) -> Reading:
     try:
         reading = robot.observe()
     except (RobotFault, TimeoutError) as error:
-        raise HoldReason(f"{robot} cannot be observed: {error}") from error
+        raise HoldReason(robot, f"{robot} cannot be observed: {error}") from error
     now = clock.now()
     for name, frame in reading.frames.items():
         if (age := now - frame.captured_s) > options.max_camera_age_s:
             raise HoldReason(
-                f"camera '{name}' has shown nothing new for {age:.1f} s (limit {options.max_camera_age_s:g} s)"
+                name,
+                f"camera '{name}' has shown nothing new for {age:.1f} s (limit {options.max_camera_age_s:g} s)",
             )
     pictures = reading.frames.keys() | robot.cameras.keys()
-    finite_numbers(f"{robot} measures", {name: own for name, own in reading.values.items() if name not in pictures})
+    numbers = {name: own for name, own in reading.values.items() if name not in pictures}
+    finite_numbers(robot, "measures", numbers)
     return reading
 
 
-def finite_numbers(says: str, values: Mapping[str, Any]) -> dict[str, float]:
-    """The values as numbers; `says` names who is to blame if one of them is none."""
+def finite_numbers(culprit: object, does: str, values: Mapping[str, Any]) -> dict[str, float]:
+    """The values as numbers, or a reason to hold still that names who does what."""
     for name, value in values.items():
         if not _is_finite(value):
-            raise HoldReason(f"{says} {name} = {value!r}, which is no finite number")
+            raise HoldReason(culprit, f"{culprit} {does} {name} = {value!r}, which is no finite number")
     return {name: float(value) for name, value in values.items()}
 
 

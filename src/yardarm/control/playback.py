@@ -55,7 +55,7 @@ def _turns(
             with loop.timing.part("observe"):
                 reading = observed(robot, options, loop.clock)
         except HoldReason as reason:
-            holding.hold(str(reason))
+            holding.hold(reason)
             continue
         holding.go_on()
         asked = wanted(beat)

@@ -49,7 +49,7 @@ def teleoperation(
             with loop.timing.part("ask"):
                 asked = _asked(teleoperator, process, reading)
         except HoldReason as reason:
-            holding.hold(str(reason))
+            holding.hold(reason)
             continue
         holding.go_on()
         if may_act is not None and not may_act():
@@ -66,9 +66,9 @@ def _asked(teleoperator: Teleoperator, process: Process | None, reading: Reading
         action = teleoperator.get_action()
         wanted = action if process is None else process(action, reading)
     except RobotFault as error:
-        raise HoldReason(f"{teleoperator} does not answer: {error}") from error
+        raise HoldReason(teleoperator, f"{teleoperator} does not answer: {error}") from error
     except YardarmError:
         raise
     except Exception as error:
         raise RobotFault(f"{teleoperator} failed: {one_line(error)}") from error
-    return finite_numbers(f"{teleoperator} asks for", wanted)
+    return finite_numbers(teleoperator, "asks for", wanted)

@@ -8,7 +8,8 @@ from yardarm.datasets.draft import EpisodeDraft
 from yardarm.datasets.episodes import Episode, VideoPlace
 from yardarm.datasets.features import INDEX_FEATURES, DatasetFeature
 from yardarm.datasets.info import DatasetInfo
-from yardarm.datasets.layout import rollouts_file
+from yardarm.datasets.layout import SPOOL, rollouts_file
+from yardarm.datasets.measured import MeasuredTimes, measured_file, read_measured
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.selection import select_episodes
 from yardarm.datasets.source import check_files, default_root, find_dataset, find_metadata
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INDEX_FEATURES",
+    "SPOOL",
     "DatasetFeature",
     "DatasetInfo",
     "DatasetLoader",
@@ -37,6 +39,7 @@ __all__ = [
     "ImageTransforms",
     "ImageTransformsConfig",
     "LeRobotDataset",
+    "MeasuredTimes",
     "MultiLeRobotDataset",
     "StreamingLeRobotDataset",
     "VideoEncoding",
@@ -46,6 +49,8 @@ __all__ = [
     "find_dataset",
     "find_metadata",
     "from_workers",
+    "measured_file",
+    "read_measured",
     "read_metadata",
     "rollouts_file",
     "select_episodes",

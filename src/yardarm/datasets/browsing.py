@@ -75,11 +75,19 @@ def episode_pictures(meta: DatasetMetadata, episode: Episode, key: str) -> list[
 
 
 def for_browser(encoded: bytes | None) -> BrowserPicture:
-    """A picture that browsers can show: PNG and JPEG unchanged, other formats as PNG."""
+    """A picture that browsers can show: PNG and JPEG unchanged, other formats as PNG, distances as greys."""
     for head, media_type in SHOWN.items():
-        if encoded is not None and encoded.startswith(head):
+        if encoded is not None and encoded.startswith(head) and not _has_16_bits(encoded):
             return BrowserPicture(encoded, media_type)
-    return BrowserPicture(encode_picture(decode_picture(encoded or b"")), "image/png")
+    picture = decode_picture(encoded or b"")
+    if picture.shape[-1] == 1:
+        picture = np.repeat((picture / max(picture.max(), 1) * 255).astype(np.uint8), 3, axis=-1)
+    return BrowserPicture(encode_picture(picture), "image/png")
+
+
+def _has_16_bits(encoded: bytes) -> bool:
+    """Whether a PNG says so in its header: a browser would show distances up to 65 m, which is black."""
+    return encoded[12:16] == b"IHDR" and encoded[24] == 16
 
 
 def per_episode(meta: DatasetMetadata, feature: str, kind: str) -> np.ndarray | None:

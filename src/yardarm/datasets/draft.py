@@ -43,7 +43,7 @@ class EpisodeDraft:
             key: BackgroundEncoder(root / f"{name}-{number}.mp4", info.fps, encoding)
             for number, key in enumerate(info.video_keys)
         }
-        self._counts = {key: PixelCounts() for key in info.image_keys}
+        self._counts = {key: PixelCounts(info.features[key].is_depth) for key in info.image_keys}
         self._threads = ThreadPoolExecutor(1, "pictures") if info.image_keys else None
 
     def __len__(self) -> int:

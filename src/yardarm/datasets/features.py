@@ -26,7 +26,7 @@ class DatasetFeature:
     """One value per frame. A picture's shape is (height, width, channels)."""
 
     dtype: str
-    """A number's type, or "string", "image" (a PNG in the table), "video" (a frame of an MP4)."""
+    """A number's type, or "string", "image" (a PNG in the table; 16 bits for depth), "video" (a frame of an MP4)."""
     shape: tuple[int, ...]
     names: Any = None
     info: Mapping[str, Any] = field(default_factory=dict)
@@ -54,8 +54,8 @@ class DatasetFeature:
 
     @property
     def is_readable(self) -> bool:
-        """Whether items can contain it; depth maps and LeRobot's annotations are not supported yet."""
-        return self.dtype == "string" or self.is_numeric or (self.is_visual and not self.is_depth)
+        """Whether items can contain it; depth in videos and LeRobot's annotations are not supported yet."""
+        return self.dtype == "string" or self.is_numeric or (self.is_visual and not (self.is_depth and self.is_video))
 
     @property
     def is_scalar(self) -> bool:
@@ -143,8 +143,11 @@ def _check_shape(name: str, feature: DatasetFeature) -> None:
         raise UsageError(f"the feature '{name}' has the shape {shape}; a single number has the shape (1,)")
     if feature.is_visual and (len(shape) != 3 or not {shape[0], shape[2]} & {1, 3}):
         raise UsageError(f"the picture '{name}' has the shape {shape}; it must be (height, width, 3)")
-    if feature.is_depth:
-        raise UsageError(f"'{name}' is a depth map; Yardarm cannot write those yet")
+    if feature.is_depth and (feature.is_video or shape[2] != 1):
+        raise UsageError(
+            f"'{name}' is a depth map; it is written as 16-bit pictures only: dtype image, shape (height, width, 1), "
+            f"not {dtype}, {shape}"
+        )
     if len(shape) > MOST_AXES:
         raise UsageError(f"the feature '{name}' has {len(shape)} axes; at most {MOST_AXES} are possible")
     if dtype == "string" and shape != (1,):
@@ -154,6 +157,8 @@ def _check_shape(name: str, feature: DatasetFeature) -> None:
 def as_array(name: str, feature: DatasetFeature, value: Any) -> np.ndarray:
     """Convert a frame's value to the array that is stored, or raise if it does not fit the feature."""
     array = np.asarray(value)
+    if feature.is_depth:
+        return _as_distances(name, feature, array)
     if feature.is_visual:
         return _as_picture(name, feature, array)
     check_numbers(name, feature, array)
@@ -171,6 +176,15 @@ def check_numbers(name: str, feature: DatasetFeature, array: np.ndarray) -> None
             raise UsageError(f"'{name}' has {array.min()} to {array.max()}, which {feature.dtype} cannot hold")
     elif not np.can_cast(array.dtype, wanted, casting="same_kind"):
         raise UsageError(f"'{name}' must be {feature.dtype}, got {array.dtype}")
+
+
+def _as_distances(name: str, feature: DatasetFeature, array: np.ndarray) -> np.ndarray:
+    """Distances as (height, width, 1) of 16 bits; nothing is rounded or clipped."""
+    if array.shape not in (feature.shape, feature.shape[:2]):
+        raise UsageError(f"the depth map '{name}' must have the shape {feature.shape}, got {array.shape}")
+    if array.dtype != np.uint16:
+        raise UsageError(f"the depth map '{name}' must be uint16, in millimetres; got {array.dtype}")
+    return array.reshape(feature.shape).copy(order="C")
 
 
 def _as_picture(name: str, feature: DatasetFeature, array: np.ndarray) -> np.ndarray:

@@ -108,12 +108,14 @@ class ItemMaker:
         else:
             planes = np.ascontiguousarray(columns[name].at(wanted).transpose(0, 3, 1, 2))
         tensor = torch.from_numpy(planes)
-        if not self.return_uint8:
+        if is_depth := self.meta.info.features[name].is_depth:
+            tensor = tensor.to(torch.float32)  # in the unit that they are stored in
+        elif not self.return_uint8:
             tensor = tensor.to(torch.float32).div_(255)
         # As in LeRobot, a window of one video frame has no time axis.
         if rows is None or (is_video and len(rows) == 1):
             tensor = tensor[0]
-        return self.image_transforms(tensor) if self.image_transforms is not None else tensor
+        return tensor if is_depth or self.image_transforms is None else self.image_transforms(tensor)
 
 
 def check_reading(image_transforms: object, video_backend: str | None) -> None:

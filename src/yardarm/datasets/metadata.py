@@ -86,7 +86,8 @@ class DatasetMetadata:
 
     def use_imagenet_stats(self) -> None:
         """Normalise pictures as networks trained on ImageNet expect."""
-        self.stats = with_imagenet(self.stats, self.info.camera_keys)
+        colored = [key for key in self.info.camera_keys if not self.info.features[key].is_depth]
+        self.stats = with_imagenet(self.stats, colored)
 
     def get_task_index(self, task: str) -> int | None:
         """An instruction's number."""

@@ -20,18 +20,23 @@ from yardarm.files import write_atomically
 
 __all__ = ["EncodedPictures", "PictureTable", "decode_picture", "encode_picture"]
 
+# How Pillow names pictures of one channel with more than 8 bits: LeRobot writes some of them as TIFF.
+DEPTH_MODES = ("I;16", "I;16L", "I;16B", "I", "F")
+
 
 def encode_picture(picture: np.ndarray) -> bytes:
-    """A PNG of (height, width, 3) bytes."""
+    """A PNG of (height, width, 3) bytes, or of (height, width, 1) distances of 16 bits."""
     buffer = io.BytesIO()
-    Image.fromarray(picture).save(buffer, "PNG", compress_level=3)
+    Image.fromarray(picture[..., 0] if picture.shape[-1] == 1 else picture).save(buffer, "PNG", compress_level=3)
     return buffer.getvalue()
 
 
 def decode_picture(encoded: bytes) -> np.ndarray:
-    """A picture as (height, width, 3) bytes."""
+    """A picture as (height, width, 3) bytes; distances as (height, width, 1), in the type that they are stored in."""
     try:
         with Image.open(io.BytesIO(encoded)) as picture:
+            if picture.mode in DEPTH_MODES:
+                return np.array(picture)[..., None]
             return np.array(picture.convert("RGB"))
     except (UnidentifiedImageError, OSError, TypeError) as error:
         raise DatasetFault(f"a picture is damaged: {one_line(error)}") from error

@@ -58,18 +58,23 @@ def number_stats(values: np.ndarray) -> FeatureStats:
 
 
 class PixelCounts:
-    """Counts each of the 256 values in each colour; all statistics of pictures follow from that, exactly."""
+    """Counts each value in each channel; all statistics of pictures follow from that, exactly.
 
-    def __init__(self) -> None:
-        self._counts = np.zeros((3, 256), np.int64)
+    Of colours, there are 256 in 3 channels, which mean 0 to 1; of distances, 65536 in one, which mean themselves.
+    """
+
+    def __init__(self, is_depth: bool = False) -> None:
+        self._values = np.arange(2**16) * 1.0 if is_depth else np.arange(256) / 255
+        self._counts = np.zeros((1 if is_depth else 3, len(self._values)), np.int64)
         self._frames = 0
 
     def add(self, picture: np.ndarray) -> None:
-        """Count a picture (height, width, 3) of bytes."""
+        """Count a picture (height, width, channels)."""
         step = max(1, max(picture.shape[:2]) // PICTURE_SIDE)
-        grid = picture[::step, ::step].reshape(-1, 3)
-        for colour in range(3):
-            self._counts[colour] += np.bincount(grid[:, colour], minlength=256)
+        channels, levels = self._counts.shape
+        grid = picture[::step, ::step].reshape(-1, channels)
+        for channel in range(channels):
+            self._counts[channel] += np.bincount(grid[:, channel], minlength=levels)
         self._frames += 1
 
     def merge(self, other: PixelCounts) -> None:
@@ -78,20 +83,20 @@ class PixelCounts:
         self._frames += other._frames
 
     def stats(self) -> FeatureStats:
-        """The statistics, for values between 0 and 1, in the shape (3, 1, 1)."""
-        values = np.arange(256) / 255
+        """The statistics, in the shape (channels, 1, 1)."""
+        values = self._values
         total = self._counts.sum(axis=1, keepdims=True)
         mean = (self._counts @ values) / total[:, 0]
         deviation = np.sqrt(np.maximum((self._counts @ values**2) / total[:, 0] - mean**2, 0))
         below = self._counts.cumsum(axis=1)
         found = {
             "min": values[(self._counts > 0).argmax(axis=1)],
-            "max": values[255 - (self._counts[:, ::-1] > 0).argmax(axis=1)],
+            "max": values[-1 - (self._counts[:, ::-1] > 0).argmax(axis=1)],
             "mean": mean,
             "std": deviation,
             **{name: values[(below >= share * total).argmax(axis=1)] for name, share in QUANTILES.items()},
         }
-        return {**{name: own.reshape(3, 1, 1) for name, own in found.items()}, "count": np.array([self._frames])}
+        return {**{name: own.reshape(-1, 1, 1) for name, own in found.items()}, "count": np.array([self._frames])}
 
 
 def aggregate(parts: Sequence[Stats]) -> dict[str, FeatureStats]:

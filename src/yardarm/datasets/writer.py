@@ -20,7 +20,8 @@ from yardarm.datasets.draft import EpisodeDraft
 from yardarm.datasets.episodes import Episode, VideoPlace, read_episode_stats, write_episodes
 from yardarm.datasets.features import INDEX_FEATURES, check_features
 from yardarm.datasets.info import DatasetInfo, read_info, write_info
-from yardarm.datasets.layout import MB, FileSlot, data_file, episodes_file, video_file
+from yardarm.datasets.layout import MB, SPOOL, FileSlot, data_file, episodes_file, tasks_file, video_file
+from yardarm.datasets.measured import MeasuredTimes, remove_measured, write_measured
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.statistics import Stats, aggregate, number_stats, write_stats
 from yardarm.datasets.tasks import write_tasks
@@ -66,6 +67,16 @@ class _GrowingRows:
     rows: tuple[tuple[Episode, Stats], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A dataset as it was before its last episode was saved."""
+
+    meta: DatasetMetadata
+    data: _GrowingData
+    rows: _GrowingRows
+    videos: dict[str, _GrowingVideo]
+
+
 class DatasetWriter:
     """Appends episodes to a dataset. An episode is part of it once `save_episode` returns, and not before.
 
@@ -82,6 +93,7 @@ class DatasetWriter:
         self._data = _GrowingData(FileSlot())
         self._videos = {key: _GrowingVideo(FileSlot()) for key in meta.info.video_keys}
         self._rows = _GrowingRows(FileSlot())
+        self._before: _State | None = None
 
     @classmethod
     def create(cls, root: Path | str, info: DatasetInfo, encoding: VideoEncoding | None = None) -> DatasetWriter:
@@ -174,15 +186,49 @@ class DatasetWriter:
         self._check_open()
         return EpisodeDraft(self.root, self.meta.info, self._encoding)
 
-    def save(self, draft: EpisodeDraft) -> Episode:
-        """Append an episode to the dataset."""
+    def save(self, draft: EpisodeDraft, measured: MeasuredTimes | None = None) -> Episode:
+        """Append an episode to the dataset, and beside it the times that were measured, if there are any."""
         try:
             self._check_open()
             if not len(draft):
                 raise UsageError("an episode without frames cannot be saved; call add_frame first")
+            if measured is not None:
+                assert len(measured) == len(draft)
+                write_measured(self.root, self.num_episodes, measured)
             return self._save(draft)
         finally:
             draft.close()
+
+    def remove_last(self) -> None:
+        """Remove the episode that was saved last, by this writer; only one can be removed before another is saved."""
+        self._check_open()
+        if self._before is None:
+            raise UsageError("there is no episode that could be removed; `yardarm dataset delete` removes any")
+        before, self._before = self._before, None
+        write_info(self.root, before.meta.info)  # from here on, readers do not see the episode
+        write_stats(self.root, before.meta.stats)
+        self.meta, self._data, self._rows = before.meta, before.data, before.rows
+        self._videos = before.videos
+        self._trim_files()
+
+    def _trim_files(self) -> None:
+        """Remove what the files have beyond the last episode."""
+        meta, info = self.meta, self.meta.info
+        self._remove_later_files()
+        if not meta.episodes:
+            tasks_file(self.root).unlink()
+            return
+        write_tasks(self.root, meta.tasks)
+        if self._data.tables:
+            path = data_file(self.root, info, self._data.slot)
+            write_row_groups(path, self._data.tables[0].schema, self._data.tables)
+        if self._rows.rows:
+            write_episodes(self.root, self._rows.slot, self._rows.rows)
+        for key, growing in self._videos.items():
+            if not growing.frames:
+                continue
+            path = video_file(self.root, info, key, growing.slot)
+            join_segments([Segment(path, 0.0, growing.frames, info.fps)], path)
 
     def _check_open(self) -> None:
         if self._lock < 0:
@@ -212,6 +258,7 @@ class DatasetWriter:
         info = info.grown(info.total_episodes + 1, start + length, len(tasks))
         write_info(self.root, info)  # from here on, readers see the episode
 
+        self._before = _State(meta, self._data, self._rows, self._videos)
         self._data, self._rows, self._videos = data, rows, {**self._videos, **grown}
         self.meta = DatasetMetadata(self.root, info, tasks, (*meta.episodes, episode), whole)
         return episode
@@ -303,12 +350,19 @@ class DatasetWriter:
 
     def _sweep(self) -> None:
         """Remove what a killed writer left: half-written files, drafts, and files after the last ones."""
-        root, info, episodes = self.root, self.meta.info, self.meta.episodes
+        root = self.root
         for folder in ("meta", "data", "videos"):
             for path in (root / folder).rglob(f".*{TEMPORARY}"):
                 path.unlink(missing_ok=True)
-        for path in root.glob(".draft-*.mp4"):
-            path.unlink(missing_ok=True)
+        for pattern in (".draft-*.mp4", f"{SPOOL}*"):
+            for path in root.glob(pattern):
+                path.unlink(missing_ok=True)
+        self._remove_later_files()
+
+    def _remove_later_files(self) -> None:
+        """Remove the files after the last ones."""
+        root, info, episodes = self.root, self.meta.info, self.meta.episodes
+        remove_measured(root, len(episodes))
 
         def next_of(slots: Iterable[FileSlot]) -> FileSlot:
             return max(slots).next(info.chunks_size) if episodes else FileSlot()

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from yardarm.displays.evaluation import Display, divergence_warning, open_display
     from yardarm.displays.python import is_watched, open_console
     from yardarm.displays.recording import RecordingDisplay
+    from yardarm.displays.robot_recording import RobotRecordingDisplay
     from yardarm.displays.training import TrainingDisplay, open_training_display, stop_after_step
 
 __all__ = [
     "Display",
     "RecordingDisplay",
+    "RobotRecordingDisplay",
     "TrainingDisplay",
     "divergence_warning",
     "is_watched",
@@ -36,6 +38,7 @@ __getattr__ = late_names(
         **dict.fromkeys(("is_watched", "open_console"), "python"),
         "live_table": "control",
         "RecordingDisplay": "recording",
+        "RobotRecordingDisplay": "robot_recording",
         **dict.fromkeys(("TrainingDisplay", "open_training_display", "stop_after_step"), "training"),
     },
 )

@@ -1,4 +1,4 @@
-"""Policies without weights: random, zero, and Meta-World's scripted experts. They run inside the workers."""
+"""Policies without weights: random, zero, and scripted experts. They run inside the workers."""
 
 from __future__ import annotations
 
@@ -64,24 +64,30 @@ class RandomPolicy:
 
 
 class ExpertPolicy:
-    """Meta-World's own scripted policy for each of its tasks: about the best that can be reached."""
+    """The scripted policy of each task, Meta-World's own or a twin's scene's: about the best that can be reached."""
 
     id = "expert"
-    traits = Traits(scripted=True, benchmarks=("metaworld",))
+    traits = Traits(scripted=True, benchmarks=("metaworld", "so101_twin"))
     wants = ObservationSpec(inputs=("observation.environment_state",))
     place: Literal["worker"] = "worker"
 
     def start(self, episode: EpisodeSpec) -> Any:
         """Make the expert of the episode's task."""
+        if episode.task.benchmark == "so101_twin":
+            from yardarm.robots.twins.world import ScriptedPlan
+
+            return ScriptedPlan(episode.seed, episode.task.fps)
         from metaworld.policies import ENV_POLICY_MAP
 
         return ENV_POLICY_MAP[episode.task.name]()
 
     def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
-        """Ask each episode's expert for one action; it reads all 39 raw values at every step."""
+        """Ask each episode's expert: Meta-World's reads all 39 raw values at every step, the other plans once."""
         chunks = []
         for request in requests:
-            action = request.state.get_action(request.observation["observation.environment_state"])
+            seen = request.observation["observation.environment_state"]
+            is_plan = request.episode.task.benchmark == "so101_twin"
+            actions = request.state.actions(seen.tolist()) if is_plan else request.state.get_action(seen)[None]
             bounds = request.episode.task.env.action
-            chunks.append(ActionChunk(np.clip(action, bounds.low, bounds.high)[None]))
+            chunks.append(ActionChunk(np.clip(actions, bounds.low, bounds.high)))
         return chunks

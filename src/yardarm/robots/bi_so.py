@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yardarm.errors import UsageError
+from yardarm.robots.cameras.camera import Camera
+from yardarm.robots.cameras.config import CameraConfig
+from yardarm.robots.cameras.rig import CameraRig
 from yardarm.robots.device import DeviceConfig, Features
 from yardarm.robots.motors import MotorHealth
 from yardarm.robots.pair import ArmPair, prefixed, without_prefix
+from yardarm.robots.reading import Reading
 from yardarm.robots.robot import Robot
 from yardarm.robots.so_arm import SoFollower, SoFollowerConfig
 
@@ -22,6 +26,10 @@ class BiSoFollowerConfig(DeviceConfig):
 
     left_arm_config: SoFollowerConfig = field(default_factory=SoFollowerConfig)
     right_arm_config: SoFollowerConfig = field(default_factory=SoFollowerConfig)
+    cameras: dict[str, CameraConfig] = field(
+        default_factory=dict,
+        metadata={"help": "cameras on neither arm; an arm's own are among its options"},
+    )
 
 
 class BiSoFollower(ArmPair, Robot):
@@ -30,11 +38,38 @@ class BiSoFollower(ArmPair, Robot):
     name = "bi_so_follower"
     config_class = BiSoFollowerConfig
     arm_class = SoFollower
+    arm_options = {"cameras": {}}  # noqa: RUF012 - they are the pair's, under the pair's names
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        sides = {side: getattr(config, f"{side}_arm_config").cameras for side in self.arms}
+        self._rig = CameraRig({**prefixed(sides), **config.cameras}, self.action_features)
+
+    @property
+    def cameras(self) -> Mapping[str, Camera]:
+        """The cameras of both arms, and those of neither."""
+        return self._rig.cameras
+
+    def connect(self, calibrate: bool = True) -> None:
+        """Connect both arms and all cameras, or nothing."""
+        super().connect(calibrate)
+        try:
+            self._rig.connect()
+        except BaseException:
+            super().disconnect()
+            raise
+
+    def disconnect(self) -> None:
+        """Leave both arms safe, then close the cameras."""
+        try:
+            super().disconnect()
+        finally:
+            self._rig.disconnect()
 
     @property
     def observation_features(self) -> Features:
-        """The joints of both arms."""
-        return prefixed({side: arm.observation_features for side, arm in self.arms.items()})
+        """The joints of both arms, and what the cameras give."""
+        return {**self.action_features, **self._rig.features}
 
     @property
     def action_units(self) -> dict[str, str]:
@@ -46,10 +81,19 @@ class BiSoFollower(ArmPair, Robot):
         self.require_connected()
         return prefixed(self.side_by_side(lambda arm: arm.health(), self.arms))
 
-    def get_observation(self) -> dict[str, Any]:
-        """The positions of both arms' joints."""
+    def positions(self) -> dict[str, float]:
+        """Where the joints of both arms are."""
         self.require_connected()
-        return prefixed(self.side_by_side(lambda arm: arm.get_observation(), self.arms))
+        return prefixed(self.side_by_side(lambda arm: arm.positions(), self.arms))
+
+    def get_observation(self) -> dict[str, Any]:
+        """The positions of both arms' joints, and the cameras' pictures."""
+        return self._rig.fresh_values(self.observe())
+
+    def observe(self) -> Reading:
+        """The positions of both arms' joints and the cameras' newest pictures, with their times."""
+        positions = self.positions()
+        return self._rig.reading(positions, self.clock.now())
 
     def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Send the joints of both arms to their goals, and return the goals that were sent."""

@@ -88,7 +88,9 @@ class BusDevice(Device):
 
     def _about(self) -> dict[str, Any]:
         """What a log of the bus says of this device."""
-        return {"device": self.name, "id": self.id, "config": asdict(self.config)}
+        # A camera's address may contain a password, and a bus knows nothing of cameras.
+        config = {name: value for name, value in asdict(self.config).items() if name != "cameras"}
+        return {"device": self.name, "id": self.id, "config": config}
 
     @property
     def joint_features(self) -> Features:

@@ -18,7 +18,7 @@ LEROBOTS = {
         *("keyboard_rover", "phone", "reachy2_teleoperator", "unitree_g1"),
         *("rebot_102_leader", "bi_rebot_102_leader"),
     ),
-    "camera": ("opencv", "intelrealsense", "zmq", "reachy2_camera"),
+    "camera": ("reachy2_camera",),
 }
 
 

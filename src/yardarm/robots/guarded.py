@@ -11,6 +11,7 @@ from typing import Any
 
 from yardarm.config import option
 from yardarm.errors import BusFault, RobotFault, UsageError, nearest
+from yardarm.robots.cameras.camera import Camera
 from yardarm.robots.clock import Clock
 from yardarm.robots.device import Features
 from yardarm.robots.motors import DEGREES, PERCENT, SIGNED_PERCENT, MotorHealth
@@ -285,9 +286,14 @@ class Guarded(Robot):
         return self.robot.action_features
 
     @property
-    def cameras(self) -> Mapping[str, Any]:
+    def cameras(self) -> Mapping[str, Camera]:
         """The robot's."""
         return self.robot.cameras
+
+    def use_clock(self, clock: Clock) -> None:
+        """Tell the time by this clock, in the guard and in the robot; call it before `connect`."""
+        self.clock, self._clock = clock, clock.now
+        self.robot.use_clock(clock)
 
     @property
     def robot_type(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from yardarm.config import decode, plain_value
 from yardarm.errors import UsageError
 from yardarm.registry import Registry
+from yardarm.robots.cameras import CAMERAS, CameraConfig, camera_configs
 from yardarm.robots.elsewhere import refuse_foreign
 from yardarm.robots.robot import Robot
 from yardarm.robots.teleoperator import Teleoperator
@@ -52,7 +53,6 @@ TELEOPERATORS = Registry(
         "gamepad": f"{HERE}.teleoperators.gamepad:Gamepad",
     },
 )
-CAMERAS = Registry("camera", "yardarm.cameras", {})
 
 
 def make_robot(type: str, **options: Any) -> Robot:
@@ -98,11 +98,16 @@ def _made(registry: Registry, section: str, data: Any, command: str) -> Any:
 def _decoded(kind: type, section: str, options: Mapping[str, Any], command: str) -> Any:
     """A configuration; the options of each arm of a pair are below the arm's own name: ``left_arm_config.port``."""
     hints = typing.get_type_hints(kind)
-    if "cameras" not in hints:
+    cameras = {name: value for name, value in options.items() if name.partition(".")[0] == "cameras"}
+    if hints.get("cameras") == dict[str, CameraConfig]:
+        options = {name: value for name, value in options.items() if name not in cameras}
+    elif "cameras" not in hints:
         options = _without_cameras(section, options)
     arms = [field.name for field in dataclasses.fields(kind) if dataclasses.is_dataclass(hints[field.name])]
     own = {name: value for name, value in options.items() if name.partition(".")[0] not in arms}
     config = decode(kind, section, own, command)
+    if hints.get("cameras") == dict[str, CameraConfig]:
+        config.cameras = camera_configs(f"{section}.cameras", cameras)
     for arm in arms:
         setattr(config, arm, _decoded(hints[arm], f"{section}.{arm}", _below(section, arm, options), command))
     return config
@@ -121,5 +126,5 @@ def _without_cameras(section: str, options: Mapping[str, Any]) -> dict[str, Any]
     """The options of a robot that has no cameras; an empty map of them, as LeRobot's users type it, is fine."""
     cameras = [name for name in options if name.partition(".")[0] == "cameras"]
     if any(plain_value(options[name]) for name in cameras):
-        raise UsageError(f"--{section}.cameras: arms are driven without cameras so far; omit it")
+        raise UsageError(f"--{section}.cameras: this type has no cameras; omit it")
     return {name: value for name, value in options.items() if name not in cameras}

@@ -24,6 +24,8 @@ class ArmPair(Device):
     """Whatever happens to one arm, the other one is left safe, too."""
 
     arm_class: ClassVar[type[BusDevice]]
+    arm_options: ClassVar[Mapping[str, Any]] = {}
+    """Options of both arms that are the pair's business, whatever the user said."""
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
@@ -42,7 +44,8 @@ class ArmPair(Device):
                 raise UsageError(f"{self}: omit {option}.{name}; the pair's {name} is for both arms")
         if not own.port:
             raise UsageError(f"{self}: {option}.port is missing; `yardarm find-port` lists what is plugged in")
-        return self.arm_class(replace(own, id=f"{self.id}_{side}", calibration_dir=self.config.calibration_dir))
+        shared = {"calibration_dir": self.config.calibration_dir, **self.arm_options}
+        return self.arm_class(replace(own, id=f"{self.id}_{side}", **shared))
 
     @property
     def left_arm(self) -> Any:

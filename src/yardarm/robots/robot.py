@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from yardarm.config import option
 from yardarm.errors import UsageError, nearest
 from yardarm.robots.bus_device import BusDevice, BusDeviceConfig, joint_name
+from yardarm.robots.cameras.camera import Camera
+from yardarm.robots.cameras.config import CameraConfig
+from yardarm.robots.cameras.rig import CameraRig
 from yardarm.robots.clock import Clock, HostClock
 from yardarm.robots.device import Device, DeviceConfig, Features
 from yardarm.robots.motors import MotorHealth
@@ -39,9 +42,15 @@ class Robot(Device):
         """What an action has; known before it is connected."""
 
     @property
-    def cameras(self) -> Mapping[str, Any]:
+    def cameras(self) -> Mapping[str, Camera]:
         """Its cameras, by name."""
         return {}
+
+    def use_clock(self, clock: Clock) -> None:
+        """Tell the time by this clock from now on, in all its parts; call it before `connect`."""
+        self.clock = clock
+        for camera in self.cameras.values():
+            camera.clock = clock
 
     @property
     def robot_type(self) -> str:
@@ -50,12 +59,11 @@ class Robot(Device):
 
     @abstractmethod
     def get_observation(self) -> dict[str, Any]:
-        """Where it is, and what it sees, now."""
+        """Where it is, and what it sees, now; raises `StaleFrame` if a camera's newest picture is too old for that."""
 
     def observe(self) -> Reading:
-        """The same, with its times."""
-        values = self.get_observation()
-        return Reading(values, self.clock.now())
+        """The same with its times, and with a camera's newest picture however old it is: who gets times can judge."""
+        return Reading(self.get_observation(), self.clock.now())
 
     @abstractmethod
     def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,6 +94,10 @@ class BusRobotConfig(BusDeviceConfig):
         None, "how far a joint may be sent from where it is, in its unit; one number, or one for each joint"
     )
     use_degrees: bool = option(True, "joints in degrees; false: −100 to 100 of their range")
+    cameras: dict[str, CameraConfig] = field(
+        default_factory=dict,
+        metadata={"help": "such as {front: {type: opencv, index_or_path: 0, width: 640, height: 480, fps: 30}}"},
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,6 +114,9 @@ class BusRobot(BusDevice, Robot):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
+        self._rig = CameraRig(config.cameras, self.joint_features)
+        for camera in self.cameras.values():
+            camera.belongs_to(config.port)
         cap = config.max_relative_target
         for name in cap if isinstance(cap, dict) else ():
             if joint_name(name) not in self.motors:
@@ -109,9 +124,14 @@ class BusRobot(BusDevice, Robot):
                 raise UsageError(f"{self}: max_relative_target names '{name}'{known}")
 
     @property
+    def cameras(self) -> Mapping[str, Camera]:
+        """Its cameras, by name."""
+        return self._rig.cameras
+
+    @property
     def observation_features(self) -> Features:
-        """The joints."""
-        return self.joint_features
+        """The joints, and what the cameras give."""
+        return {**self.joint_features, **self._rig.features}
 
     @property
     def action_features(self) -> Features:
@@ -129,8 +149,23 @@ class BusRobot(BusDevice, Robot):
         return self.bus.health()
 
     def get_observation(self) -> dict[str, Any]:
-        """The joints' positions."""
-        return self.positions()
+        """The joints' positions, and the cameras' pictures."""
+        return self._rig.fresh_values(self.observe())
+
+    def observe(self) -> Reading:
+        """The joints' positions and the cameras' newest pictures, with their times."""
+        positions = self.positions()
+        return self._rig.reading(positions, self.clock.now())
+
+    def _connect_more(self) -> None:
+        self._rig.connect()
+
+    def _leave(self, release: bool) -> None:
+        """Leave the arm first: a camera that does not stop must not keep it from being released."""
+        try:
+            super()._leave(release)
+        finally:
+            self._rig.disconnect()
 
     def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Send joints to their goals, no farther than allowed, and return the goals that were sent."""

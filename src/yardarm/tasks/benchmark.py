@@ -29,6 +29,7 @@ BENCHMARKS = Registry(
         "libero": "yardarm.tasks.libero:LiberoConfig",
         "metaworld": "yardarm.tasks.metaworld:MetaworldConfig",
         "pusht": "yardarm.tasks.pusht:PushtConfig",
+        "so101_twin": "yardarm.tasks.so101_twin:So101TwinConfig",
     },
 )
 

@@ -73,6 +73,8 @@ def policy_features(meta: DatasetMetadata) -> tuple[dict[str, PolicyFeature], di
     inputs: dict[str, PolicyFeature] = {}
     outputs: dict[str, PolicyFeature] = {}
     for name, feature in meta.readable.items():
+        if feature.is_depth:
+            continue  # no network here takes distances
         if feature.is_visual:
             height, width, channels = feature.shape
             inputs[name] = PolicyFeature(FeatureType.VISUAL, (channels, height, width))

@@ -65,7 +65,9 @@ def _run(data: dict[str, Any], clock: Clock) -> int:
     hand = _hand(robot, options)
     operator = TerminalOperator()
     joints, places = Extremes(), Extremes()
-    with _moved(guard(robot, protection, clock), leader, operator) as move, contextlib.suppress(KeyboardInterrupt):
+    guarded = guard(robot, protection)
+    guarded.use_clock(clock)
+    with _moved(guarded, leader, operator) as move, contextlib.suppress(KeyboardInterrupt):
         if options.warmup_time_s:
             operator.say(f"Warm-up, {options.warmup_time_s:g} s: move the arm; nothing counts yet.")
             follow_joints(move, options.warmup_time_s, options.control_loop_fps, operator, Extremes(), clock)

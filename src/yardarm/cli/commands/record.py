@@ -12,6 +12,8 @@ from rich.console import Console
 from yardarm.cli.commands.eval import shortened
 from yardarm.cli.displays.resuming import say_how_to_continue
 from yardarm.cli.flags import Flags, describe, listed
+from yardarm.cli.robot_recording import is_for_robots
+from yardarm.cli.robot_recording import run as record_on_robot
 from yardarm.cli.sections import gather, read_only_flags, shown_benchmark
 from yardarm.displays import RecordingDisplay, open_display
 from yardarm.errors import PolicyFault, StorageFault, UsageError
@@ -40,6 +42,8 @@ EXAMPLES = """\
 
 def run(words: Sequence[str]) -> int:
     """Play episodes and record them; exit code 1 if there are fewer than requested."""
+    if is_for_robots(words):
+        return record_on_robot(words)
     flags = read_only_flags(words, "record", _help)
     if flags is None:
         return 0
@@ -121,9 +125,10 @@ def _help(flags: Flags) -> str:
         ("--config_path", "", "a YAML or JSON file with these options"),
     ]
     return (
-        "Record demonstrations as a dataset in LeRobot's format. Episodes are first played without rendering; those to "
-        "keep\nare then replayed from their actions on all cores, and every step is rendered. You can press Ctrl-C at "
-        "any time:\nthe same command resumes where it stopped.\n\n"
+        "Record demonstrations as a dataset in LeRobot's format. With --robot.type=…, a person moves an arm: `yardarm "
+        "record\n--robot.type=so101_follower --help` explains that. In simulation, episodes are first played without "
+        "rendering; those to\nkeep are then replayed from their actions on all cores, and every step is rendered. You "
+        "can press Ctrl-C at any time:\nthe same command resumes where it stopped.\n\n"
         "usage: yardarm record --policy.type=… --env.type=… --dataset.root=… [--flag=value …]\n\n"
         + listed(rows)
         + f"\n\nexamples:\n{EXAMPLES}\n\n"

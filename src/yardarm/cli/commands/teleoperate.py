@@ -64,8 +64,8 @@ def _run(data: dict[str, Any], stage: Stage) -> int:
         )
     process = take_process(data, teleoperator, robot, COMMAND)
     options: TeleoperateOptions = decode(TeleoperateOptions, "", data, COMMAND)
-    robot.clock = clock = stage.clock
-    loop = Loop(options.fps, clock)
+    robot.use_clock(stage.clock)
+    loop = Loop(options.fps, stage.clock)
     guarded = guard(robot, protection.guard)
     state = LiveState(guarded, loop, str(teleoperator))
     state.twin, state.note = stage.twins.get(ROBOT), teleoperator.legend

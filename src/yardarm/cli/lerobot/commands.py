@@ -14,6 +14,7 @@ MODULES = {
     "record": "commands.record",
     "info": "commands.info",
     "find-port": "commands.find_port",
+    "find-cameras": "commands.find_cameras",
     "setup-motors": "commands.setup_motors",
     "calibrate": "commands.calibrate",
     "find-joint-limits": "commands.find_joint_limits",
@@ -26,7 +27,6 @@ MODULES = {
 ABSENT = {
     "annotate": "datasets cannot be annotated yet; `yardarm dataset rename-task` rewords an instruction",
     "train-tokenizer": "action tokenizers cannot be trained here, because no policy here uses one",
-    "find-cameras": "cameras are not there yet; arms are driven without them so far",
     "setup-can": "robots on a CAN bus are not there yet",
     "rollout": "policies cannot act on a robot yet; `yardarm eval` lets them act in simulation",
 }

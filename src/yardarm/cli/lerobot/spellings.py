@@ -32,6 +32,9 @@ IMAGE_WRITERS = Absent("the workers write the images; --workers=N sets how many 
 OTHER_ENCODER_OPTIONS = Absent(
     "yardarm record takes --dataset.vcodec, --dataset.crf and --dataset.g; `yardarm dataset reencode` takes more"
 )
+IN_BACKGROUND = Absent(
+    "another process encodes while episodes are recorded, and what it cannot keep up with waits on disk; omit it"
+)
 NOT_RECORDED = Absent("evaluations of a training are not recorded; `yardarm eval` records")
 WEIGHTING = Absent("samples cannot be weighted here; all of them count the same")
 SCHEDULE = Absent("that schedule is VQ-BeT's, which cannot be trained here")
@@ -125,11 +128,21 @@ ABSENT: Mapping[str, Answers] = {
         "resume": Absent(
             "the same command resumes a recording by itself, and a larger --n_episodes adds episodes; omit it"
         ),
-        "robot.": Absent(
-            "recording on a robot is not there yet; --env.type=… names a simulated world, and --policy.type=… who acts "
-            "in it"
+    },
+    "record on a robot": {
+        **FOR_CONTROL,
+        **dict.fromkeys(("dataset.encoder_queue_maxsize", "dataset.encoder_threads"), IN_BACKGROUND),
+        "dataset.depth_encoder.": Absent("depth maps are stored exactly, as 16-bit pictures; omit it"),
+        "dataset.num_image_writer_processes": IN_BACKGROUND,
+        "dataset.num_image_writer_threads_per_camera": IN_BACKGROUND,
+        "dataset.rgb_encoder.": Absent(
+            "yardarm record takes --dataset.vcodec, crf, g, preset and pix_fmt; `yardarm dataset reencode` takes more"
         ),
-        "teleop.": Absent("teleoperation is not there yet; --policy.type=… names who acts, such as expert"),
+        "dataset.streaming_encoding": Absent(IN_BACKGROUND.answer, ("true",)),
+        "dataset.video_encoding_batch_size": Absent(IN_BACKGROUND.answer, ("1",)),
+        "env.": Absent("a recording is on a robot or in simulation; omit --env.… or --robot.… and --teleop.…"),
+        "play_sounds": Absent("recording makes no sounds; omit it", ("false",)),
+        "policy.": Absent("a policy on a robot cannot be recorded yet; --teleop.type=… names who moves it"),
     },
 }
 
@@ -138,6 +151,10 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "eval": CHECKPOINT,
     "replay": {"dataset.episode": "episode"},
     "teleoperate": {"display_data": "view"},
+    "record on a robot": {
+        "display_data": "view",
+        **{f"dataset.rgb_encoder.{name}": f"dataset.{name}" for name in ("vcodec", "crf", "g", "preset", "pix_fmt")},
+    },
     "train": CHECKPOINT,
     "record": {
         **CHECKPOINT,

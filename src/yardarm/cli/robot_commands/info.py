@@ -11,6 +11,8 @@ from yardarm.cli.flags import Flags, listed, switch, text
 from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import check_names
 from yardarm.errors import UsageError
+from yardarm.robots import Robot, Teleoperator
+from yardarm.robots.cameras import CameraReport, watch_camera
 from yardarm.robots.inspection import (
     ArmReport,
     MotorReport,
@@ -29,6 +31,8 @@ OWN_FLAGS = [
 ]
 HEADINGS = ("joint", "id", "model", "firmware", "volts", "°C", "load", "torque", "position", "range")
 BAR = 13
+# How long to look at a camera.
+WATCHED_S = 1.0
 
 
 def run(words: Sequence[str]) -> int:
@@ -44,15 +48,36 @@ def run(words: Sequence[str]) -> int:
         device = take_device(data, COMMAND)
         check_names("", data, (), COMMAND)
         reports = inspect_device(device)
+        cameras = _watched(device)
     else:
         check_names("", data, (), COMMAND)
+        cameras = []
         reports = _whatever_answers(port)
     if as_json:
-        print(json.dumps({"arms": [report.to_json() for report in reports]}, indent=2, ensure_ascii=False))
+        shown = {"arms": [report.to_json() for report in reports], "cameras": [own.to_json() for own in cameras]}
+        print(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
         for report in reports:
             _show(report)
-    return 1 if not reports or any(report.problems for report in reports) else 0
+        for camera in cameras:
+            _show_camera(camera)
+    is_wrong = any(report.problems for report in reports) or any(camera.problem for camera in cameras)
+    return 1 if not reports or is_wrong else 0
+
+
+def _watched(device: Robot | Teleoperator) -> list[CameraReport]:
+    """What each camera of a robot gives, watched for a moment."""
+    cameras = device.cameras if isinstance(device, Robot) else {}
+    return [watch_camera(camera, WATCHED_S)[0] for camera in cameras.values()]
+
+
+def _show_camera(camera: CameraReport) -> None:
+    given = "" if camera.measured_fps is None else f", {camera.measured_fps:g} measured"
+    print(
+        f"camera {camera.name}: {camera.type} {camera.source}, {camera.width}×{camera.height} at {camera.fps:g}{given}"
+    )
+    print(f"✗ {camera.problem}" if camera.problem else "✓ nothing is wrong")
+    print()
 
 
 def _whatever_answers(port: str | None) -> list[ArmReport]:
@@ -113,7 +138,8 @@ def _bar(position: int, low: int, high: int) -> str:
 def _help(flags: Flags) -> str:
     return (
         "Show an arm's motors: model, firmware, voltage, temperature, load, torque, position within its range; what is "
-        "wrong,\nand what to do about it. It only reads: nothing moves, and motors may be missing.\n\n"
+        "wrong,\nand what to do about it; and what its cameras give. It only reads: nothing moves, and motors may be "
+        "missing.\n\n"
         f"usage: yardarm {COMMAND} --robot.type=… --robot.port=… [--flag=value …]\n"
         f"       yardarm {COMMAND} [--port=…]\n\n"
         + listed([*OWN_FLAGS, *device_rows(flags)])

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from yardarm.datasets.arrow import arrow_schema, to_arrow, to_numpy
-from yardarm.datasets.editing.copying import copy_review, copy_rollouts, copy_video_files
+from yardarm.datasets.editing.copying import copy_measured, copy_review, copy_rollouts, copy_video_files
 from yardarm.datasets.editing.counting import EpisodeCounter, exact, exact_columns
 from yardarm.datasets.editing.recipe import OnProgress, PickedEpisode, Recipe
 from yardarm.datasets.editing.videos import PARTS, write_video_files
@@ -47,6 +47,7 @@ def assemble(recipe: Recipe, root: Path, on_progress: OnProgress | None = None, 
     info = info.grown(len(recipe.picks), start, len(tasks.numbers))
     write_tasks(root, list(tasks.numbers))
     copy_rollouts(recipe.picks, root)
+    copy_measured(recipe.picks, root)
     copy_review(recipe.picks, root)
     if recipe.count_every:
         better = {**exact_columns(root, info, rows.episodes, on_progress), **counted}

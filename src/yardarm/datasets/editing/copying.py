@@ -9,15 +9,16 @@ from pathlib import Path
 
 from yardarm.datasets.editing.recipe import PickedEpisode
 from yardarm.datasets.info import DatasetInfo
-from yardarm.datasets.layout import rollouts_file, video_file
+from yardarm.datasets.layout import SPOOL, rollouts_file, video_file
+from yardarm.datasets.measured import read_measured, write_measured
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.review import REVIEW_FILE, EpisodeEdits, Review, read_review, write_review
 from yardarm.errors import DatasetFault
 from yardarm.files import write_atomically
 
-__all__ = ["copy_other_files", "copy_review", "copy_rollouts", "copy_video_files", "other_files"]
+__all__ = ["copy_measured", "copy_other_files", "copy_review", "copy_rollouts", "copy_video_files", "other_files"]
 
-OWN_FOLDERS = ("data", "videos", "meta/episodes")
+OWN_FOLDERS = ("data", "videos", "meta/episodes", "meta/measured")
 OWN_FILES = (
     *("meta/info.json", "meta/stats.json", "meta/tasks.parquet"),
     *("meta/tasks.jsonl", "meta/episodes.jsonl", "meta/episodes_stats.jsonl", "meta/rollouts.jsonl"),
@@ -63,6 +64,14 @@ def copy_rollouts(picks: Sequence[PickedEpisode], root: Path) -> None:
     write_atomically(rollouts_file(root), lambda file: file.writelines(lines))
 
 
+def copy_measured(picks: Sequence[PickedEpisode], root: Path) -> None:
+    """Copy the measured times of the episodes that have some, and of the frames that are kept."""
+    for number, pick in enumerate(picks):
+        measured = read_measured(pick.reader.meta.root, pick.episode.index)
+        if measured is not None and len(measured) == pick.episode.length:
+            write_measured(root, number, measured.part(pick.frames))
+
+
 def copy_review(picks: Sequence[PickedEpisode], root: Path) -> None:
     """Copy the flags of episodes, and the edits that are planned for those that this edit leaves as they are."""
     metas = {id(pick.reader.meta): pick.reader.meta for pick in picks}
@@ -100,5 +109,6 @@ def other_files(root: Path) -> Iterator[Path]:
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for name in (*names, *links):
             path = (place / name).as_posix()
-            if path not in OWN_FILES and not (path.startswith(".draft-") and path.endswith(".mp4")):
+            is_left_over = (path.startswith(".draft-") and path.endswith(".mp4")) or path.startswith(SPOOL)
+            if path not in OWN_FILES and not is_left_over:
                 yield root / path

@@ -9,6 +9,7 @@ from yardarm.datasets.browsing import damaged_files
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.quality.cameras import find_in_pictures, watched_cameras
 from yardarm.datasets.quality.findings import PROBLEM, CheckReport, Finding
+from yardarm.datasets.quality.measured_times import find_in_measured
 from yardarm.datasets.quality.motion import find_gaps, find_idle, find_jumps
 from yardarm.datasets.quality.signals import Signals, choose_episodes, read_signals
 from yardarm.datasets.quality.values import find_constant, find_not_numbers, find_outliers
@@ -31,6 +32,7 @@ NUMBER_CHECKS: tuple[Callable[[Signals], Iterator[Finding]], ...] = (
     find_idle,
     find_jumps,
     find_gaps,
+    find_in_measured,
     find_outliers,
     find_unusual_lengths,
     find_unlike,

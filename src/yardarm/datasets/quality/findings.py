@@ -30,6 +30,10 @@ CHECKS = {
     "files": CheckKind("Damaged files", "Copy or record the dataset again; nothing can be learned from these files."),
     "not_numbers": CheckKind("Missing values", "Delete the episodes, or trim these frames: one NaN ruins a training."),
     "cameras": CheckKind("Frozen or blank cameras", "Look at the video. If the camera hung, delete the episode."),
+    "turns": CheckKind(
+        "Turns of the robot's loop",
+        "Look at the frame: what is stored as evenly spaced was not. Free the machine, or record at a lower rate.",
+    ),
     "duplicates": CheckKind("Duplicates", "Delete the copies: they count twice, also in a held-out part."),
     "idle": CheckKind("Idle", "Trim the frames in which nothing happens: policies learn to stand still from them."),
     "jumps": CheckKind("Jumps", "Look at the frame. If the robot did not move like that, delete or trim the episode."),

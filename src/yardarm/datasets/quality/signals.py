@@ -121,7 +121,8 @@ def read_signals(meta: DatasetMetadata, episodes: Sequence[Episode]) -> Signals:
     features = _watched(meta)
     columns = read_frames(meta, episodes, [*features, *(["timestamp"] if "timestamp" in meta.info.features else [])])
     rows = sum(episode.length for episode in episodes)
-    parts = [columns[name].reshape(rows, -1).astype(np.float32) for name in features]
+    sizes = {name: math.prod(meta.info.features[name].shape) for name in features}
+    parts = [columns[name].reshape(rows, sizes[name]).astype(np.float32) for name in features]
     values = np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0), np.float32)
     names = [Signal(key, own) for key in features for own in dimension_names(meta.info.features[key])]
     times = columns.get("timestamp")

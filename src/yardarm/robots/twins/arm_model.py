@@ -179,7 +179,8 @@ def _furnish(mujoco: Any, spec: Any) -> None:
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.visual.global_.offwidth, spec.visual.global_.offheight = 1280, 960
     spec.visual.headlight.ambient = [0.5, 0.5, 0.5]
-    spec.visual.headlight.diffuse = [0.4, 0.4, 0.4]
+    spec.visual.headlight.diffuse = [0.3, 0.3, 0.3]
+    spec.visual.headlight.specular = [0.0, 0.0, 0.0]  # or a table that is seen from above is white
     spec.worldbody.add_geom(
         name="table",
         type=mujoco.mjtGeom.mjGEOM_BOX,

@@ -17,7 +17,7 @@ REBOOT = 0x08
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MotorRequest:
     """What a computer asks of one motor, or of all."""
 
     id: int
@@ -35,7 +35,7 @@ class MotorSide(Protocol):
 
     address_size: int
 
-    def take(self, received: bytes) -> tuple[Request | None, int]:
+    def take(self, received: bytes) -> tuple[MotorRequest | None, int]:
         """The first whole request in the bytes, and how many bytes are done with."""
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
@@ -50,12 +50,12 @@ class FeetechSide:
 
     address_size = 1
 
-    def take(self, received: bytes) -> tuple[Request | None, int]:
+    def take(self, received: bytes) -> tuple[MotorRequest | None, int]:
         """The first whole request in the bytes."""
         start, end = feetech.find_packet(received, _any)
         if not end:
             return None, start
-        return Request(received[start + 2], received[start + 4], received[start + 5 : end - 1]), end
+        return MotorRequest(received[start + 2], received[start + 4], received[start + 5 : end - 1]), end
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
         """A motor's answer."""
@@ -71,13 +71,13 @@ class DynamixelSide:
 
     address_size = 2
 
-    def take(self, received: bytes) -> tuple[Request | None, int]:
+    def take(self, received: bytes) -> tuple[MotorRequest | None, int]:
         """The first whole request in the bytes."""
         start, end = dynamixel.find_packet(received, _any)
         if not end:
             return None, start
         content = dynamixel.content_of(received[start:end])
-        return Request(received[start + 4], content[0], content[1:]), end
+        return MotorRequest(received[start + 4], content[0], content[1:]), end
 
     def answer(self, id: int, error: int, params: bytes) -> bytes:
         """A motor's answer."""
@@ -120,7 +120,7 @@ class MotorChain:
             self.before_call(request.id)
             yield from self._answers(request)
 
-    def _answers(self, request: Request) -> Iterator[bytes]:
+    def _answers(self, request: MotorRequest) -> Iterator[bytes]:
         match request.instruction:
             case Instruction.PING:
                 yield from self._each(request.id, lambda servo: (servo.error, self._side.pong(servo)))

@@ -122,6 +122,13 @@ class Drive(ABC):
         shaft_load = self.servo.direction_of(self.mounting.direction * self._shown_load)
         self._note(shaft_speed, shaft_load)
 
+    def inner_state(self) -> tuple[float, ...]:
+        """What its next pulls depend on, besides its joint and the registers that nobody writes while it moves."""
+        setpoint = math.nan if self._setpoint is None else self._setpoint
+        goal, torque = self.servo.get("Goal_Position"), self.servo.get("Torque_Enable")
+        inside = (setpoint, self._speed, self.temperature_c, self._overloaded_s, self._overload_direction)
+        return (goal, torque, self.servo.shaft, self.alarms, *inside)
+
     def supply(self, others_a: float, share: float) -> None:
         """Have so much voltage: all motors on the cable draw from one supply, which may be weak."""
         volts = max(0.0, self.strength.supply_v * share - SUPPLY_OHM * others_a)

@@ -17,7 +17,7 @@ from typing import Any
 
 from yardarm.errors import one_line
 from yardarm.robots.twins.arm_model import load_mujoco, model_for
-from yardarm.robots.twins.meshes import coarsen_meshes
+from yardarm.robots.twins.meshes import picture_model
 from yardarm.robots.twins.mounted_arm import driver_of
 
 __all__: list[str] = []
@@ -25,7 +25,6 @@ __all__: list[str] = []
 # What `painter.py` waits for.
 READY = b"ready\n"
 LOOK_AT = (0.14, 0.0, 0.125)
-SKY, HORIZON = (0.87, 0.90, 0.93), (0.97, 0.97, 0.98)
 # Each size has buffers of its own, of many megabytes.
 MOST_SIZES = 4
 
@@ -36,19 +35,7 @@ class _Easel:
     def __init__(self, type: str, kind: str, scene: str) -> None:
         self._mujoco = mujoco = load_mujoco()
         driver = driver_of(type)
-        model = model_for(driver.name, driver.motors, kind == "published", scene)
-        spec = model.spec(for_pictures=True)
-        coarsen_meshes(spec)
-        spec.add_texture(
-            name="sky",
-            type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
-            builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
-            rgb1=SKY,
-            rgb2=HORIZON,
-            width=64,
-            height=64,
-        )
-        self._model = spec.compile()
+        self._model = picture_model(model_for(driver.name, driver.motors, kind == "published", scene))
         self._data = mujoco.MjData(self._model)
         self._renderers: dict[tuple[int, int], Any] = {}
         self._draw(self._model.qpos0, 0, 160, 120)

@@ -17,7 +17,7 @@ from typing import IO, Any, Protocol
 from yardarm.errors import SetupError
 from yardarm.robots.twins.door import TwinSpec
 
-__all__ = ["Drawing", "Painted", "Painter", "Viewpoint"]
+__all__ = ["Drawing", "Painted", "Painter", "Viewpoint", "borrow_drawing", "return_drawing"]
 
 BACKENDS = ("egl", "osmesa")
 READY = b"ready\n"
@@ -79,6 +79,7 @@ class Drawing:
 
     def __init__(self, spec: TwinSpec) -> None:
         self._words = (spec.type, spec.kind, spec.scene)
+        self._borrowers = 0
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._problem = ""
@@ -139,6 +140,27 @@ class Drawing:
         process.wait()
         self._problem = f"pictures cannot be drawn: {answer.decode(errors='replace').strip() or 'OpenGL is missing'}"
         return False
+
+
+_SHARED: dict[tuple[str, str, str], Drawing] = {}
+_SHARING = threading.Lock()
+
+
+def borrow_drawing(spec: TwinSpec) -> Drawing:
+    """The process that all cameras of twins of one kind share: it takes seconds to start, and much memory."""
+    with _SHARING:
+        drawing = _SHARED.setdefault((spec.type, spec.kind, spec.scene), Drawing(spec))
+        drawing._borrowers += 1
+        return drawing
+
+
+def return_drawing(drawing: Drawing) -> None:
+    """End the process when nobody needs it any more."""
+    with _SHARING:
+        drawing._borrowers -= 1
+        if drawing._borrowers == 0:
+            _SHARED.pop(drawing._words, None)
+            drawing.close()
 
 
 def _exactly(stream: IO[bytes], size: int) -> bytes:

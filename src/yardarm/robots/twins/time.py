@@ -8,7 +8,7 @@ from typing import Protocol
 
 from yardarm.robots.twins.arm_model import STEP_S
 
-__all__ = ["SteppedTwin", "TwinTime"]
+__all__ = ["NEARLY", "SteppedTwin", "TwinTime"]
 
 # What is so much less than a whole step is one: times are sums of fractions.
 NEARLY = 1e-6

@@ -1,0 +1,188 @@
+"""``yardarm record --robot.… --teleop.…``: a person moves an arm, and that becomes a dataset."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from yardarm.cli.control_session import (
+    WatchOptions,
+    protection_rows,
+    say_timing,
+    take_protection,
+    viewed,
+    watched,
+)
+from yardarm.cli.devices import device_rows, take_robot, take_teleoperator
+from yardarm.cli.flags import Flags, describe, listed
+from yardarm.cli.sections import gather, read_only_flags
+from yardarm.config import decode, option
+from yardarm.control import Button, LiveState, Loop, Tick, process_between, teleoperation
+from yardarm.datasets import read_metadata
+from yardarm.displays import RobotRecordingDisplay
+from yardarm.errors import StorageFault, UsageError
+from yardarm.recording import push
+from yardarm.recording.robot import (
+    KEYS,
+    Phases,
+    RobotDatasetOptions,
+    Wish,
+    Wishes,
+    open_encoder,
+    plan_robot_recording,
+)
+from yardarm.robots import Keys, Robot, Teleoperator, guard
+from yardarm.robots.twins import Stage, StageOptions
+
+__all__ = ["SPELLINGS", "RobotRecordOptions", "is_for_robots", "run"]
+
+COMMAND = "record"
+SPELLINGS = "record on a robot"
+DATASET = "dataset"
+SECTIONS = ("robot", "teleop")
+# How far twins that live by their own clock may be ahead of the encoder, in frames.
+MOST_AHEAD = 256
+BUTTONS = (
+    ("End", "ArrowRight", Wish.END),
+    ("Record again", "ArrowLeft", Wish.AGAIN),
+    ("Stop", "Escape", Wish.STOP),
+)
+
+
+@dataclass
+class RobotRecordOptions(WatchOptions):
+    """Flags of a recording on a robot without a section."""
+
+    resume: bool = option(False, "append to the dataset of exactly this name or folder")
+
+
+def is_for_robots(words: Sequence[str]) -> bool:
+    """Whether flags of a robot or a teleoperator are among a command's words."""
+    names = (word.removeprefix("--").partition("=")[0] for word in words if word.startswith("--"))
+    return any(name.partition(".")[0] in SECTIONS for name in names)
+
+
+def run(words: Sequence[str]) -> int:
+    """Record; exit code 0 if the user or the number of episodes ended it."""
+    flags = read_only_flags(words, SPELLINGS, _help)
+    if flags is None:
+        return 0
+    data = gather(flags)
+    with Stage.from_data(data, COMMAND) as stage:
+        return _record(_Session(stage, data))
+
+
+def _record(session: _Session) -> int:
+    try:
+        session.record()
+    except StorageFault as fault:
+        kept = read_metadata(session.root).total_episodes
+        raise StorageFault(f"{fault}; {_episodes(kept)} kept in {session.root}") from fault
+    finally:
+        say_timing(session.loop, session.options)
+        _say_result(session.root)
+    if session.plan.target.push:
+        print(f"uploaded: {push(session.plan.target)}")
+    return 0
+
+
+class _Session:
+    """A recording with all that it needs, checked; nothing is connected yet."""
+
+    def __init__(self, stage: Stage, data: dict[str, Any]) -> None:
+        self.stage = stage
+        robot, self.teleoperator = _arms(data)
+        robot.use_clock(stage.clock)
+        protection = take_protection(data, COMMAND)
+        self.dataset: RobotDatasetOptions = decode(RobotDatasetOptions, DATASET, data.pop(DATASET, {}), COMMAND)
+        self.options: RobotRecordOptions = decode(RobotRecordOptions, "", data, COMMAND)
+        self.robot = guard(robot, protection.guard, stage.clock)
+        self.loop = Loop(self.dataset.fps, stage.clock)
+        process = process_between(self.teleoperator, robot)
+        self.teleoperation = partial(
+            teleoperation, self.robot, self.teleoperator, self.loop, process=process, hold=protection.hold
+        )
+        self.plan = plan_robot_recording(robot, self.dataset, self.options.resume)
+        self.root = self.plan.target.root
+
+    def record(self) -> None:
+        """Connect, record all episodes, release the arm, and wait until all is saved."""
+        display = RobotRecordingDisplay(self.dataset.num_episodes, self.dataset.fps)
+        with open_encoder(self.plan, display) as encoder:
+            more = f", which has {_episodes(encoder.episodes)}" if encoder.episodes else ""
+            print(f"recording to {self.root}{more}", flush=True)
+            keys = Keys(own=KEYS)
+            wishes = Wishes(keys)
+            buttons = [Button(wish.value, label, key, wishes.button(wish)) for label, key, wish in BUTTONS]
+            state = LiveState(self.robot, self.loop, str(self.teleoperator), "Recording", buttons)
+
+            def ticks(seconds: float, stop: Callable[[], bool]) -> Iterator[Tick]:
+                for tick in self.teleoperation(seconds=seconds, stop=stop):
+                    state.update(tick)
+                    yield tick
+                    if not self.stage.is_real_time:  # physics can wait, so the disk need not be filled
+                        encoder.wait_below(MOST_AHEAD)
+
+            phases = Phases(self.dataset, ticks, self.loop.clock, encoder, wishes, display, self.stage.reset)
+            with (
+                viewed(state, self.options),
+                self.teleoperator,  # before the robot, which then waits for nobody
+                self.robot,
+                keys,
+                watched(state) as say,
+                display.shown(state, say),
+            ):
+                phases.run()
+
+
+def _arms(data: dict[str, Any]) -> tuple[Robot, Teleoperator]:
+    robot, teleoperator = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
+    if robot is None or teleoperator is None:
+        raise UsageError(
+            "which arms? Give --robot.type=so101_follower --robot.port=… and --teleop.type=so101_leader "
+            "--teleop.port=…; a policy on a robot cannot be recorded yet"
+        )
+    return robot, teleoperator
+
+
+def _say_result(root: Path) -> None:
+    """Say what there is now, and what to do with it."""
+    if not (root / "meta" / "info.json").exists():
+        return
+    meta = read_metadata(root)
+    print(f"Dataset: {root} ({_episodes(meta.total_episodes)}, {meta.total_frames} frames)")
+    if meta.total_episodes:
+        print(f"  yardarm dataset view {shlex.quote(str(root))}", flush=True)
+
+
+def _episodes(count: int) -> str:
+    return f"{count} episode{'' if count == 1 else 's'}"
+
+
+def _help(flags: Flags) -> str:
+    return (
+        "Record a person who moves an arm as a dataset in LeRobot's format. Each episode is saved while you put things "
+        "back.\n"
+        "Keys: → or n ends the episode (or the reset), ← or r discards it and records it again, Esc or q stops.\n\n"
+        f"usage: yardarm {COMMAND} --robot.type=… --robot.port=… --teleop.type=… --teleop.port=… "
+        "--dataset.repo_id=owner/name \\\n"
+        '    --dataset.single_task="…" [--flag=value …]\n\n'
+        + listed(
+            [
+                *describe(RobotDatasetOptions, f"{DATASET}."),
+                *describe(RobotRecordOptions),
+                *device_rows(flags),
+                *protection_rows(),
+                *describe(StageOptions, "twin."),
+            ]
+        )
+        + "\n\nexample:\n"
+        f"  yardarm {COMMAND} --robot.type=so101_follower --robot.port=/dev/ttyACM0 --robot.id=blue \\\n"
+        "      --teleop.type=so101_leader --teleop.port=/dev/ttyACM1 --teleop.id=blue \\\n"
+        '      --dataset.repo_id=me/cube --dataset.single_task="put the cube into the box"\n\n'
+        "exit code: 0 it ended as planned or by a key, 1 something failed, 2 invalid command, 130 Ctrl-C, 143 SIGTERM"
+    )

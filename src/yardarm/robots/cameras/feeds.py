@@ -1,0 +1,235 @@
+"""How pictures come from a device to whoever looks: by a thread that reads all the time, or when they are asked for.
+
+     reader thread                                whoever looks
+open ──▶ next picture ──▶ check, turn ──▶ newest shot ──▶ newest()          at once
+  ▲           │ fails, or has the wrong size   └────────▶ after(number, s)  waits
+  └─ back-off ┘ and nothing for a while: named, restarted
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from yardarm.errors import CameraFault
+from yardarm.robots.cameras.shots import CameraStatus, FreezeWatch, Shot, finished
+
+if TYPE_CHECKING:
+    from yardarm.robots.cameras.camera import Camera
+
+__all__ = ["Feed", "SteppedFeed", "ThreadFeed"]
+
+log = logging.getLogger(__name__)
+
+# A camera is stalled after this many periods, and not before this many seconds: a busy machine is no stall.
+STALL_PERIODS, STALL_S = 5, 0.5
+# Before its first picture a camera gets more time than `connect` waits for it.
+START_S = 10.0
+USUAL_FPS = 30.0
+BACK_OFF_S = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+# Longer than any device waits for a picture.
+JOIN_S = 5.0
+
+
+class Feed(ABC):
+    """What stands between a camera's device and whoever looks."""
+
+    @abstractmethod
+    def newest(self) -> Shot | None:
+        """The newest shot, at once; None if there is none."""
+
+    @abstractmethod
+    def after(self, number: int, timeout_s: float) -> Shot | None:
+        """The newest shot, as soon as it has at least this number; None if that takes too long."""
+
+    @abstractmethod
+    def status(self) -> CameraStatus:
+        """How the camera is."""
+
+    @property
+    def problem(self) -> str:
+        """Why nothing came the last time; empty if something did."""
+        return ""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Close the device."""
+
+
+class ThreadFeed(Feed):
+    """Reads in a thread of its own. The thread waits by the machine's clock; the camera's clock stamps the shots."""
+
+    def __init__(self, camera: Camera) -> None:
+        self._camera = camera
+        self._changed = threading.Condition()
+        self._stopping = threading.Event()
+        self._shot: Shot | None = None
+        self._frames = self._restarts = 0
+        self._freeze = FreezeWatch()
+        self._alive_s = time.monotonic()  # the last sign of life, or the start
+        self._is_named = self._is_refused = False
+        self._problem = ""
+        camera.open_device()
+        self._thread = threading.Thread(target=self._run, name=f"camera {camera.name}", daemon=True)
+        self._thread.start()
+
+    # Whoever looks.
+
+    def newest(self) -> Shot | None:
+        """The newest shot."""
+        self._name_stall()
+        return self._shot
+
+    def after(self, number: int, timeout_s: float) -> Shot | None:
+        """Wait for a shot."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_refused or self._has(number), timeout_s)
+            shot = self._shot if self._has(number) else None
+        self._name_stall()
+        return shot
+
+    def _has(self, number: int) -> bool:
+        return self._shot is not None and self._shot.number >= number
+
+    def status(self) -> CameraStatus:
+        """How the camera is."""
+        self._name_stall()
+        shot, now = self._shot, self._camera.clock.now()
+        age = None if shot is None else now - shot.captured_s
+        frozen = self._freeze.is_frozen(time.monotonic())
+        return CameraStatus(self._camera.name, self._is_stalled(), age, self._restarts, self._frames, frozen)
+
+    @property
+    def problem(self) -> str:
+        """Why the last read failed."""
+        return self._problem
+
+    def stop(self) -> None:
+        """End the thread, which closes the device."""
+        self._stopping.set()
+        self._thread.join(JOIN_S)
+        if self._thread.is_alive():
+            log.warning("%s does not stop; its device may stay busy until this program ends", self._camera)
+
+    def _is_stalled(self) -> bool:
+        return time.monotonic() - self._alive_s > self._patience_s
+
+    @property
+    def _patience_s(self) -> float:
+        if self._shot is None:
+            return START_S
+        return max(STALL_S, STALL_PERIODS / (self._camera.config.fps or USUAL_FPS))
+
+    def _name_stall(self) -> None:
+        """Say once that nothing comes any more, whoever notices first."""
+        if not self._is_stalled():
+            return
+        with self._changed:
+            if self._is_named or self._stopping.is_set():
+                return
+            self._is_named = True
+        log.warning(
+            "%s has given no picture for %.1f s%s; restarting it",
+            *(self._camera, time.monotonic() - self._alive_s, f" ({self._problem})" if self._problem else ""),
+        )
+
+    # The thread.
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                try:
+                    self._read_one()
+                except CameraFault as fault:
+                    self._problem = str(fault)
+                    self._stopping.wait(1 / (self._camera.config.fps or USUAL_FPS))
+                    if self._is_stalled():
+                        self._restart()
+        except Exception:  # a device's library can fail in any way; whoever looks sees the age grow
+            log.exception("%s: its reader ended", self._camera)
+        finally:
+            self._camera.close_device()
+
+    def _read_one(self) -> None:
+        camera = self._camera
+        delivery = camera.next_picture(self._stopping)
+        now = camera.clock.now()
+        if delivery is None:
+            return
+        captured_s = now if delivery.captured_s is None else delivery.captured_s
+        try:
+            shot = finished(delivery, camera.config, camera.given_colors, self._frames, captured_s)
+        except CameraFault as fault:
+            self._refuse(fault)
+            raise
+        self._freeze.look(delivery, time.monotonic())
+        silence, self._alive_s, self._problem = time.monotonic() - self._alive_s, time.monotonic(), ""
+        with self._changed:
+            self._shot, self._frames = shot, self._frames + 1
+            was_named, self._is_named = self._is_named, False
+            self._changed.notify_all()
+        if was_named:
+            log.warning("%s is back after %.1f s", camera, silence)
+
+    def _refuse(self, fault: CameraFault) -> None:
+        """Let `connect` end at once if the very first picture is not what was asked for."""
+        with self._changed:
+            self._problem, self._is_refused = str(fault), self._shot is None
+            self._changed.notify_all()
+
+    def _restart(self) -> None:
+        """Close and open the device, again and again, less and less often."""
+        self._name_stall()
+        for attempt in range(10**9):
+            self._camera.close_device()
+            if self._stopping.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)]):
+                return
+            self._restarts += 1
+            try:
+                self._camera.open_device()
+                self._read_one()
+                return
+            except CameraFault as fault:
+                self._problem = str(fault)
+
+
+class SteppedFeed(Feed):
+    """Asks the device when somebody looks: for pictures that follow a clock that only passes while somebody waits."""
+
+    def __init__(self, camera: Camera) -> None:
+        self._camera = camera
+        self._shot: Shot | None = None
+        self._frames = 0
+        camera.open_device()
+
+    def newest(self) -> Shot | None:
+        """The picture of this moment."""
+        camera = self._camera
+        taken = camera.picture_at(camera.clock.now())
+        if taken is not None:
+            captured_s, delivery = taken
+            self._shot = finished(delivery, camera.config, camera.given_colors, self._frames, captured_s)
+            self._frames += 1
+        return self._shot
+
+    def after(self, number: int, timeout_s: float) -> Shot | None:
+        """Wait by the camera's clock, period by period."""
+        clock, period = self._camera.clock, 1 / (self._camera.config.fps or USUAL_FPS)
+        ends = clock.now() + timeout_s
+        while (shot := self.newest()) is None or shot.number < number:
+            if clock.now() >= ends:
+                return None
+            clock.wait_until(min(clock.now() + period, ends))
+        return shot
+
+    def status(self) -> CameraStatus:
+        """Pictures that are made on demand never stall."""
+        age = None if self._shot is None else self._camera.clock.now() - self._shot.captured_s
+        return CameraStatus(self._camera.name, False, age, 0, self._frames)
+
+    def stop(self) -> None:
+        """Close the device."""
+        self._camera.close_device()
