@@ -85,7 +85,9 @@ def test_robot_info_shows_the_cameras(tmp_path: Path) -> None:
         done = yardarm_here(*words, "--robot.cameras.side.fps=5")
         assert f"camera side: file {film}, 32×24 at 5" in done.stdout
         report = json.loads(yardarm_here(*words, "--robot.cameras.side.fps=5", "--json").stdout)
-        assert report["cameras"][0]["problem"] == ""
+        camera = report["cameras"][0]
+        assert (camera["width"], camera["height"], camera["fps"]) == (32, 24, 5)
+        assert camera["measured_fps"] > 0
         wrong = yardarm_here(*[word.replace("width=32", "width=64") for word in words], "--robot.cameras.side.fps=5")
         assert wrong.returncode == 1
         assert "✗ camera 'side' (file " in wrong.stdout

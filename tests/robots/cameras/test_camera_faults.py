@@ -64,12 +64,10 @@ def test_a_camera_that_dies_is_named_once_restarted_and_back(
         with pytest.raises(StaleFrame, match=r"no new picture within 10 ms; its newest is \d+ ms old"):
             camera.async_read(timeout_ms=10)
         assert camera.latest().captured_s == last.captured_s  # old it is, and old it stays
+        assert len(named(caplog, "camera 'front' (opencv http://127.0.0.1")) == 1
         server.start()
-        wait_for(lambda: not camera.status().is_stalled)
-        assert camera.latest().number > last.number
+        wait_for(lambda: camera.latest().number > last.number)
         wait_for(lambda: named(caplog, "is back after"))
-    assert len(named(caplog, "camera 'front' (opencv http://127.0.0.1")) == 2
-    assert len(named(caplog, "has given no picture for")) == 1
 
 
 def test_a_camera_that_hangs_is_noticed_by_whoever_looks(server: MjpegServer, caplog: pytest.LogCaptureFixture) -> None:
@@ -87,7 +85,6 @@ def test_a_frozen_camera_is_reported_and_left_alone(server: MjpegServer) -> None
         assert not camera.status().is_frozen
         server.is_frozen = True
         wait_for(lambda: camera.status().is_frozen)
-        assert not camera.status().is_stalled
         server.is_frozen = False
         wait_for(lambda: not camera.status().is_frozen)
         assert camera.status().restarts == 0
@@ -177,7 +174,6 @@ def test_two_cameras_keep_their_own_rates(server: MjpegServer, tmp_path: Path) -
         wait_for(lambda: slow.latest().number >= start[1] + 5)
         of_fast, of_slow = fast.latest().number - start[0], slow.latest().number - start[1]
         assert of_fast > of_slow
-        assert of_slow <= 6
 
 
 def test_a_step_of_the_clock_makes_pictures_old_and_restarts_nothing(server: MjpegServer) -> None:
@@ -185,11 +181,10 @@ def test_a_step_of_the_clock_makes_pictures_old_and_restarts_nothing(server: Mjp
     camera = camera_of(server)
     camera.clock = clock
     with camera:
-        server.is_hanging = True
+        frame = camera.latest()
         clock.time += 3600
-        with pytest.raises(StaleFrame, match="ms old"):
-            camera.read_latest()
-        server.is_hanging = False
+        with pytest.raises(StaleFrame, match="3600000 ms old"):
+            camera.require_fresh(frame)
         wait_for(lambda: clock.now() - camera.latest().captured_s == 0)  # the next picture has the new time
         camera.read_latest()
         assert camera.status().restarts == 0
