@@ -111,8 +111,12 @@ def test_every_flag_in_the_documentation_exists() -> None:
     helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
     helps += [yardarm_here("runs", command, "--help").stdout for command in RUNS_COMMANDS]
     helps += [yardarm_here("robot", command, "--help").stdout for command in ROBOT_COMMANDS]
-    helps += [yardarm_here(command, "--help").stdout for command in ("dataset-viz", "imgtransform-viz", "find-port")]
-    arms = [("--robot.type=so101_follower",), ("--robot.type=bi_so_follower",), ("--teleop.type=so101_leader",)]
+    helps += [
+        yardarm_here(command, "--help").stdout
+        for command in ("dataset-viz", "imgtransform-viz", "find-port", "find-cameras")
+    ]
+    camera = "--robot.cameras.front.type=opencv"
+    arms = [("--robot.type=so101_follower", camera), ("--robot.type=bi_so_follower",), ("--teleop.type=so101_leader",)]
     helps += [yardarm_here("calibrate", *arm, "--help").stdout for arm in arms]
     helps += [yardarm_here("edit-dataset", f"--operation.type={name}", "--help").stdout for name in OPERATIONS]
     helps += [f"--{name}" for names in RENAMED.values() for name in names]

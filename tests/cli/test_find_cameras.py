@@ -69,6 +69,12 @@ def test_help_lists_the_options_of_every_type() -> None:
         assert words in shown
 
 
+def test_help_beside_a_camera_lists_its_options() -> None:
+    shown = yardarm_here("calibrate", "--robot=so101_follower", "--robot.cameras.top.type=zmq", "--help").stdout
+    assert "--robot.cameras.top.server_address" in shown
+    assert "--robot.cameras " in shown
+
+
 def test_robot_info_shows_the_cameras(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(CALIBRATION.read_bytes())
     film = write_video(tmp_path / "film.mp4", [20, 90])

@@ -17,6 +17,7 @@ from tests.helpers import descendants, start_yardarm, wait_until, yardarm_here
 from tests.recording.robot.ticks import frames_in_videos
 from tests.robots.answers import Terminal, on_a_terminal
 from tests.robots.cameras.pictures import write_video
+from tests.viewer.served import ask, send
 from yardarm.datasets import LeRobotDataset, read_measured, read_metadata
 
 RIGHT, LEFT, ESC = "\x1b[C", "\x1b[D", "\x1b"
@@ -261,6 +262,33 @@ def test_by_the_twins_own_clock_a_recording_is_the_same_to_the_bit(
     dataset = LeRobotDataset(root=tmp_path / "a")
     assert [episode.length for episode in dataset.meta.episodes] == [10, 10]
     assert dataset[9]["observation.state"][0] > 10
+
+
+def test_the_page_has_the_keys_as_buttons(arms: TwinArms, tmp_path: Path) -> None:
+    root = tmp_path / "cube"
+    process = start_yardarm(*words_for(arms, root), "--view", "--view_open=false", stdin=-1)
+    assert process.stdout is not None
+    while not (found := re.match(r"Viewing it at (\S+)", process.stdout.readline())):
+        assert process.poll() is None
+    address = found[1].rstrip("/")
+    wait_until(lambda: "RECORDING episode 0" in ask(address, "/api/control")[1]["note"])
+    buttons = ask(address, "/api/control")[1]["buttons"]
+    assert [button["key"] for button in buttons] == ["ArrowRight", "ArrowLeft", "Escape"]
+    assert send(address, "/api/control/press", button="end")[0] == 200
+    wait_until(lambda: "RESET" in ask(address, "/api/control")[1]["note"])
+    assert send(address, "/api/control/press", button="stop")[0] == 200
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "episode 0 is saved" in out
+    assert read_metadata(root).total_episodes == 1
+
+
+def test_an_arm_that_does_not_answer_leaves_no_dataset_behind(arms: TwinArms, tmp_path: Path) -> None:
+    arms.follower.chain.servos.clear()
+    answer = yardarm_here(*words_for(arms, tmp_path / "cube"))
+    assert answer.returncode == 1
+    assert answer.stderr.count("\n") == 1
+    assert not (tmp_path / "cube").exists()
 
 
 def test_a_pipe_can_say_what_keys_would(arms: TwinArms, tmp_path: Path) -> None:

@@ -109,6 +109,19 @@ def test_a_pose_that_an_arm_can_take_is_found_from_nearby(arm: str, data: st.Dat
     assert found.position_error_m < 1e-3
 
 
+@settings(max_examples=15, deadline=None)
+@given(shares=st.tuples(*[st.floats(0.02, 0.98)] * 5))
+def test_a_pose_that_an_arm_can_take_is_found_from_anywhere(shares: tuple[float, ...]) -> None:
+    hand = hand_of("so_follower")
+    joints = {
+        joint.name: joint.low + share * (joint.high - joint.low)
+        for joint, share in zip(hand.turning, shares, strict=True)
+    }
+    found = HandSolver(hand).find(hand.pose(joints), dict.fromkeys(joints, 0.0))
+    assert within_limits(hand, found.joints)
+    assert found.position_error_m < 1e-3
+
+
 @SOME
 @given(
     place=st.tuples(*[st.floats(-2, 2)] * 3),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from yardarm.cli.flags import Flags, describe, text
 from yardarm.errors import UsageError
 from yardarm.registry import Registry
 from yardarm.robots import (
+    CAMERAS,
     ROBOTS,
     TELEOPERATORS,
     DeviceConfig,
@@ -59,11 +61,22 @@ def device_rows(flags: Flags, sections: Sequence[str] = (ROBOT, TELEOP)) -> list
         rows.append((f"--{section}=…", "", f"short for --{section}.type=…"))
         if chosen := text(flags, f"{section}.type") or text(flags, section):
             rows += _options(find_driver(registry, chosen).config_class, f"{section}.")
+            rows += _camera_options(flags, section)
     if not any(name.endswith(".port") for name, _, _ in rows):
         example = sections[0]
         rows.append((f"--{example}.port", "", "the serial port, such as /dev/ttyACM0; `yardarm find-port` lists them"))
         rows.append((f"--{example}.id", "", "a name for this device: its calibration is kept under it"))
     rows.append(("--config_path", "", "a YAML or JSON file with these options"))
+    return rows
+
+
+def _camera_options(flags: Flags, section: str) -> list[tuple[str, str, str]]:
+    """The options of cameras whose types were given by dotted flags."""
+    rows: list[tuple[str, str, str]] = []
+    for flag, type in flags.items():
+        if re.fullmatch(rf"{section}(\.\w+_arm_config)?\.cameras\.\w+\.type", flag):
+            rows.append((f"--{flag}", "", f"{', '.join(CAMERAS.names())}"))
+            rows += describe(find_driver(CAMERAS, type).config_class, flag.removesuffix("type"))
     return rows
 
 

@@ -17,11 +17,12 @@ from yardarm.cli.control_session import (
     viewed,
     watched,
 )
-from yardarm.cli.devices import device_rows, take_robot, take_teleoperator
+from yardarm.cli.devices import ROBOT, device_rows, take_robot, take_teleoperator
 from yardarm.cli.flags import Flags, describe, listed
+from yardarm.cli.hand_flags import ee_rows, take_process
 from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option
-from yardarm.control import Button, LiveState, Loop, Tick, process_between, teleoperation
+from yardarm.control import Button, LiveState, Loop, Tick, teleoperation
 from yardarm.datasets import read_metadata
 from yardarm.displays import RobotRecordingDisplay
 from yardarm.errors import StorageFault, UsageError
@@ -47,9 +48,9 @@ SECTIONS = ("robot", "teleop")
 # How far twins that live by their own clock may be ahead of the encoder, in frames.
 MOST_AHEAD = 256
 BUTTONS = (
-    ("End", "ArrowRight", Wish.END),
-    ("Record again", "ArrowLeft", Wish.AGAIN),
-    ("Stop", "Escape", Wish.STOP),
+    ("→ End", "ArrowRight", Wish.END),
+    ("← Record again", "ArrowLeft", Wish.AGAIN),
+    ("Esc Stop", "Escape", Wish.STOP),
 )
 
 
@@ -80,8 +81,7 @@ def _record(session: _Session) -> int:
     try:
         session.record()
     except StorageFault as fault:
-        kept = read_metadata(session.root).total_episodes
-        raise StorageFault(f"{fault}; {_episodes(kept)} kept in {session.root}") from fault
+        raise StorageFault(f"{fault}; {_episodes(_count(session.root))} kept in {session.root}") from fault
     finally:
         say_timing(session.loop, session.options)
         _say_result(session.root)
@@ -99,10 +99,10 @@ class _Session:
         robot.use_clock(stage.clock)
         protection = take_protection(data, COMMAND)
         self.dataset: RobotDatasetOptions = decode(RobotDatasetOptions, DATASET, data.pop(DATASET, {}), COMMAND)
+        process = take_process(data, self.teleoperator, robot, COMMAND)
         self.options: RobotRecordOptions = decode(RobotRecordOptions, "", data, COMMAND)
-        self.robot = guard(robot, protection.guard, stage.clock)
+        self.robot = guard(robot, protection.guard)
         self.loop = Loop(self.dataset.fps, stage.clock)
-        process = process_between(self.teleoperator, robot)
         self.teleoperation = partial(
             teleoperation, self.robot, self.teleoperator, self.loop, process=process, hold=protection.hold
         )
@@ -111,14 +111,15 @@ class _Session:
 
     def record(self) -> None:
         """Connect, record all episodes, release the arm, and wait until all is saved."""
-        display = RobotRecordingDisplay(self.dataset.num_episodes, self.dataset.fps)
+        display = RobotRecordingDisplay(self.dataset.num_episodes, self.dataset.fps, self.teleoperator.legend)
         with open_encoder(self.plan, display) as encoder:
             more = f", which has {_episodes(encoder.episodes)}" if encoder.episodes else ""
             print(f"recording to {self.root}{more}", flush=True)
             keys = Keys(own=KEYS)
-            wishes = Wishes(keys)
+            wishes = Wishes(keys, getattr(self.teleoperator, "get_teleop_events", None))
             buttons = [Button(wish.value, label, key, wishes.button(wish)) for label, key, wish in BUTTONS]
             state = LiveState(self.robot, self.loop, str(self.teleoperator), "Recording", buttons)
+            state.twin = self.stage.twins.get(ROBOT)
 
             def ticks(seconds: float, stop: Callable[[], bool]) -> Iterator[Tick]:
                 for tick in self.teleoperation(seconds=seconds, stop=stop):
@@ -133,7 +134,7 @@ class _Session:
                 self.teleoperator,  # before the robot, which then waits for nobody
                 self.robot,
                 keys,
-                watched(state) as say,
+                watched(state, self.options) as say,
                 display.shown(state, say),
             ):
                 phases.run()
@@ -159,6 +160,10 @@ def _say_result(root: Path) -> None:
         print(f"  yardarm dataset view {shlex.quote(str(root))}", flush=True)
 
 
+def _count(root: Path) -> int:
+    return read_metadata(root).total_episodes if (root / "meta" / "info.json").exists() else 0
+
+
 def _episodes(count: int) -> str:
     return f"{count} episode{'' if count == 1 else 's'}"
 
@@ -176,6 +181,7 @@ def _help(flags: Flags) -> str:
                 *describe(RobotDatasetOptions, f"{DATASET}."),
                 *describe(RobotRecordOptions),
                 *device_rows(flags),
+                *ee_rows(),
                 *protection_rows(),
                 *describe(StageOptions, "twin."),
             ]

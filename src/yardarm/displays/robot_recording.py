@@ -19,8 +19,9 @@ DURING_RESET = "→ or n: next episode now · ← or r: discard the last one, re
 class RobotRecordingDisplay(RobotRecordingListener):
     """Changes the note of a live state, and prints what happened."""
 
-    def __init__(self, total: int, fps: float) -> None:
-        self._total, self._fps = total, fps
+    def __init__(self, total: int, fps: float, legend: str = "") -> None:
+        """`legend` says how the teleoperator is used, if that needs words."""
+        self._total, self._fps, self._legend = total, fps, legend
         self._state: LiveState | None = None
         self._say: Callable[[str], None] = _print
         self._said_s = 0.0
@@ -87,7 +88,7 @@ class RobotRecordingDisplay(RobotRecordingListener):
 
     def _show(self, note: str) -> None:
         if self._state is not None:
-            self._state.note = note
+            self._state.note = f"{note}\n{self._legend}" if self._legend else note
 
 
 def _print(text: str) -> None:

@@ -44,6 +44,9 @@ class BiSoFollower(ArmPair, Robot):
         super().__init__(config)
         sides = {side: getattr(config, f"{side}_arm_config").cameras for side in self.arms}
         self._rig = CameraRig({**prefixed(sides), **config.cameras}, self.action_features)
+        for side, arm in self.arms.items():
+            for name in sides[side]:
+                self.cameras[f"{side}_{name}"].belongs_to(arm.bus.port)
 
     @property
     def cameras(self) -> Mapping[str, Camera]:

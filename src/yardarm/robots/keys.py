@@ -162,7 +162,7 @@ class _Source:
         """A line may name a key; what else comes is characters."""
         *lines, self._line = (self._line + content).split(b"\n")
         if self._line and (self._is_over or now - self._last_s > LINE_S):
-            lines, self._line = [self._line], b""
+            lines, self._line = [*lines, self._line], b""
         keys = []
         for line in lines:
             word = line.decode(errors="ignore").strip()
@@ -204,9 +204,9 @@ class _Source:
             return
         self._restore()
         atexit.unregister(self._restore)
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        self._handlers = {}
+        if threading.current_thread() is threading.main_thread():  # no other may
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
 
     def _prepare(self) -> None:
         """Have each key sent at once and not shown; again after Ctrl-Z, when a shell has put its own settings back."""

@@ -73,6 +73,17 @@ def test_measured_times_and_the_asked_action_are_beside_the_grid(tmp_path: Path)
     assert {"due_s", "asked"}.isdisjoint(read_metadata(root).info.features)
 
 
+def test_the_numbers_of_a_tick_do_not_keep_its_pictures_in_memory() -> None:
+    layout = job_for(Path("unused"), CAMERAS).layout
+    tick = tick_of(2, 3, CAMERAS)
+    content = bytearray(b"".join(layout.pack(tick)))
+    row, pictures = layout.unpack(content)
+    assert (pictures["wrist"] == tick.reading.frames["wrist"].picture).all()
+    del pictures
+    content.clear()  # raises while anything looks into it
+    assert row["state"].tolist() == [23, 3]
+
+
 def test_a_discarded_and_a_removed_episode_leave_nothing(tmp_path: Path) -> None:
     root = tmp_path / "cube"
     with EncoderProcess(job_for(root, CAMERAS)) as encoder:

@@ -115,6 +115,26 @@ def test_a_camera_without_a_picture_says_so(film: Path) -> None:
         camera.disconnect()
 
 
+class Breaking(FileCamera):
+    """A device whose library fails in a way that nobody thought of."""
+
+    is_broken = False
+
+    def next_picture(self, stopping: Any) -> Any:
+        if self.is_broken:
+            raise ZeroDivisionError("deep inside")
+        return super().next_picture(stopping)
+
+
+def test_whatever_goes_wrong_in_a_device_it_is_tried_again(film: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Breaking(FileCameraConfig(path=film), name="front") as camera:
+        camera.is_broken = True
+        wait_for(lambda: camera.status().restarts)
+        assert "(ZeroDivisionError: deep inside); restarting it" in caplog.text
+        camera.is_broken = False
+        wait_for(lambda: not camera.status().is_stalled)
+
+
 def test_calls_in_the_wrong_state_are_refused(film: Path) -> None:
     camera = make_camera("file", path=film)
     for call in (camera.read, camera.async_read, camera.read_latest, camera.latest, camera.status, camera.disconnect):

@@ -75,6 +75,14 @@ def test_the_cameras_of_a_pair_bear_the_arms_name_and_others_their_own() -> None
     assert robot.observation_features["right_wrist"] == (640, 480, 3)
 
 
+def test_a_twins_camera_on_an_arm_of_a_pair_shows_that_arms_twin() -> None:
+    sim = {"type": "sim", "width": 48, "height": 36, "fps": 30}
+    left = {"port": "/dev/left", "cameras": {"front": sim}}
+    robot = make_robot("bi_so_follower", id="two", left_arm_config=left, right_arm_config={"port": "/dev/right"})
+    with pytest.raises(CameraFault, match="there is no twin on '/dev/left'"):
+        robot.cameras["left_front"].connect()
+
+
 def test_cameras_are_given_as_a_map_and_by_dotted_flags() -> None:
     text = FlagText("{ front: {type: opencv, index_or_path: 0, width: 640, height: 480, fps: 30} }")
     robot = make_robot(

@@ -38,7 +38,7 @@ class Phases:
     wishes: Wishes
     listener: RobotRecordingListener
     put_back: Callable[[], object] = lambda: None
-    """Called before each reset: sets up a twin's scene, as a person would."""
+    """Called at the end of each reset: sets up a twin's scene, as a person would have by then."""
     _number: int = field(default=0, init=False)
     _done: int = field(default=0, init=False)
     _frames: int = field(default=0, init=False)
@@ -99,9 +99,9 @@ class Phases:
             return wish is not None
 
         self.listener.began_reset(self._number)
-        self.put_back()
         for _ in self.ticks(seconds, stop):
             pass
+        self.put_back()
         return wish
 
     def _keep(self) -> None:

@@ -77,7 +77,7 @@ class TickLayout:
 
     def unpack(self, content: bytes | bytearray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """A tick's numbers, and its pictures by camera."""
-        row = np.frombuffer(content, self.numbers, 1)[0]
+        row = np.frombuffer(content, self.numbers, 1).copy()[0]  # the numbers are kept, and must not keep the pictures
         pictures, at = {}, self.numbers.itemsize
         for name, shape in self.cameras.items():
             kind, count = pixel_type(shape), int(np.prod(shape))

@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from yardarm.errors import CameraFault
+from yardarm.errors import CameraFault, YardarmError, one_line
 from yardarm.robots.cameras.shots import CameraStatus, FreezeWatch, Shot, finished
 
 if TYPE_CHECKING:
@@ -143,13 +143,11 @@ class ThreadFeed(Feed):
             while not self._stopping.is_set():
                 try:
                     self._read_one()
-                except CameraFault as fault:
-                    self._problem = str(fault)
+                except Exception as fault:  # a device's library can fail in any way, and may be well again later
+                    self._problem = _in_words(fault)
                     self._stopping.wait(1 / (self._camera.config.fps or USUAL_FPS))
                     if self._is_stalled():
                         self._restart()
-        except Exception:  # a device's library can fail in any way; whoever looks sees the age grow
-            log.exception("%s: its reader ended", self._camera)
         finally:
             self._camera.close_device()
 
@@ -192,8 +190,12 @@ class ThreadFeed(Feed):
                 self._camera.open_device()
                 self._read_one()
                 return
-            except CameraFault as fault:
-                self._problem = str(fault)
+            except Exception as fault:  # as above
+                self._problem = _in_words(fault)
+
+
+def _in_words(fault: Exception) -> str:
+    return str(fault) if isinstance(fault, YardarmError) else one_line(fault)
 
 
 class SteppedFeed(Feed):

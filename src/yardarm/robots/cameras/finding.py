@@ -70,8 +70,8 @@ def modes_of(capture: Any) -> tuple[PictureMode, ...]:
 
 
 def _mode(capture: Any, cv2: Any) -> PictureMode:
-    values = (capture.get(number) for number in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
-    return PictureMode(*map(round, values), float(capture.get(cv2.CAP_PROP_FPS)))
+    width, height = (round(capture.get(side)) for side in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
+    return PictureMode(width, height, float(capture.get(cv2.CAP_PROP_FPS)))
 
 
 def _sources() -> Iterator[str]:

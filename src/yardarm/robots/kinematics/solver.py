@@ -8,7 +8,7 @@ as near as the arm gets: errors never grow, and no joint jumps.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,10 @@ SMALLEST_STEP = math.radians(1e-3)
 DAMPINGS = (1e-3, 10.0)
 DAMPING_FACTOR = 4.0
 SMALLEST_GAIN = 1e-4
+PLACE_FIRST = np.repeat([1.0, 0.1], 3)
+CLOSE_M = 5e-4
+OTHER_STARTS = 16
+SPREAD = 0.857  # of a sequence that fills five dimensions evenly
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +65,20 @@ class HandSolver:
 
         A joint that starts beyond its end may stay there, and goes no farther.
         """
+        return self._solve(goal, start, max_change, self._weights)
+
+    def _solve(self, goal: Matrix, start: Mapping[str, float], max_change: float, weights: Matrix) -> Solution:
         first = np.array([float(start[name]) for name in self.kinematics.joints])
         low = np.maximum(np.minimum(self._low, first), first - max_change)
         high = np.minimum(np.maximum(self._high, first), first + max_change)
         joints, damping = first, DAMPINGS[0]
-        error, jacobian = self._look(joints, goal)
+        error, jacobian = self._look(joints, goal, weights)
         for _ in range(STEPS):
             step = _bounded_step(jacobian, error, damping, low - joints, high - joints)
             if np.abs(step).max(initial=0.0) < SMALLEST_STEP:
                 break  # this is also where there is no error any more
             tried = np.clip(joints + np.degrees(step), low, high)
-            new_error, new_jacobian = self._look(tried, goal)
+            new_error, new_jacobian = self._look(tried, goal, weights)
             gain = 1 - (new_error @ new_error) / (error @ error)
             if gain > 0:
                 joints, error, jacobian = tried, new_error, new_jacobian
@@ -82,21 +89,46 @@ class HandSolver:
                 break
             else:
                 damping *= DAMPING_FACTOR
-        return self._solution(joints, error)
+        return self._solution(joints, goal)
 
-    def _look(self, joints: Matrix, goal: Matrix) -> tuple[Matrix, Matrix]:
+    def find(self, goal: Matrix, start: Mapping[str, float]) -> Solution:
+        """Joints for a goal that may be far away: if the way from the start does not lead there, from other starts.
+
+        What is found may be far from the start, too: go there slowly.
+        """
+        best = self._placed(goal, start)
+        for other in self._other_starts():
+            if best.position_error_m < CLOSE_M:
+                break
+            best = min(best, self._placed(goal, other), key=lambda found: found.position_error_m)
+        return best
+
+    def _placed(self, goal: Matrix, start: Mapping[str, float]) -> Solution:
+        """A solution whose place is right, however wrong its turn must be."""
+        found = self.solve(goal, start)
+        return self._solve(goal, found.joints, math.inf, self._weights * PLACE_FIRST)
+
+    def _other_starts(self) -> Iterator[dict[str, float]]:
+        """Joints that are spread evenly over their ranges."""
+        low, high = np.maximum(self._low, -180.0), np.minimum(self._high, 180.0)
+        for number in range(OTHER_STARTS):
+            shares = (0.5 + number * SPREAD ** np.arange(1, len(low) + 1)) % 1
+            yield dict(zip(self.kinematics.joints, (low + shares * (high - low)).tolist(), strict=True))
+
+    def _look(self, joints: Matrix, goal: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
         """What is missing to the goal, and by how much each joint changes it; both weighted."""
         pose, jacobian = self.kinematics.jacobian(joints.tolist())
         turn = rotation_vector(goal[:3, :3] @ pose[:3, :3].T)
         error = np.concatenate([goal[:3, 3] - pose[:3, 3], turn])
-        return error * self._weights, jacobian * self._weights[:, None]
+        return error * weights, jacobian * weights[:, None]
 
-    def _solution(self, joints: Matrix, error: Matrix) -> Solution:
-        position, rotation = np.split(error / np.where(self._weights, self._weights, 1.0), 2)
+    def _solution(self, joints: Matrix, goal: Matrix) -> Solution:
+        pose = self.kinematics.jacobian(joints.tolist())[0]
+        turn = rotation_vector(goal[:3, :3] @ pose[:3, :3].T)
         return Solution(
             dict(zip(self.kinematics.joints, joints.tolist(), strict=True)),
-            float(np.linalg.norm(position)),
-            math.degrees(float(np.linalg.norm(rotation))),
+            float(np.linalg.norm(goal[:3, 3] - pose[:3, 3])),
+            math.degrees(float(np.linalg.norm(turn))),
         )
 
 

@@ -16,6 +16,7 @@ __all__ = ["Gamepad", "GamepadConfig"]
 log = logging.getLogger(__name__)
 
 BUTTONS = {"success": 3, "failure": 1, "rerecord": 0, "intervention": 5, "close": 6, "open": 7}
+NUMBERS = ", ".join(f"{name} {number}" for name, number in BUTTONS.items())
 # Without a window, gamepads are heard in the background only, and SDL must leave Ctrl-C and SIGTERM to us.
 ENVIRONMENT = {
     "PYGAME_HIDE_SUPPORT_PROMPT": "1",
@@ -35,7 +36,7 @@ class GamepadConfig(HandConfig):
     y_axis: int = option(0, "the axis that moves left and right: left stick, horizontal")
     z_axis: int = option(3, "the axis that moves up and down: right stick, vertical; often 4")
     buttons: dict[str, int] = field(
-        default_factory=dict, metadata={"help": f"buttons with other numbers than {BUTTONS}; a map"}
+        default_factory=dict, metadata={"help": f"other numbers than {NUMBERS}: {{open: 5, close: 4}}"}
     )
 
     def __post_init__(self) -> None:

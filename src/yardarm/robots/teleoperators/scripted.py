@@ -18,6 +18,8 @@ __all__ = ["ScriptedConfig", "ScriptedPicker"]
 SCENE = "cube_and_box"
 # After it has let go, the cube falls, and comes to rest.
 SETTLED_S = 0.3
+# If nobody asks whether it is over, it goes home by itself after so long.
+UNASKED_S = 1.0
 
 
 @dataclass
@@ -45,7 +47,8 @@ class ScriptedPicker(Teleoperator):
         self._door: Any = None
         self._path: Any = None
         self._way_home: Any = None
-        self._succeeded: bool | None = None
+        self._left = 0.0
+        self._was_told = False
 
     @property
     def action_features(self) -> Features:
@@ -100,33 +103,33 @@ class ScriptedPicker(Teleoperator):
         state = self._door.state()
         if state.episode != self._episode:
             self._begin(state)
-        elif self._way_home is None and self._is_over(state):
-            self._way_home, self._began = self._picking.way_home(state.qpos), state.seconds
-        path = self._way_home or self._path
-        angles = path(state.seconds - self._began)
+        elif self._way_home is None and (self._was_told or self._is_over(state, UNASKED_S)):
+            self._way_home, self._left = self._picking.way_home(state.qpos), state.seconds
+        angles = self._path(state.seconds - self._began)
+        if self._way_home is not None:
+            angles = self._way_home(state.seconds - self._left)
         return {f"{name}.pos": self._value(name, angle) for name, angle in angles.items()}
 
     def get_teleop_events(self) -> dict[str, bool]:
-        """Whether the episode is over; one that failed should be recorded again."""
+        """Whether the episode is over, once for each; one that failed should be recorded again."""
         self.require_connected()
         state = self._door.state()
-        is_over = state.episode == self._episode and (self._way_home is not None or self._is_over(state))
-        if is_over and self._succeeded is None:
-            self._succeeded = state.success
+        is_over = not self._was_told and state.episode == self._episode and self._is_over(state)
+        self._was_told = self._was_told or is_over
         return {
             "is_intervention": False,
             "terminate_episode": is_over,
-            "success": is_over and bool(self._succeeded),
-            "rerecord_episode": is_over and not self._succeeded,
+            "success": is_over and state.success,
+            "rerecord_episode": is_over and not state.success,
         }
 
     def _begin(self, state: Any) -> None:
         self._episode, self._began = state.episode, state.seconds
         self._path = self._picking.plan(state.qpos, self.config.seed + state.episode)
-        self._way_home = self._succeeded = None
+        self._way_home, self._was_told = None, False
 
-    def _is_over(self, state: Any) -> bool:
-        return bool(state.seconds - self._began >= self._path.seconds + SETTLED_S)
+    def _is_over(self, state: Any, more_s: float = 0.0) -> bool:
+        return bool(state.seconds - self._began >= self._path.seconds + SETTLED_S + more_s)
 
     def _value(self, name: str, angle: float) -> float:
         """An angle in the unit that the robot's driver shows."""

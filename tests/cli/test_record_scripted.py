@@ -1,0 +1,59 @@
+"""Demonstrations without hardware: a script moves a twin of the command's own, and says when an episode is over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.helpers import yardarm
+from yardarm.datasets import read_metadata
+from yardarm.datasets.browsing import read_frames
+
+ARM = ["--robot.type=so101_follower", "--robot.port=twin", "--robot.num_read_retries=20"]
+SCRIPT = ["--teleop.type=scripted_pick_place", "--twin.scene=cube_and_box", "--twin.realtime=false"]
+TIMES = ["--dataset.episode_time_s=12", "--dataset.reset_time_s=2", "--dataset.push_to_hub=false"]
+
+
+def record(folder: Path, episodes: int, *more: str) -> str:
+    dataset = [
+        "--dataset.repo_id=me/cube",
+        f"--dataset.root={folder}",
+        f"--dataset.num_episodes={episodes}",
+        "--dataset.single_task=Put the cube into the box.",
+    ]
+    answer = yardarm("record", *ARM, *SCRIPT, *TIMES, *dataset, *more, timeout=600)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+def values(folder: Path, *features: str) -> dict[str, Any]:
+    meta = read_metadata(folder)
+    return dict(read_frames(meta, list(meta.episodes), list(features)))
+
+
+def test_the_script_ends_episodes_and_each_begins_at_home_with_another_scene(tmp_path: Path) -> None:
+    said = record(tmp_path / "cube", 2)
+    meta = read_metadata(tmp_path / "cube")
+    lengths = [episode.length for episode in meta.episodes]
+    assert all(5 * 30 < length < 8 * 30 for length in lengths), lengths
+    assert "0 late, 0 missed" in said
+    states = values(tmp_path / "cube", "observation.state")["observation.state"]
+    first, second = states[0], states[lengths[0]]
+    assert second == pytest.approx(first, abs=1.0), "it went home"
+    at_the_cube = 2 * 30
+    assert states[at_the_cube] != pytest.approx(states[lengths[0] + at_the_cube], abs=2.0), "the cube lies elsewhere"
+
+
+@pytest.mark.slow
+def test_a_recording_with_pictures_is_the_same_to_the_bit_each_time(tmp_path: Path) -> None:
+    cameras = "--robot.cameras={front: {type: sim, width: 64, height: 48, fps: 30}}"
+    for name in ("one", "other"):
+        record(tmp_path / name, 1, cameras)
+    one, other = (values(tmp_path / name, "observation.state", "action") for name in ("one", "other"))
+    for feature in one:
+        np.testing.assert_array_equal(one[feature], other[feature])
+    videos = [next((tmp_path / name / "videos").rglob("*.mp4")).read_bytes() for name in ("one", "other")]
+    assert videos[0] == videos[1]
