@@ -81,7 +81,7 @@ def test_two_names_for_one_thing_are_refused() -> None:
             ["record", "--dataset.num_episodes=1", "--n_episodes=1"],
             "--dataset.num_episodes and --n_episodes are two names of one option",
         ),
-        (["record", "--robot.type=so101"], "--robot.type=so101: recording on a robot is not there yet"),
+        (["record", "--robot.type=so101"], "unknown robot 'so101'"),
         (["record", "--play_sounds"], "--play_sounds=true: recording makes no sounds"),
         (["rollout"], "rollout: policies cannot act on a robot yet"),
         (["lerobot-replay", "--dataset.repo_id=me/reach"], "which arm? Give --robot.type=so101_follower"),

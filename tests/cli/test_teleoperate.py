@@ -79,8 +79,8 @@ def test_a_leader_that_is_unplugged_is_named_and_the_arm_released(tmp_path: Path
 
 
 def test_a_camera_that_hangs_holds_the_arm_until_it_is_back(arms: TwinArms) -> None:
-    with MjpegServer(fps=30) as server:
-        camera = f"type: opencv, index_or_path: '{server.url}', width: {WIDTH}, height: {HEIGHT}, fps: 30, warmup_s: 0"
+    with MjpegServer(fps=8) as server:  # slowly: no pictures must wait on the way, where the server cannot stop them
+        camera = f"type: opencv, index_or_path: '{server.url}', width: {WIDTH}, height: {HEIGHT}, fps: 8, warmup_s: 0"
         words = [*arms.words, f"--robot.cameras={{front: {{{camera}}}}}", "--fps=20", "--hold.patience_s=60"]
         with on_a_terminal("teleoperate", *words) as terminal:
             terminal.wait_for(r"cameras: front \d+ ms old")
