@@ -223,3 +223,13 @@ def test_depth_goes_into_the_dataset_as_it_was_measured(tmp_path: Path) -> None:
     stored = pq.read_table(root / "data/chunk-000/file-000.parquet")["observation.images.front_depth"][0].as_py()
     with Image.open(io.BytesIO(stored["bytes"])) as picture:
         assert (np.array(picture) == depth[:, :, 0]).all()
+
+
+def test_who_waits_for_the_encoder_hears_that_it_has_caught_up(tmp_path: Path) -> None:
+    with EncoderProcess(job_for(tmp_path / "cube")) as encoder:
+        assert encoder._process is not None
+        encoder._process.send_signal(signal.SIGSTOP)
+        for tick in ticks(0, 400):
+            encoder.add(tick)
+        encoder._process.send_signal(signal.SIGCONT)  # it is through with all of them within a moment
+        encoder._wait_for(lambda: encoder.waiting < 256, 60)

@@ -28,7 +28,9 @@ __all__ = ["main"]
 
 # Behind the control loop, where both want the same core.
 NICE = 5
+# How often the loop hears how far it is; it may wait for less than so many ticks to be left.
 TELL_EVERY_S = 0.2
+TELL_EVERY = 32
 # A recorder that was killed leaves an encoder that still saves what had ended.
 WAIT_FOR_LOCK_S = 120.0
 Tell = Callable[..., None]
@@ -65,7 +67,7 @@ class _Encoding:
         self._draft.add_frame({**frame, "action": row["action"], "task": self._job.task})
         self._rows.append(row)
         self._encoded += 1
-        if time.monotonic() - self._told_s > TELL_EVERY_S:
+        if self._encoded % TELL_EVERY == 0 or time.monotonic() - self._told_s > TELL_EVERY_S:
             self._told_s = time.monotonic()
             self._tell(encoded=self._encoded)
 
