@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -233,3 +234,13 @@ def test_who_waits_for_the_encoder_hears_that_it_has_caught_up(tmp_path: Path) -
             encoder.add(tick)
         encoder._process.send_signal(signal.SIGCONT)  # it is through with all of them within a moment
         encoder._wait_for(lambda: encoder.waiting < 256, 60)
+
+
+def test_a_value_that_is_no_number_is_told_and_nobody_waits(tmp_path: Path) -> None:
+    sent: Any = {"pan.pos": "left", "gripper.pos": 0.0}
+    strange = replace(tick_of(0, 0), sent=sent)
+    with EncoderProcess(job_for(tmp_path / "cube")) as encoder:
+        with pytest.raises(RobotFault, match="a tick cannot be stored: .*left"):
+            for _ in range(1000):
+                encoder.add(strange)
+                encoder.look()

@@ -28,7 +28,7 @@ __all__ = ["main"]
 
 # Behind the control loop, where both want the same core.
 NICE = 5
-# How often the loop hears how far it is; it may wait for less than so many ticks to be left.
+# How often the loop hears how far this is: after some time, or after some ticks, since the loop may wait for them.
 TELL_EVERY_S = 0.2
 TELL_EVERY = 32
 # A recorder that was killed leaves an encoder that still saves what had ended.

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from yardarm.control import Tick
-from yardarm.errors import StorageFault, UsageError, YardarmError, one_line
+from yardarm.errors import RobotFault, StorageFault, UsageError, YardarmError, one_line
 from yardarm.recording.robot.job import DISCARD, FINISH, REMOVE, SAVE, TICK, EncoderJob, SavedEpisode
 from yardarm.recording.robot.spool import SpoolWriter
 
@@ -155,6 +155,8 @@ class EncoderProcess:
             self._fault = fault
         except OSError as error:
             self._fault = StorageFault(f"{self.job.root} cannot be written: {error.strerror or one_line(error)}")
+        except Exception as error:  # a robot's value that is no number: without this thread, the loop would wait
+            self._fault = RobotFault(f"a tick cannot be stored: {one_line(error)}")
         else:
             self._tell(TICK)
 
