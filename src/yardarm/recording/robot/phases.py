@@ -46,9 +46,21 @@ class Phases:
     def run(self) -> None:
         """Record all episodes, or until the user stops it."""
         self._number = self.encoder.episodes
+        try:
+            self._run()
+        except Exception:
+            self._fail()
+            raise
+        except BaseException:  # Ctrl-C, SIGTERM
+            self._cut_short()
+            raise
+
+    def _run(self) -> None:
         while self._done < self.options.num_episodes:
             wish = self._episode()
             is_kept = wish is not Wish.AGAIN
+            if not self._frames:
+                return
             if is_kept:
                 self._keep()
             else:
@@ -62,32 +74,27 @@ class Phases:
                 return
 
     def _episode(self) -> Wish | None:
-        """Record until a key, or until the time is over."""
+        """Record until a key, or until the time is over; there is at least a frame, unless the user stops it."""
         seconds, began, wish = self.options.episode_time_s, self.clock.now(), None
 
         def stop() -> bool:
             nonlocal wish
             self._hear()
-            left = self.clock.now() - began
-            self.listener.recording(self._number, self._done, self._frames, left, self.encoder.waiting)
-            # A key that is pressed before the first frame waits for it: there is no episode without frames.
-            wish = wish or self.wishes.take()
-            return wish is not None and self._frames > 0
+            passed = self.clock.now() - began
+            self.listener.recording(self._number, self._done, self._frames, passed, self.encoder.waiting)
+            # A key that is pressed before the first frame waits for it, since there is no episode without frames.
+            wish = self.wishes.take() or wish
+            return wish is Wish.STOP or (wish is not None and self._frames > 0)
 
         self._frames = 0
         self.listener.began(self._number)
-        try:
-            for tick in self.ticks(seconds, stop):
-                self.encoder.add(tick)
-                self._frames += 1
-        except Exception:
-            self._fail()
-            raise
-        except BaseException:  # Ctrl-C, SIGTERM
-            self._cut_short()
-            raise
-        if not self._frames:
-            raise RobotFault(f"nothing could be recorded in {seconds:g} s: the arm held still all the time")
+        for tick in self.ticks(seconds, stop):
+            self.encoder.add(tick)
+            self._frames += 1
+        if not self._frames and wish is not Wish.STOP:
+            raise RobotFault(
+                f"nothing could be recorded in {seconds:g} s: the arm held still, or this machine was busy, all the time"
+            )
         return wish
 
     def _reset(self) -> Wish | None:
@@ -114,9 +121,9 @@ class Phases:
         self._frames = 0
 
     def _discard(self) -> None:
+        frames, self._frames = self._frames, 0
         self.encoder.discard_episode()
-        self.listener.discarded(self._number, self._frames)
-        self._frames = 0
+        self.listener.discarded(self._number, frames)
 
     def _remove(self) -> None:
         self.encoder.remove_last()
