@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 import torch
 from PIL import Image
 
-from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter, LeRobotDataset
+from yardarm.datasets import DatasetFeature, DatasetInfo, DatasetWriter, LeRobotDataset, draft, read_metadata
 from yardarm.datasets.browsing import for_browser
 from yardarm.datasets.pictures import decode_picture, encode_picture
 from yardarm.errors import UsageError
@@ -137,3 +138,22 @@ def test_lerobot_reads_distances(recorded: Path) -> None:
     if output.stdout.startswith("0.4"):
         pytest.skip("LeRobot 0.4 knows no depth")
     assert json.loads(output.stdout.splitlines()[-1]) == DISTANCES[1].flatten().tolist()
+
+
+def test_few_pictures_wait_in_memory_however_slowly_they_are_encoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[None] = []
+
+    def slow(picture: np.ndarray) -> bytes:
+        time.sleep(0.002)
+        encoded.append(None)
+        return encode_picture(picture)
+
+    monkeypatch.setattr(draft, "encode_picture", slow)
+    with DatasetWriter.create(tmp_path / "made", DatasetInfo(10, {KEY: DEPTH})) as writer:
+        for count in range(1, 3 * draft.MOST_WAITING):
+            writer.add_frame({KEY: DISTANCES[0], "task": "look"})
+            assert count - len(encoded) <= draft.MOST_WAITING
+        writer.save_episode()
+    assert read_metadata(tmp_path / "made").total_frames == count

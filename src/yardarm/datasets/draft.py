@@ -21,6 +21,8 @@ from yardarm.errors import UsageError, nearest
 __all__ = ["EpisodeDraft", "recorded_features"]
 
 _numbers = itertools.count()
+# Pictures of a camera that are in memory and not encoded yet; then whoever adds more waits.
+MOST_WAITING = 64
 
 
 def recorded_features(schema: Schema) -> Schema:
@@ -62,6 +64,7 @@ class EpisodeDraft:
                 self._videos[name].add(value)
             elif name in self._counts and self._threads is not None:
                 self._columns[name].append(self._threads.submit(self._picture, name, value))
+                self._wait_for_pictures(name)
             else:
                 self._columns[name].append(value)
         self.tasks.append(task)
@@ -102,6 +105,12 @@ class EpisodeDraft:
                 raise UsageError(f"'{name}' must be a string, got {value!r}")
             return value
         return as_array(name, feature, value)
+
+    def _wait_for_pictures(self, name: str) -> None:
+        """Wait until few enough pictures are not encoded yet."""
+        pictures = self._columns[name]
+        if len(pictures) > MOST_WAITING:
+            pictures[-1 - MOST_WAITING] = pictures[-1 - MOST_WAITING].result()
 
     def _picture(self, name: str, picture: np.ndarray) -> bytes:
         self._counts[name].add(picture)
