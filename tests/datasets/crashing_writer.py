@@ -1,6 +1,7 @@
 """Writes the same dataset again and again, and dies a step later each time.
 
-A step is the beginning of a table, a file's flush, or its rename.
+A step is the beginning of a table, a file's flush, its rename, or its removal. `save` dies while it saves the second
+episode, `remove` while it removes it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ import pyarrow.parquet as pq
 from tests.datasets.made import FAST, FPS, WITH_VIDEO, write_episodes
 from yardarm.datasets import DatasetInfo, DatasetWriter
 
-EPISODES = 2
-
 
 def dying_at(step: int, steps: list[int], action: Callable[..., Any]) -> Callable[..., Any]:
     """The same action, before which the process dies if it is its turn."""
@@ -32,26 +31,29 @@ def dying_at(step: int, steps: list[int], action: Callable[..., Any]) -> Callabl
     return act
 
 
-def write(root: pathlib.Path, step: int, pipe: int) -> None:
+def write(root: pathlib.Path, step: int, pipe: int, then: str) -> None:
     with DatasetWriter.create(root, DatasetInfo(FPS, WITH_VIDEO), FAST) as writer:
-        write_episodes(writer, WITH_VIDEO, [4])
+        write_episodes(writer, WITH_VIDEO, [4] if then == "save" else [4, 4])
         steps = [0]
         os.fsync = dying_at(step, steps, os.fsync)
         pq.ParquetWriter.write_table = dying_at(step, steps, pq.ParquetWriter.write_table)
         pathlib.Path.replace = dying_at(step, steps, pathlib.Path.replace)  # type: ignore[method-assign]
-        for _ in range(EPISODES - 1):
-            os.write(pipe, bytes([writer.num_episodes]))
+        pathlib.Path.unlink = dying_at(step, steps, pathlib.Path.unlink)  # type: ignore[method-assign]
+        os.write(pipe, bytes([writer.num_episodes]))
+        if then == "save":
             write_episodes(writer, WITH_VIDEO, [4])
+        else:
+            writer.remove_last()
 
 
 def main() -> None:
-    folder = pathlib.Path(sys.argv[1])
+    folder, then = pathlib.Path(sys.argv[1]), sys.argv[2]
     for step in range(1, 1000):
         root = folder / f"crash{step}"
         read_end, write_end = os.pipe()
         child = os.fork()
         if child == 0:
-            write(root, step, write_end)
+            write(root, step, write_end, then)
             os._exit(0)
         os.close(write_end)
         _, status = os.waitpid(child, 0)

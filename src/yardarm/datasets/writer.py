@@ -218,12 +218,12 @@ class DatasetWriter:
         if not meta.episodes:
             tasks_file(self.root).unlink()
             return
-        write_tasks(self.root, meta.tasks)
+        if self._rows.rows:
+            write_episodes(self.root, self._rows.slot, self._rows.rows)
         if self._data.tables:
             path = data_file(self.root, info, self._data.slot)
             write_row_groups(path, self._data.tables[0].schema, self._data.tables)
-        if self._rows.rows:
-            write_episodes(self.root, self._rows.slot, self._rows.rows)
+        write_tasks(self.root, meta.tasks)
         for key, growing in self._videos.items():
             if not growing.frames:
                 continue
@@ -367,8 +367,9 @@ class DatasetWriter:
         def next_of(slots: Iterable[FileSlot]) -> FileSlot:
             return max(slots).next(info.chunks_size) if episodes else FileSlot()
 
-        data_file(root, info, next_of(episode.data for episode in episodes)).unlink(missing_ok=True)
+        # LeRobot reads all rows of episodes, whatever `info.json` counts: what a row names must be there.
         episodes_file(root, next_of(episode.row for episode in episodes)).unlink(missing_ok=True)
+        data_file(root, info, next_of(episode.data for episode in episodes)).unlink(missing_ok=True)
         for key in info.video_keys:
             slot = next_of(episode.videos[key].slot for episode in episodes)
             video_file(root, info, key, slot).unlink(missing_ok=True)
