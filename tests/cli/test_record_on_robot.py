@@ -125,7 +125,7 @@ def test_resume_appends_and_refuses_what_does_not_fit(arms: TwinArms, tmp_path: 
     assert yardarm_here(*words_for(arms, root, **short)).returncode == 0
     again = yardarm_here(*words_for(arms, root, **short))
     assert again.returncode == 2
-    assert "has 1 episodes already; add --resume=true to append to them" in again.stderr
+    assert "has 1 episode already; add --resume=true to append" in again.stderr
     resumed = yardarm_here(*words_for(arms, root, **short), "--resume=true")
     assert resumed.returncode == 0, resumed.stderr
     assert f"recording to {root}, which has 1 episode" in resumed.stdout

@@ -26,6 +26,7 @@ from yardarm.control import Button, LiveState, Loop, Tick, teleoperation
 from yardarm.datasets import read_metadata
 from yardarm.displays import RobotRecordingDisplay
 from yardarm.errors import StorageFault, UsageError
+from yardarm.files import is_locked
 from yardarm.recording import push
 from yardarm.recording.robot import (
     KEYS,
@@ -89,7 +90,7 @@ def _record(session: _Session) -> int:
     finally:
         say_timing(session.loop, session.options)
         _say_result(session.root)
-    if session.plan.target.push:
+    if session.plan.target.push and _count(session.root):
         print(f"uploaded: {push(session.plan.target)}")
     return 0
 
@@ -116,6 +117,8 @@ class _Session:
     def record(self) -> None:
         """Connect, record all episodes, release the arm, and wait until all is saved."""
         display = RobotRecordingDisplay(self.dataset.num_episodes, self.dataset.fps, self.teleoperator.legend)
+        if is_locked(self.root):
+            print(f"another process still saves to {self.root}; waiting for it", flush=True)
         with open_encoder(self.plan, display) as encoder:
             more = f", which has {_episodes(encoder.episodes)}" if encoder.episodes else ""
             print(f"recording to {self.root}{more}", flush=True)
@@ -156,12 +159,15 @@ def _arms(data: dict[str, Any]) -> tuple[Robot, Teleoperator]:
 
 def _say_result(root: Path) -> None:
     """Say what there is now, and what to do with it."""
-    if not (root / "meta" / "info.json").exists():
+    if is_locked(root):  # the user did not wait for the encoder
+        print(f"{root} is still being saved, in the background", flush=True)
+        return
+    if not _count(root):
+        print("nothing is recorded", flush=True)
         return
     meta = read_metadata(root)
     print(f"Dataset: {root} ({_episodes(meta.total_episodes)}, {meta.total_frames} frames)")
-    if meta.total_episodes:
-        print(f"  yardarm dataset view {shlex.quote(str(root))}", flush=True)
+    print(f"  yardarm dataset view {shlex.quote(str(root))}", flush=True)
 
 
 def _count(root: Path) -> int:

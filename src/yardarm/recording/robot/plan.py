@@ -99,10 +99,14 @@ def _is_empty_dataset(root: Path, info: DatasetInfo) -> bool:
     if not (root / "meta" / "info.json").exists():
         raise UsageError(f"{root} is a file, or a folder with something else in it; choose another name")
     meta = read_metadata(root)
-    if meta.total_episodes or _difference(meta.info, info) or meta.fps != info.fps:
+    if count := meta.total_episodes:
         raise UsageError(
-            f"{root} has {meta.total_episodes} episodes already; add --resume=true to append to them, or choose "
+            f"{root} has {count} episode{'' if count == 1 else 's'} already; add --resume=true to append, or choose "
             "another name"
+        )
+    if _difference(meta.info, info) or (meta.fps, meta.info.robot_type) != (info.fps, info.robot_type):
+        raise UsageError(
+            f"{root} is a dataset without episodes, for another robot, rate or cameras; choose another name"
         )
     return True
 
