@@ -93,7 +93,7 @@ class Phases:
             self._frames += 1
         if not self._frames and wish is not Wish.STOP:
             raise RobotFault(
-                f"nothing could be recorded in {seconds:g} s: the arm held still, or this machine was busy, all the time"
+                f"nothing could be recorded in {seconds:g} s: the arm held still all the time, or this machine was busy"
             )
         return wish
 
