@@ -105,9 +105,7 @@ def _is_empty_dataset(root: Path, info: DatasetInfo) -> bool:
             "another name"
         )
     if _difference(meta.info, info) or (meta.fps, meta.info.robot_type) != (info.fps, info.robot_type):
-        raise UsageError(
-            f"{root} is a dataset without episodes, for another robot, rate or cameras; choose another name"
-        )
+        raise UsageError(f"{root} is an empty dataset for another robot, rate or cameras; choose another name")
     return True
 
 
