@@ -42,7 +42,7 @@ def wait_for_frames(terminal: Terminal, episode: int, frames: int = 5) -> None:
 
 def test_it_records_for_the_given_times_and_says_what_there_is(arms: TwinArms, tmp_path: Path) -> None:
     root = tmp_path / "cube"
-    words = words_for(arms, root, num_episodes=2, episode_time_s=0.5, reset_time_s=0.1)
+    words = words_for(arms, root, num_episodes=2, episode_time_s=0.95, reset_time_s=0.1)
     answer = yardarm_here(*words)
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
@@ -62,7 +62,7 @@ def test_it_records_for_the_given_times_and_says_what_there_is(arms: TwinArms, t
     for episode in dataset.meta.episodes:
         measured = read_measured(root, episode.index)
         assert measured is not None
-        assert len(measured) == episode.length <= 10
+        assert len(measured) == episode.length <= 19
         assert (measured.sent_s >= measured.began_s).all()
 
 
@@ -121,7 +121,7 @@ def test_an_interruption_releases_the_arm_and_keeps_what_there_is(
 
 def test_resume_appends_and_refuses_what_does_not_fit(arms: TwinArms, tmp_path: Path) -> None:
     root = tmp_path / "cube"
-    short = {"num_episodes": 1, "episode_time_s": 0.3, "reset_time_s": 0}
+    short = {"num_episodes": 1, "episode_time_s": 1, "reset_time_s": 0}
     assert yardarm_here(*words_for(arms, root, **short)).returncode == 0
     again = yardarm_here(*words_for(arms, root, **short))
     assert again.returncode == 2
@@ -184,7 +184,7 @@ def test_kill_9_of_the_recorder_keeps_all_that_had_ended(arms: TwinArms, tmp_pat
         terminal.process.kill()
         terminal.process.wait()
     wait_until(lambda: not (root / "meta").exists() or read_metadata(root).total_episodes == 2)
-    short = words_for(arms, root, num_episodes=1, episode_time_s=0.3)
+    short = words_for(arms, root, num_episodes=1, episode_time_s=1)
     resumed = yardarm_here(*short, "--resume=true")
     assert resumed.returncode == 0, resumed.stderr
     assert read_metadata(root).total_episodes == 3
@@ -216,6 +216,7 @@ NAMED = [*BOTH, "--dataset.root=cube", "--dataset.single_task=wave"]
         ([*NAMED, "--env.type=pusht"], "--env.type=pusht: a recording is on a robot or in simulation"),
         ([*NAMED, "--dataset.encoder_threads=2"], "--dataset.encoder_threads=2: another process encodes"),
         ([*NAMED, "cube"], "takes flags only, not 'cube'"),
+        ([*BOTH, "--dataset.single_task=x", "--dataset.root=/dev/null/cube"], "cannot be made: /dev/null is a file"),
     ],
 )
 def test_a_mistake_gets_one_line_before_an_arm_is_connected(
@@ -241,7 +242,7 @@ def test_the_date_and_time_are_added_to_a_name_unless_told_otherwise(
 ) -> None:
     monkeypatch.setenv("HF_LEROBOT_HOME", str(tmp_path / "home"))
     own = ["--dataset.repo_id=me/cube", "--dataset.single_task=x", "--dataset.num_episodes=1"]
-    own += ["--dataset.episode_time_s=0.2", "--dataset.fps=10"]
+    own += ["--dataset.episode_time_s=1", "--dataset.fps=10"]
     assert yardarm_here("lerobot-record", *arms.words, *own).returncode == 0
     (stamped,) = (tmp_path / "home" / "me").iterdir()
     assert re.fullmatch(r"cube_\d{8}_\d{6}", stamped.name)

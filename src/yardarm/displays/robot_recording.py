@@ -24,7 +24,7 @@ class RobotRecordingDisplay(RobotRecordingListener):
         self._total, self._fps, self._legend = total, fps, legend
         self._state: LiveState | None = None
         self._say: Callable[[str], None] = _print
-        self._said_s = 0.0
+        self._said_s: float | None = None
 
     @contextmanager
     def shown(self, state: LiveState, say: Callable[[str], None]) -> Iterator[None]:
@@ -82,9 +82,11 @@ class RobotRecordingDisplay(RobotRecordingListener):
     def saving(self, waiting: int) -> None:
         """Say how much is left, when it takes long."""
         now = time.monotonic()
+        self._said_s = now if self._said_s is None else self._said_s
         if waiting and now - self._said_s > SAY_EVERY_S:
             self._said_s = now
-            self._say(f"the arm is released; {waiting} frames are still to be encoded (Ctrl-C: in the background)")
+            frames = "1 frame is" if waiting == 1 else f"{waiting} frames are"
+            self._say(f"the arm is released; {frames} still to be encoded (Ctrl-C: in the background)")
 
     def _show(self, note: str) -> None:
         if self._state is not None:

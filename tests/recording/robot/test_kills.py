@@ -24,7 +24,7 @@ SLOW_SEEDS = 50
 
 def record_words(arms: TwinArms, root: Path, episodes: int) -> list[str]:
     own = {"root": root, "single_task": "wave", "fps": 30, "num_episodes": episodes}
-    own |= {"episode_time_s": 0.3, "reset_time_s": 0.05}
+    own |= {"episode_time_s": 0.8, "reset_time_s": 0.05}
     return ["record", *arms.words, *(f"--dataset.{name}={value}" for name, value in own.items())]
 
 
@@ -41,7 +41,7 @@ def recorded_until_killed(arms: TwinArms, root: Path, seed: int, resume: bool) -
         if line.startswith("recording episode") and len(told) >= wanted:
             break
     assert process.poll() is None, process.stderr and process.stderr.read()
-    time.sleep(chance.uniform(0, 0.8))
+    time.sleep(chance.uniform(0, 1.5))
     victims = [psutil.Process(process.pid)]
     if chance.random() < 0.5:  # all at once, as a power cut would
         victims += [one for one in descendants(process.pid) if "encoder" in " ".join(one.cmdline())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -111,6 +112,9 @@ def _is_empty_dataset(root: Path, info: DatasetInfo) -> bool:
 
 def _check_space(root: Path, bytes_per_s: int) -> None:
     there = next(folder for folder in (root, *root.parents) if folder.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        why = "is not writable" if there.is_dir() else "is a file"
+        raise UsageError(f"{root} cannot be made: {there} {why}; choose another folder with --dataset.root=…")
     free, needed = shutil.disk_usage(there).free, SPACE + SPACE_S * bytes_per_s
     if free < needed:
         raise UsageError(
