@@ -12,6 +12,7 @@ import pytest
 from tests.datasets.made import FAST, FPS, PLAIN, VIDEO, frame_of
 from tests.helpers import yardarm_here
 from yardarm.datasets import DatasetInfo, DatasetWriter, MeasuredTimes, measured_file, read_measured, read_metadata
+from yardarm.datasets.measured import write_measured
 from yardarm.datasets.quality import WARNING, CheckReport, check_dataset
 from yardarm.errors import DatasetFault, UsageError
 
@@ -89,6 +90,21 @@ def old(own: MeasuredTimes) -> MeasuredTimes:
 )
 def test_each_fault_is_found_in_its_episode(fault: Fault, check: str, message: str, tmp_path: Path) -> None:
     assert found(record(tmp_path / "own", {1: fault})) == [(check, message, 1)]
+
+
+def test_a_camera_that_hung_is_named_although_the_arm_held_still_meanwhile(tmp_path: Path) -> None:
+    def hung(own: MeasuredTimes) -> MeasuredTimes:
+        return replace(missed(own), captured_s={"front": own.captured_s["front"] + np.where(own.tick > 20, 2.0, 0)})
+
+    assert ("cameras", f"{CAMERA} took no picture for 2.1 s after frame 20", 1) in found(
+        record(tmp_path / "own", {1: hung})
+    )
+
+
+def test_times_of_another_number_of_frames_are_told(tmp_path: Path) -> None:
+    root = record(tmp_path / "own")
+    write_measured(root, 1, times(1, LENGTH - 1))
+    assert found(root) == [("files", "there are measured times of 39 frames, but the episode has 40", 1)]
 
 
 def test_a_slow_camera_is_a_note(tmp_path: Path) -> None:

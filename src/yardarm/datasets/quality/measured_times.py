@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,7 +36,11 @@ def find_in_measured(signals: Signals) -> Iterator[Finding]:
         except DatasetFault as error:
             yield Finding("files", WARNING, f"{error}; its measured times are lost", episode.index)
             continue
-        if measured is None or len(measured) != episode.length:
+        if measured is None:
+            continue
+        if len(measured) != episode.length:
+            message = f"there are measured times of {len(measured)} frames, but the episode has {episode.length}"
+            yield Finding("files", WARNING, message, episode.index)
             continue
         known.append(measured)
         yield from _turns(episode, measured, fps)
@@ -72,6 +77,9 @@ def _camera(episode: Episode, measured: MeasuredTimes, camera: str, fps: float) 
     if length > max(2, FROZEN_S * fps):
         message = f"{key} shows the same picture for {length / fps:.1f} s, from frame {first} to {first + length - 1}"
         yield Finding("cameras", WARNING, message, episode.index, range(first, first + length), key)
+    elif pause := _longest_pause(starts, measured.captured_s[camera], numbers):
+        message = f"{key} took no picture for {pause.seconds:.1f} s after frame {pause.frame}"
+        yield Finding("cameras", WARNING, message, episode.index, range(pause.frame, pause.frame + 2), key)
     elif episode.length > 10 and 1 - len(starts) / episode.length > REPEATED:
         message = f"{key} gave {len(starts)} pictures for {episode.length} frames; the others show them again"
         yield Finding("cameras", NOTE, message, episode.index, feature=key)
@@ -79,6 +87,26 @@ def _camera(episode: Episode, measured: MeasuredTimes, camera: str, fps: float) 
     if age > OLD_S:
         message = f"pictures of {key} are {1000 * age:.0f} ms older than the joints beside them (median)"
         yield Finding("cameras", WARNING, message, episode.index, feature=key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    """A camera gave no picture for so long, after a frame."""
+
+    seconds: float
+    frame: int
+
+
+def _longest_pause(starts: np.ndarray, captured_s: np.ndarray, numbers: np.ndarray) -> _Pause | None:
+    """The longest time between two pictures of which the second is the camera's next, if it hung for that long.
+
+    While a picture is too old the arm holds still and no frame is recorded, so repeated pictures do not show it.
+    """
+    passed = np.diff(captured_s[starts]) * (np.diff(numbers[starts]) == 1)
+    if not len(passed) or passed.max() <= FROZEN_S:
+        return None
+    place = int(passed.argmax())
+    return _Pause(float(passed[place]), int(starts[place + 1]) - 1)
 
 
 def _whole(known: list[MeasuredTimes], fps: float) -> Finding:
