@@ -17,7 +17,7 @@ from yardarm.control import HoldOptions, LiveState, Loop, undisturbed
 from yardarm.displays import live_table
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
-from yardarm.robots import GuardOptions
+from yardarm.robots import GuardOptions, HostClock
 
 __all__ = ["Protection", "WatchOptions", "protection_rows", "say_timing", "take_protection", "viewed", "watched"]
 
@@ -32,7 +32,7 @@ class WatchOptions:
     view_port: int | None = option(None, "the page's port [the first free one]")
     view_host: str = option("127.0.0.1", "the address that the page listens on; 0.0.0.0 lets other machines look")
     view_open: bool = option(True, "open the page in a browser")
-    priority: bool = option(True, "run the loop before all ordinary programs, if the system allows it")
+    priority: bool = option(True, "run the loop before all ordinary programs, if the system allows it (not in a twin's own time)")
     timing: Path | None = option(None, "a JSON file for how well the loop kept its rate")
 
     def __post_init__(self) -> None:
@@ -83,7 +83,9 @@ def viewed(state: LiveState, options: WatchOptions) -> Iterator[None]:
 @contextlib.contextmanager
 def watched(state: LiveState, options: WatchOptions) -> Iterator[Callable[[str], None]]:
     """Show what the loop in the block does; the block gets what prints a line meanwhile."""
-    with live_table(state) as say, undisturbed(options.priority):
+    # A twin's time waits for the loop: nothing can be late, and a loop that never sleeps must not go first.
+    comes_first = options.priority and isinstance(state.loop.clock, HostClock)
+    with live_table(state) as say, undisturbed(comes_first):
         try:
             yield say
         finally:
