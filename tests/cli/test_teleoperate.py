@@ -78,6 +78,17 @@ def test_a_leader_that_is_unplugged_is_named_and_the_arm_released(tmp_path: Path
         assert arms.torques() == {0}
 
 
+def test_a_terminal_that_stands_still_keeps_no_arm_from_being_released(arms: TwinArms) -> None:
+    with on_a_terminal("teleoperate", *arms.words, "--fps=20", "--hold.patience_s=0.5") as terminal:
+        terminal.wait_for(r"shoulder_pan\s+-?[\d.]+°")
+        terminal.type("\x13")  # Ctrl-S
+        arms.leader.chain.servos.clear()
+        wait_until(lambda: arms.torques() == {0})
+        terminal.type("\x11")  # Ctrl-Q
+        assert terminal.exit_code() == 1
+        assert re.search(r"so_leader 'a' does not answer: .*; the arm holds still", terminal.output), terminal.output
+
+
 def test_a_camera_that_hangs_holds_the_arm_until_it_is_back(arms: TwinArms) -> None:
     with MjpegServer(fps=8) as server:  # slowly: no pictures must wait on the way, where the server cannot stop them
         camera = f"type: opencv, index_or_path: '{server.url}', width: {WIDTH}, height: {HEIGHT}, fps: 8, warmup_s: 0"
