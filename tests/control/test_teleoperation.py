@@ -99,6 +99,28 @@ def test_the_arm_acts_only_while_the_key_is_held(arms: Arms) -> None:
             keys.clear()
     assert indices == [0, 1, 2, 3, 4]
     assert arms.loop.timing.held == 5
+    assert arms.loop.trouble == "hold space to let the arm move"
+
+
+def test_what_is_asked_for_while_the_key_is_not_held_does_not_add_up(arms: Arms) -> None:
+    keys, asked = set[str](), list[float]()
+
+    def process(action: dict[str, Any], reading: Reading) -> dict[str, Any]:
+        asked.append(arms.clock.now())
+        return action
+
+    def held() -> set[str]:
+        return keys if arms.clock.now() < 100.75 else {"space"}
+
+    indices = [tick.index for tick in arms.run(1.0, may_act=DeadMan(held), process=process)]
+    assert indices == [8, 9]
+    assert len(asked) == 2
+    assert arms.loop.trouble == ""
+
+
+def test_nobody_is_too_late_to_hold_the_key(arms: Arms) -> None:
+    assert list(arms.run(3.0, may_act=DeadMan(set), hold=HoldOptions(patience_s=1))) == []
+    assert arms.loop.timing.held == 30
 
 
 def failing(times: int, then: Any, error: Exception) -> Any:
