@@ -67,10 +67,9 @@ def test_sigterm_releases_the_arm_and_says_how_it_went(arms: TwinArms) -> None:
 
 def test_a_leader_that_is_unplugged_is_named_and_the_arm_released(tmp_path: Path) -> None:
     with twin_arms(tmp_path) as arms:
-        with on_a_terminal("teleoperate", *arms.words, "--fps=20", "--hold.patience_s=0.5") as terminal:
+        with on_a_terminal("teleoperate", *arms.words, "--fps=20", "--hold.patience_s=2") as terminal:
             terminal.wait_for(r"shoulder_pan\s+-?[\d.]+°")
             arms.leader.chain.servos.clear()
-            terminal.wait_for(r"so_leader 'a' does not answer: .*; the arm holds still")
             terminal.wait_for(r"HOLDING STILL: so_leader 'a' does not answer")
             assert terminal.exit_code() == 1
             assert re.search(r"yardarm: stopped, after [\d.]+ s without an action: so_leader 'a'", terminal.output)
@@ -86,7 +85,7 @@ def test_a_terminal_that_stands_still_keeps_no_arm_from_being_released(arms: Twi
         wait_until(lambda: arms.torques() == {0})
         terminal.type("\x11")  # Ctrl-Q
         assert terminal.exit_code() == 1
-        assert re.search(r"so_leader 'a' does not answer: .*; the arm holds still", terminal.output), terminal.output
+        assert re.search(r"stopped, after [\d.]+ s without an action: so_leader 'a'", terminal.output)
 
 
 def test_a_camera_that_hangs_holds_the_arm_until_it_is_back(arms: TwinArms) -> None:
@@ -96,7 +95,8 @@ def test_a_camera_that_hangs_holds_the_arm_until_it_is_back(arms: TwinArms) -> N
         with on_a_terminal("teleoperate", *words) as terminal:
             terminal.wait_for(r"cameras: front \d+ ms old")
             server.is_hanging = True
-            terminal.wait_for(r"camera 'front' has shown nothing new for [\d.]+ s \(limit 0.5 s\); the arm holds still")
+            # The table says it again and again; a line is said once, and on a busy machine perhaps before the camera hangs.
+            terminal.wait_for(r"HOLDING STILL: camera 'front' has shown nothing new for [1-9][\d.]* s \(limit 0.5 s\)")
             assert arms.torques() == {1}
             server.is_hanging = False
             terminal.wait_for(r"it goes on, after [\d.]+ s")

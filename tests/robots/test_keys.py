@@ -146,11 +146,12 @@ def test_no_bytes_break_it(content: bytes) -> None:
     assert not decoder.is_waiting
 
 
-def test_a_lone_esc_is_told_from_an_arrow(terminal: Terminal) -> None:
+def test_a_lone_esc_is_told_from_an_arrow(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     with Keys(fd=terminal.program) as keys:
         terminal.type("\x1b")
         assert keys.pressed() == []  # nobody waits for the rest of a sequence
         assert pressed(keys, 1) == ["esc"]
+        monkeypatch.setattr("yardarm.robots.keys.ESCAPE_S", 60)  # however busy the machine is
         terminal.type("\x1b")
         keys.pressed()
         terminal.type("[C")
@@ -159,11 +160,11 @@ def test_a_lone_esc_is_told_from_an_arrow(terminal: Terminal) -> None:
 
 def test_a_key_is_held_until_it_repeats_no_more(terminal: Terminal) -> None:
     with Keys(fd=terminal.program) as keys:
+        typed = time.monotonic()
         terminal.type("w")
         wait_until(lambda: keys.held() == {"w"})
-        typed = time.monotonic()
         wait_until(lambda: not keys.held())
-        assert time.monotonic() - typed > HOLD_S / 2
+        assert time.monotonic() - typed > HOLD_S
         assert keys.pressed() == ["w"]
         assert keys.pressed() == []
 

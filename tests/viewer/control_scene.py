@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from yardarm.control import Button, LiveState, Loop, teleoperation
+from yardarm.control import Button, HoldOptions, LiveState, Loop, teleoperation
 from yardarm.robots import Frame, Guarded, Reading, make_robot, make_teleoperator
 from yardarm.robots.motors import calibration_to_json
 from yardarm.robots.twins import Twin
@@ -52,7 +52,7 @@ def control_scene(folder: Path) -> Iterator[ControlScene]:
         scene.state = state = LiveState(guarded, loop, str(leader), buttons=buttons)
 
         def move() -> None:
-            for tick in teleoperation(guarded, leader, loop, stop=over.is_set):
+            for tick in teleoperation(guarded, leader, loop, stop=over.is_set, hold=HoldOptions(patience_s=600)):
                 state.update(tick)
 
         with leader, guarded, served_control(state, Listening()) as scene.address:
