@@ -95,7 +95,7 @@ def test_a_camera_that_hangs_holds_the_arm_until_it_is_back(arms: TwinArms) -> N
         with on_a_terminal("teleoperate", *words) as terminal:
             terminal.wait_for(r"cameras: front \d+ ms old")
             server.is_hanging = True
-            # The table says it again and again; a line is said once, and on a busy machine perhaps before the camera hangs.
+            # The table says it again and again; a line is said once, on a busy machine perhaps before the camera hangs.
             terminal.wait_for(r"HOLDING STILL: camera 'front' has shown nothing new for [1-9][\d.]* s \(limit 0.5 s\)")
             assert arms.torques() == {1}
             server.is_hanging = False

@@ -32,9 +32,7 @@ class WatchOptions:
     view_port: int | None = option(None, "the page's port [the first free one]")
     view_host: str = option("127.0.0.1", "the address that the page listens on; 0.0.0.0 lets other machines look")
     view_open: bool = option(True, "open the page in a browser")
-    priority: bool = option(
-        True, "run the loop before all ordinary programs, if the system allows it (not in a twin's own time)"
-    )
+    priority: bool = option(True, "run the loop before all ordinary programs, if the system allows it")
     timing: Path | None = option(None, "a JSON file for how well the loop kept its rate")
 
     def __post_init__(self) -> None:
