@@ -163,6 +163,7 @@ BOTH = ["--robot=so101_follower", "--robot.port=x", "--teleop=so101_leader", "--
         ([*BOTH, "--hold.patence_s=1"], "unknown option '--hold.patence_s'; did you mean 'patience_s'"),
         ([*BOTH, "--guard.max_speed={elbow: 3}"], "so_follower has no joint 'elbow'; did you mean 'elbow_flex'?"),
         ([*BOTH, "--timing=/no/such/file.json"], "--timing=/no/such/file.json: there is no folder /no/such"),
+        ([*BOTH, "--timing=/"], "--timing=/ is a folder; name a file in it"),
         ([*BOTH, "--display_mode=rerun"], "--display_mode=rerun: --view shows cameras and joints in the browser"),
         ([*BOTH, "--display_ip=1.2.3.4"], "--display_ip=1.2.3.4: --view shows"),
         ([*BOTH, "--view_port=99999"], "--view_port must lie between 1 and 65535"),

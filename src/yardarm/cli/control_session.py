@@ -41,6 +41,8 @@ class WatchOptions:
             raise UsageError(f"--view_port must lie between 1 and 65535, got {self.view_port}")
         if self.timing is not None and not self.timing.parent.is_dir():
             raise UsageError(f"--timing={self.timing}: there is no folder {self.timing.parent}")
+        if self.timing is not None and self.timing.is_dir():
+            raise UsageError(f"--timing={self.timing} is a folder; name a file in it, such as timing.json")
 
 
 @dataclass(frozen=True, slots=True)

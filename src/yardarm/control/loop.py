@@ -22,9 +22,9 @@ __all__ = ["Beat", "Loop"]
 
 # Deadlines are sums of floating-point numbers; an end that is this close to one is that one.
 ROUNDING = 1e-6
-# A loop that cannot keep up sleeps for this share of a period where it misses turns: at real-time priority, a loop that
-# never sleeps would leave nothing of its core to others.
-BREATH = 0.05
+# A loop that cannot keep up sleeps for this share of the time that it is behind, up to some milliseconds: at real-time
+# priority, a loop that never sleeps would leave nothing of its core to others.
+BREATH, LONGEST_BREATH_S = 0.05, 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Loop:
             clock.wait_until(due)
             began = clock.now()
             if self._periods(began - due):
-                clock.wait_until(began + BREATH / self.fps)
+                clock.wait_until(began + min(BREATH * (began - due), LONGEST_BREATH_S))
                 began = clock.now()
                 skipped = min(self._periods(began - due), end - index)
                 timing.missed += int(skipped)
