@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from yardarm.control import Button, HoldOptions, LiveState, Loop, teleoperation
+from yardarm.errors import UsageError
 from yardarm.robots import Frame, Guarded, Reading, make_robot, make_teleoperator
 from yardarm.robots.motors import calibration_to_json
 from yardarm.robots.twins import Twin
@@ -48,6 +49,7 @@ def control_scene(folder: Path) -> Iterator[ControlScene]:
         buttons = [
             Button("end", "→ End the episode", "ArrowRight", lambda: scene.pressed.append("end")),
             Button("stop", "Esc Stop", "Escape", lambda: scene.pressed.append("stop")),
+            Button("repeat", "← Record again", "ArrowLeft", refuse),
         ]
         scene.state = state = LiveState(guarded, loop, str(leader), buttons=buttons)
 
@@ -63,6 +65,10 @@ def control_scene(folder: Path) -> Iterator[ControlScene]:
             finally:
                 over.set()
                 thread.join()
+
+
+def refuse() -> None:
+    raise UsageError("there is nothing to record again")
 
 
 def patient(arm: Any) -> Any:
