@@ -143,7 +143,7 @@ def test_a_leader_that_is_silent_for_a_moment_holds_the_arm(arms: Arms, caplog: 
     said = [record.getMessage() for record in caplog.records]
     assert said == [
         "so_leader 'a' does not answer: no answer; the arm holds still",
-        "it goes on, after 0.3 s",
+        "recovered after 0.3 s",
     ]
     assert "3 held" in arms.loop.timing.summary()
 
@@ -155,7 +155,7 @@ def test_each_culprit_is_named_once(arms: Arms, caplog: pytest.LogCaptureFixture
     assert [record.getMessage() for record in caplog.records] == [
         "so_follower 'a' cannot be observed: no power; the arm holds still",
         "so_leader 'a' does not answer: no answer; the arm holds still",
-        "it goes on, after 0.5 s",
+        "recovered after 0.5 s",
     ]
 
 
@@ -178,7 +178,7 @@ def test_nonsense_is_not_sent(arms: Arms, value: Any) -> None:
     action = arms.leader.get_action()
     arms.leader.get_action = lambda: {**action, "gripper.pos": value}
     before = [servo.get("Goal_Position") for servo in arms.follower_twin.chain.servos]
-    with pytest.raises(RobotFault, match=r"so_leader 'a' asks for gripper.pos = .*, which is no finite number"):
+    with pytest.raises(RobotFault, match=r"so_leader 'a' asks for gripper.pos = .*, which is not a finite number"):
         list(arms.run(hold=HoldOptions(patience_s=1)))
     assert before == [servo.get("Goal_Position") for servo in arms.follower_twin.chain.servos]
 

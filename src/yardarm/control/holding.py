@@ -69,7 +69,7 @@ class Holding:
     def go_on(self) -> None:
         """All is well in this turn."""
         if self._since is not None:
-            log.warning("it goes on, after %.1f s", self._loop.clock.now() - self._since)
+            log.warning("recovered after %.1f s", self._loop.clock.now() - self._since)
             self._since, self._culprit = None, ""
         self._loop.trouble = ""
 
@@ -97,7 +97,7 @@ def finite_numbers(culprit: object, does: str, values: Mapping[str, Any]) -> dic
     """The values as numbers, or a reason to hold still that names who does what."""
     for name, value in values.items():
         if not _is_finite(value):
-            raise HoldReason(culprit, f"{culprit} {does} {name} = {value!r}, which is no finite number")
+            raise HoldReason(culprit, f"{culprit} {does} {name} = {value!r}, which is not a finite number")
     return {name: float(value) for name, value in values.items()}
 
 

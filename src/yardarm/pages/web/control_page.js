@@ -263,7 +263,8 @@ function showLoop(state) {
 
 function show(state) {
   const undrawn = state.arms.length ? "" : state.why_no_arms;
-  complain(state.trouble ? `Holding still: ${state.trouble}` : refused || undrawn);
+  const wrong = state.trouble ? `Holding still: ${state.trouble}` : refused || undrawn;
+  complain(state.over ? "It has ended." : wrong);
   note.textContent = state.joints.length ? state.note : state.note || "Waiting for the first turn …";
   showButtons(state.buttons);
   showCameras(state.cameras);
