@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import pytest
 
-STILL_S = 60.0
+STILL_S = 120.0
 
 
 def type_ahead(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
