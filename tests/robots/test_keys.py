@@ -76,7 +76,7 @@ def listening(terminal: Terminal, program: str = LISTENER) -> Iterator[subproces
     """A program in the foreground of a terminal, as a shell starts it."""
 
     def take_terminal() -> None:
-        for number in (signal.SIGINT, signal.SIGQUIT):
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)  # whoever started the tests in the background had them ignored
         os.setsid()
         os.open(os.ttyname(0), os.O_RDWR)  # the first terminal that is opened becomes the controlling one
