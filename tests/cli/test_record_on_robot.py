@@ -119,6 +119,16 @@ def test_an_interruption_releases_the_arm_and_keeps_what_there_is(
     assert read_metadata(root).total_episodes == 1
 
 
+def test_a_terminal_that_is_closed_keeps_what_there_is(arms: TwinArms, tmp_path: Path) -> None:
+    root = tmp_path / "cube"
+    with on_a_terminal(*words_for(arms, root)) as terminal:
+        wait_for_frames(terminal, 0)
+        os.kill(terminal.process.pid, signal.SIGHUP)
+        assert terminal.exit_code() == 129
+    assert arms.torques() == {0}
+    assert read_metadata(root).total_episodes == 1
+
+
 def test_resume_appends_and_refuses_what_does_not_fit(arms: TwinArms, tmp_path: Path) -> None:
     root = tmp_path / "cube"
     short = {"num_episodes": 1, "episode_time_s": 1, "reset_time_s": 0}

@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -65,6 +66,13 @@ class Terminal:
         return len(self.output) > before
 
 
+def _as_a_shell_does() -> None:
+    """Take the terminal, so that its Ctrl-C arrives, and hear all signals: `nohup` may have started the tests."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def on_a_terminal(*words: object) -> Iterator[Terminal]:
     """Run the command line as a user does, on a terminal."""
@@ -75,8 +83,7 @@ def on_a_terminal(*words: object) -> Iterator[Terminal]:
         stdout=keyboard,
         stderr=keyboard,
         start_new_session=True,
-        # Ctrl-C reaches whoever has the terminal.
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=_as_a_shell_does,
     )
     os.close(keyboard)
     try:

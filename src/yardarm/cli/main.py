@@ -50,11 +50,15 @@ COMMANDS = {
 EXIT_FAULT = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
-EXIT_TERMINATED = 143
+BY_A_SIGNAL = 128
 
 
 class Terminated(BaseException):
-    """SIGTERM as an exception, so that everything is closed on the way out."""
+    """SIGTERM or SIGHUP as an exception, so that everything is closed on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,6 +83,8 @@ def _leave_at_once(code: int) -> None:
 def _exit_code(words: list[str]) -> int:
     """Run a command; turn an exception into one line on stderr and an exit code."""
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` ignores it
+        signal.signal(signal.SIGHUP, _hang_up)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without a dash must not end an evaluation
@@ -97,8 +103,8 @@ def _exit_code(words: list[str]) -> int:
             return _reader_closed()
         print(f"yardarm: {error}; finished episodes are kept", file=sys.stderr)
         return EXIT_FAULT
-    except Terminated:
-        return EXIT_TERMINATED
+    except Terminated as error:
+        return BY_A_SIGNAL + error.number
 
 
 def _reader_closed() -> int:
@@ -133,4 +139,12 @@ def _usage() -> str:
 
 
 def _terminate(signum: int, frame: FrameType | None) -> None:
-    raise Terminated
+    raise Terminated(signum)
+
+
+def _hang_up(signum: int, frame: FrameType | None) -> None:
+    """The terminal is gone: what is printed on the way out goes nowhere, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    raise Terminated(signum)

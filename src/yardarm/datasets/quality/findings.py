@@ -32,7 +32,7 @@ CHECKS = {
     "cameras": CheckKind("Frozen or blank cameras", "Look at the video. If the camera hung, delete the episode."),
     "turns": CheckKind(
         "Turns of the robot's loop",
-        "Look at the frame: what is stored as evenly spaced was not. Free the machine, or record at a lower rate.",
+        "Where turns were missed or late, frames that look evenly spaced are not: free the machine, or lower the rate.",
     ),
     "duplicates": CheckKind("Duplicates", "Delete the copies: they count twice, also in a held-out part."),
     "idle": CheckKind("Idle", "Trim the frames in which nothing happens: policies learn to stand still from them."),
