@@ -55,6 +55,7 @@ class SimCamera(Camera):
 
     config_class = SimCameraConfig
     given_colors = RGB
+    has_noise = False
 
     _port = ""
     _twin: RemoteTwin | None = None
