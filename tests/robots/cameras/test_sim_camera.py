@@ -13,7 +13,7 @@ from tests.helpers import descendants, wait_until
 from yardarm.errors import CameraFault, UsageError
 from yardarm.robots import make_robot, robot_from_data, teleoperator_from_data
 from yardarm.robots.cameras import CAMERAS, make_camera
-from yardarm.robots.twins import Stage, Twin, TwinTime
+from yardarm.robots.twins import Stage, Twin, TwinTime, painter
 
 SMALL = {"type": "sim", "width": 48, "height": 36}
 
@@ -103,6 +103,26 @@ def test_cameras_of_one_twin_share_a_process_that_ends_with_them() -> None:
         assert easels() == 1
         cameras[1].disconnect()
         assert easels() == 0
+
+
+def test_cameras_that_share_a_process_come_back_when_it_is_killed() -> None:
+    with Twin("koch_follower") as twin:
+        cameras = [make_camera("sim", port=twin.port, width=48, height=36, camera=name) for name in ("front", "wrist")]
+        with cameras[0], cameras[1]:
+            killed = [process for process in descendants(os.getpid()) if "twins.easel" in " ".join(process.cmdline())]
+            for process in killed:
+                process.kill()
+            wait_until(lambda: all(camera.status().restarts for camera in cameras))
+            wait_until(lambda: not any(camera.status().is_stalled for camera in cameras))
+    assert not painter._SHARED
+
+
+def test_a_machine_that_cannot_draw_says_so_and_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "nothing")
+    message = r"camera 'sim' \(sim front\) cannot be opened: pictures cannot be drawn"
+    with Twin("koch_follower", real_time=False) as twin, pytest.raises(CameraFault, match=message):
+        make_camera("sim", port=twin.port).connect()
+    assert not painter._SHARED
 
 
 def test_mistakes_are_said_in_one_line() -> None:
