@@ -128,6 +128,10 @@ def test_a_machine_that_cannot_draw_says_so_and_nothing_is_left(monkeypatch: pyt
 def test_mistakes_are_said_in_one_line() -> None:
     with pytest.raises(UsageError, match=r"camera.*front, top, wrist"):
         make_camera("sim", camera="back")
+    with pytest.raises(UsageError, match="at most 1280×960 pixels, not 1920×1080"):
+        make_camera("sim", width=1920, height=1080)
+    with pytest.raises(UsageError, match="fps, width and height are needed"):
+        make_camera("sim", width=None, height=None)
     with pytest.raises(CameraFault, match="there is no twin on '/dev/no'"):
         make_camera("sim", port="/dev/no").connect()
     assert "sim" in CAMERAS.names()
