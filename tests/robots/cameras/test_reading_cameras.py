@@ -45,7 +45,7 @@ def test_colours_and_turns_are_lerobots(color_mode: str, rotation: int, tmp_path
     wanted = GOLDEN[f"{color_mode}_{rotation}"]
     options = {"path": folder, "fps": 30, "color_mode": color_mode, "rotation": rotation}
     with make_camera("file", height=wanted.shape[0], width=wanted.shape[1], **options) as camera:
-        np.testing.assert_array_equal(camera.read_latest(), wanted)
+        np.testing.assert_array_equal(camera.latest().picture, wanted)
         assert camera.features() == {"file": wanted.shape}
 
 

@@ -68,9 +68,9 @@ def test_in_real_time_the_newest_state_is_drawn_with_its_time() -> None:
             before = camera.latest()
             twin.hold({"shoulder_lift": 60.0, "shoulder_pan": 40.0})
             wait_until(lambda: (camera.latest().picture != before.picture).any())
-            now = camera.clock.now()
-            assert before.captured_s < camera.latest().captured_s <= now
-            assert camera.latest().number > before.number
+            after = camera.latest()
+            assert before.captured_s < after.captured_s <= camera.clock.now()
+            assert after.number > before.number
 
 
 def test_a_twin_that_ends_makes_a_camera_old_and_not_blind() -> None:
