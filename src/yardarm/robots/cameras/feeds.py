@@ -189,7 +189,8 @@ class ThreadFeed(Feed):
             self._restarts += 1
             try:
                 self._camera.open_device()
-                self._read_one()
+                if not self._stopping.is_set():  # opening may have taken seconds
+                    self._read_one()
                 return
             except Exception as fault:  # as above
                 self._problem = _in_words(fault)
