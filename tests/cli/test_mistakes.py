@@ -22,7 +22,7 @@ def with_flag(flag: str) -> list[str]:
     ("words", "message"),
     [
         (["evil"], "unknown command 'evil'; did you mean 'eval'?"),
-        (["eval"], "--env.type is missing; give one of aloha, gym, hub, libero, metaworld, pusht, toy"),
+        (["eval"], "--env.type is missing; give one of aloha, gym, hub, libero, metaworld, pusht, so101_twin, toy"),
         (["eval", "--env.type=metaworld"], "--policy.type is missing"),
         (["eval", "reach-v3"], "yardarm eval takes flags only, not 'reach-v3'"),
         (["eval", "-x"], "'-x' is not a flag"),
@@ -145,7 +145,7 @@ def test_a_file_beside_the_user_does_not_stand_in_for_a_module(tmp_path: Path) -
 def test_experts_of_another_benchmark_are_refused(tmp_path: Path) -> None:
     answer = yardarm_here("eval", "--env.type=toy", "--policy.type=expert")
     assert answer.returncode == 2
-    assert "the policy is for metaworld only, not for 'left' of toy" in answer.stderr
+    assert "the policy is for metaworld and so101_twin only, not for 'left' of toy" in answer.stderr
 
 
 @pytest.mark.parametrize(

@@ -67,15 +67,25 @@ def test_sigterm_releases_the_arm_and_says_how_it_went(arms: TwinArms) -> None:
 
 def test_a_leader_that_is_unplugged_is_named_and_the_arm_released(tmp_path: Path) -> None:
     with twin_arms(tmp_path) as arms:
-        with on_a_terminal("teleoperate", *arms.words, "--fps=20", "--hold.patience_s=0.5") as terminal:
+        with on_a_terminal("teleoperate", *arms.words, "--fps=20", "--hold.patience_s=2") as terminal:
             terminal.wait_for(r"shoulder_pan\s+-?[\d.]+°")
             arms.leader.chain.servos.clear()
-            terminal.wait_for(r"so_leader 'a' does not answer: .*; the arm holds still")
             terminal.wait_for(r"HOLDING STILL: so_leader 'a' does not answer")
             assert terminal.exit_code() == 1
             assert re.search(r"yardarm: stopped, after [\d.]+ s without an action: so_leader 'a'", terminal.output)
             assert re.search(SUMMARY, terminal.output)
         assert arms.torques() == {0}
+
+
+def test_a_terminal_that_stands_still_keeps_no_arm_from_being_released(arms: TwinArms) -> None:
+    with on_a_terminal("teleoperate", *arms.words, "--fps=20", "--hold.patience_s=0.5") as terminal:
+        terminal.wait_for(r"shoulder_pan\s+-?[\d.]+°")
+        terminal.type("\x13")  # Ctrl-S
+        arms.leader.chain.servos.clear()
+        wait_until(lambda: arms.torques() == {0})
+        terminal.type("\x11")  # Ctrl-Q
+        assert terminal.exit_code() == 1
+        assert re.search(r"stopped, after [\d.]+ s without an action: so_leader 'a'", terminal.output)
 
 
 def test_a_camera_that_hangs_holds_the_arm_until_it_is_back(arms: TwinArms) -> None:
@@ -85,10 +95,11 @@ def test_a_camera_that_hangs_holds_the_arm_until_it_is_back(arms: TwinArms) -> N
         with on_a_terminal("teleoperate", *words) as terminal:
             terminal.wait_for(r"cameras: front \d+ ms old")
             server.is_hanging = True
-            terminal.wait_for(r"camera 'front' has shown nothing new for [\d.]+ s \(limit 0.5 s\); the arm holds still")
+            # The table says it again and again; a line is said once, on a busy machine perhaps before the camera hangs.
+            terminal.wait_for(r"HOLDING STILL: camera 'front' has shown nothing new for [1-9][\d.]* s \(limit 0.5 s\)")
             assert arms.torques() == {1}
             server.is_hanging = False
-            terminal.wait_for(r"it goes on, after [\d.]+ s")
+            terminal.wait_for(r"recovered after [\d.]+ s")
             terminal.wait_for(r"cameras: front \d+ ms old")
             terminal.type("\x03")
             assert terminal.exit_code() == 0
@@ -152,6 +163,7 @@ BOTH = ["--robot=so101_follower", "--robot.port=x", "--teleop=so101_leader", "--
         ([*BOTH, "--hold.patence_s=1"], "unknown option '--hold.patence_s'; did you mean 'patience_s'"),
         ([*BOTH, "--guard.max_speed={elbow: 3}"], "so_follower has no joint 'elbow'; did you mean 'elbow_flex'?"),
         ([*BOTH, "--timing=/no/such/file.json"], "--timing=/no/such/file.json: there is no folder /no/such"),
+        ([*BOTH, "--timing=/"], "--timing=/ is a folder; name a file in it"),
         ([*BOTH, "--display_mode=rerun"], "--display_mode=rerun: --view shows cameras and joints in the browser"),
         ([*BOTH, "--display_ip=1.2.3.4"], "--display_ip=1.2.3.4: --view shows"),
         ([*BOTH, "--view_port=99999"], "--view_port must lie between 1 and 65535"),

@@ -39,7 +39,8 @@ def twin(tmp_path: Path) -> Iterator[Twin]:
 
 def words(twin: Twin, folder: Path, teleoperator: str = "keyboard_ee") -> list[str]:
     robot = {"type": "so101_follower", "port": twin.port, "id": "arm", "calibration_dir": folder}
-    return [*(f"--robot.{name}={value}" for name, value in robot.items()), f"--teleop.type={teleoperator}", "--fps=30"]
+    flags = [*(f"--robot.{name}={value}" for name, value in robot.items()), f"--teleop.type={teleoperator}"]
+    return [*flags, "--fps=30", "--hold.patience_s=60"]  # a busy machine must not look like an arm without power
 
 
 def hand(twin: Twin) -> np.ndarray:

@@ -99,6 +99,28 @@ def test_the_arm_acts_only_while_the_key_is_held(arms: Arms) -> None:
             keys.clear()
     assert indices == [0, 1, 2, 3, 4]
     assert arms.loop.timing.held == 5
+    assert arms.loop.trouble == "hold space to let the arm move"
+
+
+def test_what_is_asked_for_while_the_key_is_not_held_does_not_add_up(arms: Arms) -> None:
+    keys, asked = set[str](), list[float]()
+
+    def process(action: dict[str, Any], reading: Reading) -> dict[str, Any]:
+        asked.append(arms.clock.now())
+        return action
+
+    def held() -> set[str]:
+        return keys if arms.clock.now() < 100.75 else {"space"}
+
+    indices = [tick.index for tick in arms.run(1.0, may_act=DeadMan(held), process=process)]
+    assert indices == [8, 9]
+    assert len(asked) == 2
+    assert arms.loop.trouble == ""
+
+
+def test_nobody_is_too_late_to_hold_the_key(arms: Arms) -> None:
+    assert list(arms.run(3.0, may_act=DeadMan(set), hold=HoldOptions(patience_s=1))) == []
+    assert arms.loop.timing.held == 30
 
 
 def failing(times: int, then: Any, error: Exception) -> Any:
@@ -121,7 +143,7 @@ def test_a_leader_that_is_silent_for_a_moment_holds_the_arm(arms: Arms, caplog: 
     said = [record.getMessage() for record in caplog.records]
     assert said == [
         "so_leader 'a' does not answer: no answer; the arm holds still",
-        "it goes on, after 0.3 s",
+        "recovered after 0.3 s",
     ]
     assert "3 held" in arms.loop.timing.summary()
 
@@ -133,7 +155,7 @@ def test_each_culprit_is_named_once(arms: Arms, caplog: pytest.LogCaptureFixture
     assert [record.getMessage() for record in caplog.records] == [
         "so_follower 'a' cannot be observed: no power; the arm holds still",
         "so_leader 'a' does not answer: no answer; the arm holds still",
-        "it goes on, after 0.5 s",
+        "recovered after 0.5 s",
     ]
 
 
@@ -156,7 +178,7 @@ def test_nonsense_is_not_sent(arms: Arms, value: Any) -> None:
     action = arms.leader.get_action()
     arms.leader.get_action = lambda: {**action, "gripper.pos": value}
     before = [servo.get("Goal_Position") for servo in arms.follower_twin.chain.servos]
-    with pytest.raises(RobotFault, match=r"so_leader 'a' asks for gripper.pos = .*, which is no finite number"):
+    with pytest.raises(RobotFault, match=r"so_leader 'a' asks for gripper.pos = .*, which is not a finite number"):
         list(arms.run(hold=HoldOptions(patience_s=1)))
     assert before == [servo.get("Goal_Position") for servo in arms.follower_twin.chain.servos]
 

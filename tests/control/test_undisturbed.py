@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
 import sys
 import threading
 
@@ -32,6 +33,26 @@ def test_the_loops_thread_comes_first_and_no_other() -> None:
     assert others == [before[0]]
     assert (policy(), sys.getswitchinterval()) == before
     assert gc.get_freeze_count() == 0
+
+
+LOSES_ITS_RIGHTS = """
+import os
+from yardarm.control import undisturbed
+with undisturbed():
+    had = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
+    os.setuid(65534)
+print(had == os.SCHED_RR, os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_OTHER)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setscheduler") or os.getuid() != 0, reason="only root can lose its rights")
+def test_whoever_has_the_right_to_priority_and_no_other_gives_it_back() -> None:
+    """As a line in limits.conf allows it: such a user may not undo that children start without priority."""
+    found = subprocess.run([sys.executable, "-c", LOSES_ITS_RIGHTS], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    if found.stdout.startswith("False"):
+        pytest.skip("this system allows no priority")
+    assert found.stdout == "True True\n"
 
 
 def test_without_permission_or_wish_it_works_as_well(monkeypatch: pytest.MonkeyPatch) -> None:

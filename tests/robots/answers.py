@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import pytest
 
-STILL_S = 60.0
+STILL_S = 120.0
 
 
 def type_ahead(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
@@ -52,13 +52,17 @@ class Terminal:
         while self.process.poll() is None:
             assert time.monotonic() < ends, f"it did not end; there is: {self.output}"
             self._drain()
-        self._drain()
+        while self._drain():
+            pass
         return self.process.returncode
 
-    def _drain(self) -> None:
+    def _drain(self) -> bool:
+        """Read a page of what is there; whether there was any."""
+        before = len(self.output)
         if select.select([self._screen], [], [], 0.05)[0]:
             with contextlib.suppress(OSError):  # the other end is closed
                 self.output += os.read(self._screen, 4096).decode(errors="replace")
+        return len(self.output) > before
 
 
 @contextlib.contextmanager

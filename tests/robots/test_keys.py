@@ -76,7 +76,7 @@ def listening(terminal: Terminal, program: str = LISTENER) -> Iterator[subproces
     """A program in the foreground of a terminal, as a shell starts it."""
 
     def take_terminal() -> None:
-        for number in (signal.SIGINT, signal.SIGQUIT):
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)  # whoever started the tests in the background had them ignored
         os.setsid()
         os.open(os.ttyname(0), os.O_RDWR)  # the first terminal that is opened becomes the controlling one
@@ -146,11 +146,12 @@ def test_no_bytes_break_it(content: bytes) -> None:
     assert not decoder.is_waiting
 
 
-def test_a_lone_esc_is_told_from_an_arrow(terminal: Terminal) -> None:
+def test_a_lone_esc_is_told_from_an_arrow(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     with Keys(fd=terminal.program) as keys:
         terminal.type("\x1b")
         assert keys.pressed() == []  # nobody waits for the rest of a sequence
         assert pressed(keys, 1) == ["esc"]
+        monkeypatch.setattr("yardarm.robots.keys.ESCAPE_S", 60)  # however busy the machine is
         terminal.type("\x1b")
         keys.pressed()
         terminal.type("[C")
@@ -159,11 +160,11 @@ def test_a_lone_esc_is_told_from_an_arrow(terminal: Terminal) -> None:
 
 def test_a_key_is_held_until_it_repeats_no_more(terminal: Terminal) -> None:
     with Keys(fd=terminal.program) as keys:
+        typed = time.monotonic()
         terminal.type("w")
         wait_until(lambda: keys.held() == {"w"})
-        typed = time.monotonic()
         wait_until(lambda: not keys.held())
-        assert time.monotonic() - typed > HOLD_S / 2
+        assert time.monotonic() - typed > HOLD_S
         assert keys.pressed() == ["w"]
         assert keys.pressed() == []
 

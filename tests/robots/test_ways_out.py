@@ -79,8 +79,8 @@ def watchdogs(pid: int) -> list[psutil.Process]:
 def test_the_watchdog_releases_the_arm_of_a_killed_program(type: str, signal_number: int) -> None:
     with program(type, "wait") as (twin, process):
         assert 1 in torques(twin)
+        wait_until(lambda: len(watchdogs(process.pid)) == 1)  # for a moment, it is a copy of the program
         watchdog = watchdogs(process.pid)
-        assert len(watchdog) == 1
         os.kill(watchdog[0].pid, signal.SIGTERM)  # a shutdown tells everybody; it stays until its work is done
         process.send_signal(signal_number)
         _, said = process.communicate()

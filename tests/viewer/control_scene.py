@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from yardarm.control import Button, LiveState, Loop, teleoperation
+from yardarm.control import Button, HoldOptions, LiveState, Loop, teleoperation
+from yardarm.errors import UsageError
 from yardarm.robots import Frame, Guarded, Reading, make_robot, make_teleoperator
 from yardarm.robots.motors import calibration_to_json
 from yardarm.robots.twins import Twin
@@ -48,11 +49,12 @@ def control_scene(folder: Path) -> Iterator[ControlScene]:
         buttons = [
             Button("end", "→ End the episode", "ArrowRight", lambda: scene.pressed.append("end")),
             Button("stop", "Esc Stop", "Escape", lambda: scene.pressed.append("stop")),
+            Button("repeat", "← Record again", "ArrowLeft", refuse),
         ]
         scene.state = state = LiveState(guarded, loop, str(leader), buttons=buttons)
 
         def move() -> None:
-            for tick in teleoperation(guarded, leader, loop, stop=over.is_set):
+            for tick in teleoperation(guarded, leader, loop, stop=over.is_set, hold=HoldOptions(patience_s=600)):
                 state.update(tick)
 
         with leader, guarded, served_control(state, Listening()) as scene.address:
@@ -63,6 +65,10 @@ def control_scene(folder: Path) -> Iterator[ControlScene]:
             finally:
                 over.set()
                 thread.join()
+
+
+def refuse() -> None:
+    raise UsageError("there is nothing to record again")
 
 
 def patient(arm: Any) -> Any:

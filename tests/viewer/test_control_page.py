@@ -65,12 +65,27 @@ def test_the_page_moves_with_the_arm(scene: ControlScene, browser: Browser) -> N
 
 @needs_browser
 def test_buttons_and_their_keys_are_pressed(scene: ControlScene, browser: Browser) -> None:
+    scene.pressed.clear()
     with open_page(browser) as page:
         page.goto(scene.address)
         page.locator("[data-button=end]").click()
         wait_until(lambda: scene.pressed == ["end"])
         page.keyboard.press("Escape")
         wait_until(lambda: scene.pressed == ["end", "stop"])
+
+
+@needs_browser
+def test_why_a_button_does_nothing_stays_on_the_page(scene: ControlScene, browser: Browser) -> None:
+    with open_page(browser, refused=True) as page:
+        page.goto(scene.address)
+        page.keyboard.press("ArrowLeft")
+        page.locator("[data-button=repeat]").click()
+        expect(page.locator(".warning")).to_have_text("there is nothing to record again")
+        before = scene.state.loop.timing.done
+        wait_until(lambda: scene.state.loop.timing.done > before + 30)  # the page looks again several times
+        expect(page.locator(".warning")).to_have_text("there is nothing to record again")
+        page.locator("[data-button=end]").click()
+        expect(page.locator(".warning")).to_be_hidden()
 
 
 @needs_browser

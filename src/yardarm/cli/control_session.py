@@ -17,7 +17,7 @@ from yardarm.control import HoldOptions, LiveState, Loop, undisturbed
 from yardarm.displays import live_table
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
-from yardarm.robots import GuardOptions
+from yardarm.robots import GuardOptions, HostClock
 
 __all__ = ["Protection", "WatchOptions", "protection_rows", "say_timing", "take_protection", "viewed", "watched"]
 
@@ -41,6 +41,8 @@ class WatchOptions:
             raise UsageError(f"--view_port must lie between 1 and 65535, got {self.view_port}")
         if self.timing is not None and not self.timing.parent.is_dir():
             raise UsageError(f"--timing={self.timing}: there is no folder {self.timing.parent}")
+        if self.timing is not None and self.timing.is_dir():
+            raise UsageError(f"--timing={self.timing} is a folder; name a file in it, such as timing.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,9 @@ def viewed(state: LiveState, options: WatchOptions) -> Iterator[None]:
 @contextlib.contextmanager
 def watched(state: LiveState, options: WatchOptions) -> Iterator[Callable[[str], None]]:
     """Show what the loop in the block does; the block gets what prints a line meanwhile."""
-    with live_table(state) as say, undisturbed(options.priority):
+    # A twin's time waits for the loop: nothing can be late, and a loop that never sleeps must not go first.
+    comes_first = options.priority and isinstance(state.loop.clock, HostClock)
+    with live_table(state) as say, undisturbed(comes_first):
         try:
             yield say
         finally:

@@ -1,6 +1,5 @@
 """The loop that controls a robot or its twin: deadlines, what is seen and sent in each turn, and when."""
 
-from yardarm.control.agreement import process_between
 from yardarm.control.dead_man import DeadMan
 from yardarm.control.histogram import Histogram
 from yardarm.control.holding import HoldOptions
@@ -29,7 +28,6 @@ __all__ = [
     "Timing",
     "approach",
     "playback",
-    "process_between",
     "read_episode",
     "teleoperation",
     "undisturbed",

@@ -16,6 +16,11 @@ class DeadMan:
     def __init__(self, held: Callable[[], Collection[str]], key: str = "space") -> None:
         self._held, self.key = held, key
 
+    @property
+    def hint(self) -> str:
+        """What to do, for the screen."""
+        return f"hold {self.key} to let the arm move"
+
     def __call__(self) -> bool:
         """Whether the arm may act."""
         return self.key in self._held()

@@ -60,11 +60,18 @@ class Holding:
         if now - self._since >= self._options.patience_s:
             raise RobotFault(f"stopped, after {now - self._since:.1f} s without an action: {reason}")
 
+    def wait(self, text: str) -> None:
+        """Send nothing in this turn, because a person wants it so: for as long as that takes."""
+        self.go_on()
+        self._loop.timing.held += 1
+        self._loop.trouble = text
+
     def go_on(self) -> None:
         """All is well in this turn."""
         if self._since is not None:
-            log.warning("it goes on, after %.1f s", self._loop.clock.now() - self._since)
-            self._since, self._culprit, self._loop.trouble = None, "", ""
+            log.warning("recovered after %.1f s", self._loop.clock.now() - self._since)
+            self._since, self._culprit = None, ""
+        self._loop.trouble = ""
 
 
 def observed(robot: Robot, options: HoldOptions, clock: Clock) -> Reading:
@@ -90,7 +97,7 @@ def finite_numbers(culprit: object, does: str, values: Mapping[str, Any]) -> dic
     """The values as numbers, or a reason to hold still that names who does what."""
     for name, value in values.items():
         if not _is_finite(value):
-            raise HoldReason(culprit, f"{culprit} {does} {name} = {value!r}, which is no finite number")
+            raise HoldReason(culprit, f"{culprit} {does} {name} = {value!r}, which is not a finite number")
     return {name: float(value) for name, value in values.items()}
 
 

@@ -22,6 +22,9 @@ __all__ = ["Beat", "Loop"]
 
 # Deadlines are sums of floating-point numbers; an end that is this close to one is that one.
 ROUNDING = 1e-6
+# A loop that cannot keep up sleeps for this share of the time that it is behind, up to some milliseconds: at real-time
+# priority, a loop that never sleeps would leave nothing of its core to others.
+BREATH, LONGEST_BREATH_S = 0.05, 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,7 @@ class Loop:
     def beats(self, seconds: float | None = None) -> Iterator[Beat]:
         """Turns from now on, for some time or without end. Turns whose whole period has passed are left out.
 
-        It sleeps until a turn is due. To spin for the last moment would gain a tenth of a millisecond, and lose tens
-        of them on a busy machine, which takes the core away from who does not sleep.
+        It sleeps until a turn is due, and does not spin: where that was measured, it missed as many turns.
         """
         clock, timing = self.clock, self.timing
         timing.begin()
@@ -60,8 +62,10 @@ class Loop:
             due = start + index / self.fps
             clock.wait_until(due)
             began = clock.now()
-            if behind := int((began - due) * self.fps + ROUNDING):
-                skipped = min(behind, end - index)
+            if self._periods(began - due):
+                clock.wait_until(began + min(BREATH * (began - due), LONGEST_BREATH_S))
+                began = clock.now()
+                skipped = min(self._periods(began - due), end - index)
                 timing.missed += int(skipped)
                 index += int(skipped)
                 if index >= end:
@@ -70,3 +74,7 @@ class Loop:
             timing.turn(due, began)
             yield Beat(index, due, began)
             index += 1
+
+    def _periods(self, seconds: float) -> int:
+        """How many whole periods have passed."""
+        return int(seconds * self.fps + ROUNDING)

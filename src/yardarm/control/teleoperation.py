@@ -46,15 +46,15 @@ def teleoperation(
         try:
             with loop.timing.part("observe"):
                 reading = observed(robot, options, loop.clock)
+            if may_act is not None and not may_act():  # asked before the teleoperator: no wish adds up meanwhile
+                holding.wait(getattr(may_act, "hint", "it may not act now"))
+                continue
             with loop.timing.part("ask"):
                 asked = _asked(teleoperator, process, reading)
         except HoldReason as reason:
             holding.hold(reason)
             continue
         holding.go_on()
-        if may_act is not None and not may_act():
-            loop.timing.held += 1
-            continue
         with loop.timing.part("send"):
             sent = robot.send_action(asked)
         yield Tick(beat.index, beat.due_s, beat.began_s, reading, asked, sent, loop.clock.now())

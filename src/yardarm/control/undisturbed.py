@@ -44,10 +44,11 @@ def _real_time() -> Iterator[None]:
     policy, own = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))
-    except PermissionError:  # most users may not
+    except OSError:  # most users may not, and not every system can
         yield
         return
     try:
         yield
     finally:
-        os.sched_setscheduler(0, policy, own)
+        # Only root may take back that children start without priority; for a thread without any, it changes nothing.
+        os.sched_setscheduler(0, policy | os.SCHED_RESET_ON_FORK, own)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from yardarm.control import LiveState
 
 __all__ = ["live_table", "table_lines"]
 
 EVERY_S = 0.1
+# How long the end of the loop waits for the terminal.
+LAST_LINES_S = 2.0
 UP, CLEAR = "\x1b[{}A", "\x1b[J"
 UNITS = {"degrees": "°", "range_0_100": " %", "range_m100_100": " %"}
 
 
-@contextmanager
+@contextlib.contextmanager
 def live_table(state: LiveState) -> Iterator[Callable[[str], None]]:
     """Show a table while the block runs; where nobody looks, show nothing. The block gets what prints a line."""
     if not sys.stdout.isatty():
@@ -35,42 +38,43 @@ def live_table(state: LiveState) -> Iterator[Callable[[str], None]]:
 
 
 class _Table:
-    """Lines that are drawn again and again, in the same place."""
+    """Lines that are drawn again and again, in the same place.
+
+        loop ──say──▶ lines ──▶ a thread ──▶ terminal, which may stop for minutes (Ctrl-S, a network that is gone)
+
+    Only the thread writes, and nobody waits for it for long: an arm must be released even if no line can be shown.
+    """
 
     def __init__(self, state: LiveState) -> None:
         self._state, self._shown = state, 0
-        self._lock, self._over = threading.Lock(), threading.Event()
+        self._said: deque[str] = deque()
+        self._over = threading.Event()
         self._thread = threading.Thread(target=self._draw_until_over, name="table", daemon=True)
         self._thread.start()
 
     def say(self, text: str) -> None:
-        """Print a line above the table."""
-        with self._lock:
-            self._write(f"{self._back()}{text}\n")
-            self._shown = 0
+        """Print a line above the table, soon."""
+        self._said.append(text)
 
     def close(self) -> None:
         """Draw no more; the table goes, so that what follows stands alone."""
         self._over.set()
-        self._thread.join(timeout=2)
-        with self._lock:
-            self._write(self._back())
+        self._thread.join(LAST_LINES_S)
 
     def _draw_until_over(self) -> None:
-        while not self._over.wait(EVERY_S):
-            size = shutil.get_terminal_size()
-            lines = [line[: size.columns - 1] for line in table_lines(self._state)][: size.lines - 1]
-            with self._lock:
-                self._write(self._back() + "".join(f"{line}\n" for line in lines))
-                self._shown = len(lines)
+        with contextlib.suppress(OSError):  # a terminal that is gone shows nothing
+            while not self._over.wait(EVERY_S):
+                size = shutil.get_terminal_size()
+                self._draw([line[: size.columns - 1] for line in table_lines(self._state)][: size.lines - 1])
+            self._draw([])
 
-    def _back(self) -> str:
-        """To the table's first line, which goes with all below it."""
-        return f"\r{UP.format(self._shown) if self._shown else ''}{CLEAR}"
-
-    def _write(self, text: str) -> None:
-        sys.stdout.write(text)
+    def _draw(self, lines: list[str]) -> None:
+        """Draw the table anew, below what was said meanwhile."""
+        said = [self._said.popleft() for _ in range(len(self._said))]
+        back = f"\r{UP.format(self._shown) if self._shown else ''}{CLEAR}"
+        sys.stdout.write(back + "".join(f"{line}\n" for line in [*said, *lines]))
         sys.stdout.flush()
+        self._shown = len(lines)
 
 
 class _AboveTable(logging.Handler):

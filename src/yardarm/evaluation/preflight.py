@@ -53,7 +53,7 @@ def check_policy_fits(policy: Policy, traits: Traits, tasks: Sequence[TaskSpec])
     for task in {task.env.options_hash: task for task in reversed(tasks)}.values():  # the first of each environment
         if traits.benchmarks is not None and task.benchmark not in traits.benchmarks:
             raise UsageError(
-                f"the policy is for {', '.join(traits.benchmarks)} only, not for '{task.name}' of {task.benchmark}"
+                f"the policy is for {' and '.join(traits.benchmarks)} only, not for '{task.name}' of {task.benchmark}"
             )
         _check_names(policy, task)
         _check_shapes(policy, traits, task)

@@ -144,6 +144,8 @@ const pictures = new Map();
 let joints = null;
 let begun = false;
 let keys = new Map();
+/** Why the last button did nothing. */
+let refused = "";
 
 function begin(state) {
   document.title = state.title;
@@ -198,8 +200,9 @@ function showButtons(list) {
 async function press(name) {
   try {
     await send("/api/control/press", { button: name });
+    refused = "";
   } catch (error) {
-    complain(error.message);
+    refused = error.message;
   }
 }
 
@@ -259,13 +262,9 @@ function showLoop(state) {
 }
 
 function show(state) {
-  complain(
-    state.trouble
-      ? `Holding still: ${state.trouble}`
-      : state.why_no_arms && !state.arms.length
-        ? state.why_no_arms
-        : "",
-  );
+  const undrawn = state.arms.length ? "" : state.why_no_arms;
+  const wrong = state.trouble ? `Holding still: ${state.trouble}` : refused || undrawn;
+  complain(state.over ? "It has ended." : wrong);
   note.textContent = state.joints.length ? state.note : state.note || "Waiting for the first turn …";
   showButtons(state.buttons);
   showCameras(state.cameras);
