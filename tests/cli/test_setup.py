@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -61,14 +62,17 @@ def python(variables: dict[str, str]) -> Path:
     return folder(variables) / "venv" / "bin" / "python"
 
 
+def listed(command: str, variables: dict[str, str]) -> str:
+    """What a command prints, however wide its columns are."""
+    return re.sub(" +", " ", yardarm(command, **variables).stdout)
+
+
 def test_a_world_that_is_not_set_up_says_how_to(nowhere: dict[str, str]) -> None:
     answer = yardarm(*EVAL, **nowhere)
     assert answer.returncode == 2
     advice = "run: yardarm setup tiny (or: pip install tiny-physics)"
     assert answer.stderr == f"yardarm: benchmark 'tiny' needs tiny-physics, which is not installed; {advice}\n"
-    assert f"tiny       not ready (not set up): {answer.stderr.removeprefix('yardarm: ')}" in (
-        yardarm("setup", **nowhere).stdout
-    )
+    assert f"tiny not ready (not set up): {answer.stderr.removeprefix('yardarm: ')}" in listed("setup", nowhere)
 
 
 def test_a_world_that_was_set_up_is_used_by_itself(ready: dict[str, str]) -> None:
@@ -84,13 +88,15 @@ def test_a_world_that_was_set_up_is_used_by_itself(ready: dict[str, str]) -> Non
 
 
 def test_what_is_set_up_is_listed(ready: dict[str, str]) -> None:
-    assert f"tiny       ready, runs in {python(ready)}\n" in yardarm("setup", **ready).stdout
-    assert "metaworld  ready, runs in this interpreter\n" in yardarm("setup", **ready).stdout
+    found = listed("setup", ready)
+    assert f"tiny ready, runs in {python(ready)}\n" in found
+    assert "metaworld ready, runs in this interpreter\n" in found
+    assert "so101_twin ready, runs in this interpreter\n" in found
 
 
 @pytest.mark.slow
 def test_info_shows_what_is_set_up(ready: dict[str, str]) -> None:
-    assert f"tiny                  ready, runs in {python(ready)}\n" in yardarm("info", **ready).stdout
+    assert f"tiny ready, runs in {python(ready)}\n" in listed("info", ready)
 
 
 def test_setting_up_again_keeps_what_is_there(ready: dict[str, str]) -> None:
@@ -161,7 +167,7 @@ def test_what_a_killed_setup_left_is_not_used_and_made_again(
     assert "is being written by another process" in busy.stderr
     for child in children:
         child.kill()
-    assert "tiny       not ready (set up incompletely)" in yardarm("setup", **nowhere).stdout
+    assert "tiny not ready (set up incompletely)" in listed("setup", nowhere)
     assert yardarm(*EVAL, **nowhere).returncode == 2
     assert yardarm("setup", "tiny", **nowhere).returncode == 0
     assert yardarm(*EVAL, **nowhere).returncode == 0

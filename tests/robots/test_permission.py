@@ -16,6 +16,11 @@ from yardarm.robots.motors import FeetechBus
 from yardarm.robots.motors.permission import permission_hint
 
 
+def test_twin_is_no_port_of_a_command_that_starts_none() -> None:
+    with pytest.raises(BusFault, match="this command starts no twins; start one with `yardarm twin`"):
+        FeetechBus("twin", {}).connect()
+
+
 @pytest.mark.skipif(os.geteuid() != 0 or not sys.platform.startswith("linux"), reason="becomes another user")
 def test_a_user_who_may_not_open_a_port_is_told_the_group() -> None:
     port = Path("/dev/shm") / f"port-{os.getpid()}"

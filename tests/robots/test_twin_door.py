@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,49 @@ def test_a_door_is_for_its_own_user_and_is_gone_with_its_twin(folder: Path) -> N
 def test_a_port_without_a_twin_has_no_door(tmp_path: Path) -> None:
     assert open_door("/dev/ttyACM0") is None
     assert open_door(str(tmp_path / "nothing")) is None
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_door_is_found_from_a_shell_that_knows_another_place(
+    known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    with Twin("koch_leader", real_time=False) as twin:
+        if known:
+            monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+        door = open_door(twin.port)
+        assert door is not None
+        door.close()
+
+
+class Interrupted:
+    """Lines of a socket, before the first of which somebody presses Ctrl-C."""
+
+    def __init__(self, lines: Any) -> None:
+        self._lines, self._is_first = lines, True
+
+    def readline(self, most: int) -> bytes:
+        if self._is_first:
+            self._is_first = False
+            raise KeyboardInterrupt
+        return bytes(self._lines.readline(most))
+
+    def close(self) -> None:
+        self._lines.close()
+
+
+def test_after_ctrl_c_answers_are_still_those_to_the_question() -> None:
+    with Twin("koch_leader", real_time=False) as twin:
+        door = open_door(twin.port)
+        assert door is not None
+        door._lines = Interrupted(door._lines)  # type: ignore[assignment]
+        with pytest.raises(KeyboardInterrupt):
+            door.advance(1.0)
+        assert door.advance(0.5).seconds == pytest.approx(1.5)
+        assert door.state().seconds == pytest.approx(1.5)
+        door.close()
 
 
 def test_a_link_leads_to_the_same_door(tmp_path: Path) -> None:

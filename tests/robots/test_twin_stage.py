@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,24 @@ def test_twins_are_driven_without_a_question_and_leave_no_file(tmp_path: Path) -
         kept = Path(data["robot"]["calibration_dir"])
     assert not kept.exists()
     assert not (tmp_path / "calibration").exists()
+
+
+def test_the_folder_of_a_killed_command_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    killed, young = (tmp_path / f"yardarm-twin-{os.geteuid()}-{name}" for name in ("killed", "young"))
+    for folder in (killed, young):
+        folder.mkdir()
+        (folder / "None.json").write_text("{}")
+    os.utime(killed, (0, 0))
+    data = pair()
+    with Stage.from_data(data, "teleoperate"):
+        own = [Path(data[section]["calibration_dir"]) for section in ("robot", "teleop")]
+        for folder in own:
+            os.utime(folder, (0, 0))
+        with Stage.from_data(pair(), "teleoperate"):  # another command, at the same time
+            assert all((folder / "None.json").is_file() for folder in own)
+        assert not killed.exists()
+    assert [*tmp_path.glob("yardarm-twin-*")] == [young]
 
 
 def test_a_twin_with_an_id_keeps_its_calibration(tmp_path: Path) -> None:
@@ -87,6 +106,12 @@ def test_twins_of_both_kinds_of_time_are_refused() -> None:
         ),
         ({"robot": {"type": "koch_follower", "port": "/dev/no"}, "twin": {"scene": "cube_and_box"}}, "port=twin"),
         ({"robot": {"type": "koch_follower", "port": "twin"}, "twin": {"scene": "cube_and_box"}}, "published model"),
+        (
+            {"robot": {"type": "koch_follower", "port": "/dev/no"}, "twin": {"seed": "3"}},
+            "twin.seed=3 is for --robot.port",
+        ),
+        ({"robot": {"type": "koch_follower", "port": "/dev/no"}, "twin": {"faults": "0.1"}}, "port=twin"),
+        ({"robot": {"type": "koch_follower", "port": "twin"}, "twin": {"repeat": "true"}}, "repeats --twin.motion"),
         ({"robot": {"type": "koch_follower", "port": "twin"}, "twin": {"motion": "a.csv"}}, "teleop.port=twin"),
         ({"robot": {"type": "koch_follower", "port": "twin"}, "twin": "fast"}, "must have options"),
         ({"robot": {"type": "koch_follower", "port": "twin"}, "twin": {"seed": "-1"}}, "negative"),

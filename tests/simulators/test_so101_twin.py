@@ -12,7 +12,8 @@ import pytest
 from tests.simulators.acting import Actor
 from yardarm.api import evaluate
 from yardarm.robots import robot_from_data, teleoperator_from_data
-from yardarm.robots.twins import Stage
+from yardarm.robots.cameras import make_camera
+from yardarm.robots.twins import Stage, Twin, TwinTime
 from yardarm.robots.twins.world import TwinWorld
 from yardarm.tasks import TaskSpec
 from yardarm.tasks.so101_twin import REACH, So101TwinConfig
@@ -73,6 +74,21 @@ def test_the_expert_solves_it(tmp_path: Path) -> None:
     run = evaluate("expert", So101TwinConfig(), n_episodes=2, batch_size=2, output_dir=tmp_path / "run")
     assert [episode.success for episode in run.episodes] == [True, True]
     assert all(100 < episode.steps < 250 for episode in run.episodes)
+
+
+@pytest.mark.slow
+def test_pictures_are_those_of_the_twins_cameras_to_the_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    actor = Actor(task_with(cameras="front,top,wrist"))
+    with contextlib.closing(actor.pool):
+        seen = actor.begin(1003)
+    twin = Twin("so101_follower", calibrated=True, real_time=False, scene="cube_and_box", seed=1003)
+    with twin:
+        for view in ("front", "top", "wrist"):
+            camera = make_camera("sim", port=twin.port, camera=view)
+            camera.clock = TwinTime([twin])
+            with camera:
+                np.testing.assert_array_equal(camera.read_latest(), seen[f"observation.images.{view}"])
 
 
 @pytest.mark.slow

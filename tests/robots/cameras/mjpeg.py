@@ -24,6 +24,7 @@ class MjpegServer:
         self.fps, self.width, self.height = fps, width, height
         self.is_frozen = self.is_hanging = False
         self.sent = 0
+        self._pauses = 0
         self.connections = 0
         self._generation = 0
         self._server: ThreadingHTTPServer | None = None
@@ -54,6 +55,10 @@ class MjpegServer:
             self._server.server_close()
             self._server = None
 
+    def has_paused(self) -> bool:
+        """Whether the last picture is on its way, and no other follows."""
+        return self._pauses > 1
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/stream.mjpg"
@@ -68,6 +73,9 @@ class MjpegServer:
             while own == self._generation:
                 if not self.is_hanging:
                     self._send(request.wfile.write)
+                    self._pauses = 0
+                else:
+                    self._pauses += 1
                 time.sleep(1 / self.fps)
         except OSError:
             pass  # the client has left

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,10 +15,11 @@ import cv2
 import pytest
 
 from tests.robots.cameras.mjpeg import MjpegServer
-from tests.robots.cameras.pictures import HEIGHT, WIDTH, HandClock, wait_for, write_video
+from tests.robots.cameras.pictures import HEIGHT, WIDTH, HandClock, plain, wait_for, write_video
 from yardarm.errors import CameraFault, StaleFrame
 from yardarm.robots.cameras import PictureMode, make_camera
 from yardarm.robots.cameras.finding import modes_of
+from yardarm.robots.cameras.mjpeg import MjpegStream, decoded
 from yardarm.robots.cameras.opencv import OpenCVCamera, OpenCVCameraConfig
 
 
@@ -95,6 +97,106 @@ def test_a_camera_that_lies_about_its_size_is_refused_at_once(server: MjpegServe
     with pytest.raises(CameraFault, match=r"camera 'front'.*it gives 32×24, not 64×24 as asked for"):
         camera.connect()
     assert not camera.is_connected
+
+
+def test_a_camera_whose_first_picture_was_wrong_is_waited_for_again(server: MjpegServer) -> None:
+    server.width = 64
+    camera = camera_of(server)
+    camera.connect(warmup=False)
+    try:
+        with pytest.raises(StaleFrame, match="it gives 64×24, not 32×24"):
+            camera.async_read(timeout_ms=30_000)  # it says so at once
+        server.width = WIDTH
+        wait_for(lambda: camera.status().frames)
+        for _ in range(3):
+            assert camera.read().shape == (HEIGHT, WIDTH, 3)
+    finally:
+        camera.disconnect()
+
+
+def test_pictures_that_wait_are_left_out(server: MjpegServer) -> None:
+    stream = MjpegStream.open(server.url)
+    assert stream is not None
+    wait_for(lambda: server.sent >= 10)  # and nobody reads
+    server.is_hanging = True
+    wait_for(server.has_paused)
+    assert round(decoded(stream.newest()).mean() / 8) % 32 == server.sent % 32
+    stream.close()
+
+
+PARTS = {
+    "with lengths": b"--b\r\nContent-Type: image/jpeg\r\nContent-Length: 5\r\n\r\n%b\r\n",
+    "with small letters, and nothing between": b"--b\ncontent-length:5\n\n%b",
+    "without lengths": b"--b\r\nContent-Type: image/jpeg\r\n\r\n%b\r\n",
+    "without headers": b"--b\r\n\r\n%b\r\n",
+}
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("part", PARTS)
+def test_parts_are_found_however_they_come(part: str, size: int) -> None:
+    wire = b"a preamble\r\n" + b"".join(PARTS[part] % content for content in (b"--one", b"two--", b"three"))
+    wire += b"--b--\r\n\r\n"
+    with Pieces(wire, size) as answer:
+        stream = MjpegStream(answer, b"--b")
+        found = [stream.newest().rstrip(b"\r\n")]
+        while found[-1] != b"three":
+            found.append(stream.newest().rstrip(b"\r\n"))
+        with pytest.raises(CameraFault, match="the camera hung up"):
+            stream.newest()
+    assert found == ([b"--one", b"two--", b"three"] if size < 1000 else [b"three"])
+
+
+class Pieces:
+    """An answer that comes in pieces; none of them waits."""
+
+    def __init__(self, content: bytes, size: int) -> None:
+        self._pieces = [content[start : start + size] for start in range(0, len(content), size)]
+        self._ends = os.pipe()
+
+    def read1(self, most: int) -> bytes:
+        return self._pieces.pop(0) if self._pieces else b""
+
+    def fileno(self) -> int:
+        return self._ends[0]
+
+    def __enter__(self) -> Pieces:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for end in self._ends:
+            os.close(end)
+
+
+class Driver:
+    """OpenCV's capture of a device on Linux, whose driver says when it took a picture."""
+
+    def __init__(self, taken_s: float) -> None:
+        self.taken_s = taken_s
+
+    def getBackendName(self) -> str:
+        return "V4L2"
+
+    def get(self, _: int) -> float:
+        return self.taken_s * 1000
+
+    def grab(self) -> bool:
+        return True
+
+    def retrieve(self) -> tuple[bool, Any]:
+        return True, plain(7)
+
+
+@pytest.mark.parametrize(("waited_s", "is_believed"), [(0.12, True), (-3600.0, False), (3600.0, False)])
+def test_a_picture_that_waited_in_the_driver_has_the_drivers_time(waited_s: float, is_believed: bool) -> None:
+    camera = OpenCVCamera(OpenCVCameraConfig())
+    now = camera.clock.now()
+    camera._capture = Driver(now - waited_s)
+    delivery = camera.next_picture(threading.Event())
+    assert delivery is not None
+    assert delivery.captured_s is not None
+    assert (delivery.captured_s == pytest.approx(now - waited_s)) is is_believed
+    assert is_believed or delivery.captured_s >= now
 
 
 def test_a_camera_that_changes_its_size_is_stalled_until_it_is_right_again(

@@ -22,6 +22,7 @@ from tests.robots.cameras.pictures import (
 from yardarm.errors import AlreadyConnected, CameraFault, NoFrameYet, NotConnected, StaleFrame, UsageError
 from yardarm.robots.cameras import Camera, make_camera
 from yardarm.robots.cameras.file import FileCamera, FileCameraConfig
+from yardarm.robots.cameras.opencv import shown_address
 
 GOLDEN = np.load(Path(__file__).parents[2] / "golden" / "robots" / "camera.npz")
 LEVELS = [20, 40, 60, 80, 100]
@@ -44,7 +45,7 @@ def test_colours_and_turns_are_lerobots(color_mode: str, rotation: int, tmp_path
     wanted = GOLDEN[f"{color_mode}_{rotation}"]
     options = {"path": folder, "fps": 30, "color_mode": color_mode, "rotation": rotation}
     with make_camera("file", height=wanted.shape[0], width=wanted.shape[1], **options) as camera:
-        np.testing.assert_array_equal(camera.read_latest(), wanted)
+        np.testing.assert_array_equal(camera.latest().picture, wanted)
         assert camera.features() == {"file": wanted.shape}
 
 
@@ -133,6 +134,56 @@ def test_whatever_goes_wrong_in_a_device_it_is_tried_again(film: Path, caplog: p
         assert "(ZeroDivisionError: deep inside); restarting it" in caplog.text
         camera.is_broken = False
         wait_for(lambda: not camera.status().is_stalled)
+
+
+class Stuck(Breaking):
+    """One that cannot even be closed."""
+
+    def close_device(self) -> None:
+        super().close_device()
+        if self.is_broken:
+            raise OSError("no such device")
+
+
+def test_a_device_that_cannot_be_closed_is_opened_again_all_the_same(
+    film: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Stuck(FileCameraConfig(path=film), name="front") as camera:
+        camera.is_broken = True
+        wait_for(lambda: camera.status().restarts >= 2)
+        camera.is_broken = False
+        wait_for(lambda: not camera.status().is_stalled)
+    assert "camera 'front'" in caplog.text
+    assert "could not be closed: OSError: no such device" in caplog.text
+
+
+class HalfOpen(FileCamera):
+    """Fails when half of it is open."""
+
+    def open_device(self) -> None:
+        super().open_device()
+        raise CameraFault("the light is off")
+
+
+def test_a_camera_that_cannot_be_opened_is_closed(film: Path) -> None:
+    camera = HalfOpen(FileCameraConfig(path=film))
+    with pytest.raises(CameraFault, match="cannot be opened: the light is off"):
+        camera.connect()
+    assert camera._color is None
+
+
+class Drawn(FileCamera):
+    """Its pictures are computed, so two may be the same."""
+
+    has_noise = False
+
+
+def test_only_what_has_noise_can_look_frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yardarm.robots.cameras.shots.FROZEN_S", 0.0)
+    still = FileCameraConfig(path=write_pictures(tmp_path / "pictures", [plain(9)]), fps=100)
+    with FileCamera(still) as real, Drawn(still) as drawn:
+        wait_for(lambda: real.status().is_frozen and drawn.status().frames > 20)
+        assert not drawn.status().is_frozen
 
 
 def test_calls_in_the_wrong_state_are_refused(film: Path) -> None:
@@ -228,6 +279,7 @@ def test_depth_is_16_bits_in_millimetres(tmp_path: Path) -> None:
         ({"path": "empty"}, "has no pictures"),
         ({"path": "noise.mp4"}, "is no video that can be read"),
         ({"path": "pictures"}, "its rate is not known; give fps"),
+        ({"depth_path": "none"}, "there is no folder"),
         ({"path": None, "depth_path": "pictures", "fps": 5}, "must have one channel of 16 bits"),
     ],
 )
@@ -279,3 +331,4 @@ def test_a_missing_device_is_named() -> None:
 def test_a_password_in_an_address_is_not_shown() -> None:
     camera = make_camera("opencv", index_or_path="rtsp://me:secret@10.0.0.9/live")
     assert str(camera) == "camera 'opencv' (opencv rtsp://10.0.0.9/live)"
+    assert shown_address("rtsp://me:sec@ret@10.0.0.9/live") == "rtsp://10.0.0.9/live"

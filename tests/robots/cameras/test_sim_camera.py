@@ -13,7 +13,7 @@ from tests.helpers import descendants, wait_until
 from yardarm.errors import CameraFault, UsageError
 from yardarm.robots import make_robot, robot_from_data, teleoperator_from_data
 from yardarm.robots.cameras import CAMERAS, make_camera
-from yardarm.robots.twins import Stage, Twin, TwinTime
+from yardarm.robots.twins import Stage, Twin, TwinTime, painter
 
 SMALL = {"type": "sim", "width": 48, "height": 36}
 
@@ -68,9 +68,9 @@ def test_in_real_time_the_newest_state_is_drawn_with_its_time() -> None:
             before = camera.latest()
             twin.hold({"shoulder_lift": 60.0, "shoulder_pan": 40.0})
             wait_until(lambda: (camera.latest().picture != before.picture).any())
-            now = camera.clock.now()
-            assert before.captured_s < camera.latest().captured_s <= now
-            assert camera.latest().number > before.number
+            after = camera.latest()
+            assert before.captured_s < after.captured_s <= camera.clock.now()
+            assert after.number > before.number
 
 
 def test_a_twin_that_ends_makes_a_camera_old_and_not_blind() -> None:
@@ -105,9 +105,33 @@ def test_cameras_of_one_twin_share_a_process_that_ends_with_them() -> None:
         assert easels() == 0
 
 
+def test_cameras_that_share_a_process_come_back_when_it_is_killed() -> None:
+    with Twin("koch_follower") as twin:
+        cameras = [make_camera("sim", port=twin.port, width=48, height=36, camera=name) for name in ("front", "wrist")]
+        with cameras[0], cameras[1]:
+            killed = [process for process in descendants(os.getpid()) if "twins.easel" in " ".join(process.cmdline())]
+            for process in killed:
+                process.kill()
+            wait_until(lambda: all(camera.status().restarts for camera in cameras))
+            wait_until(lambda: not any(camera.status().is_stalled for camera in cameras))
+    assert not painter._SHARED
+
+
+def test_a_machine_that_cannot_draw_says_so_and_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "nothing")
+    message = r"camera 'sim' \(sim front\) cannot be opened: pictures cannot be drawn"
+    with Twin("koch_follower", real_time=False) as twin, pytest.raises(CameraFault, match=message):
+        make_camera("sim", port=twin.port).connect()
+    assert not painter._SHARED
+
+
 def test_mistakes_are_said_in_one_line() -> None:
     with pytest.raises(UsageError, match=r"camera.*front, top, wrist"):
         make_camera("sim", camera="back")
+    with pytest.raises(UsageError, match="at most 1280×960 pixels, not 1920×1080"):
+        make_camera("sim", width=1920, height=1080)
+    with pytest.raises(UsageError, match="fps, width and height are needed"):
+        make_camera("sim", width=None, height=None)
     with pytest.raises(CameraFault, match="there is no twin on '/dev/no'"):
         make_camera("sim", port="/dev/no").connect()
     assert "sim" in CAMERAS.names()

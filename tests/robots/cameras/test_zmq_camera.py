@@ -66,7 +66,7 @@ def camera_of(server: ImageServer, name: str = "head") -> Camera:
 def test_arrays_arrive_as_they_were_sent(server: ImageServer) -> None:
     with camera_of(server) as camera:
         assert camera.read().shape == (HEIGHT, WIDTH, 3)
-        means = camera.read_latest().mean(axis=(0, 1))
+        means = camera.latest().picture.mean(axis=(0, 1))
     assert means == pytest.approx([200, 0, 0], abs=4)
 
 

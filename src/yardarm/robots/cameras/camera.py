@@ -40,6 +40,8 @@ class Camera(ABC):
     """The order of colours in which the device gives them."""
     max_age_ms: ClassVar[int] = 500
     """How old a picture may be that is called the latest."""
+    has_noise: ClassVar[bool] = True
+    """Whether no two of its pictures are the same, so that one that comes again and again is a fault."""
 
     def __init__(self, config: Any, *, name: str = "", clock: Clock | None = None) -> None:
         self.config = config

@@ -72,7 +72,7 @@ class ThreadFeed(Feed):
         self._alive_s = time.monotonic()  # the last sign of life, or the start
         self._is_named = self._is_refused = False
         self._problem = ""
-        camera.open_device()
+        _open(camera)
         self._thread = threading.Thread(target=self._run, name=f"camera {camera.name}", daemon=True)
         self._thread.start()
 
@@ -99,7 +99,7 @@ class ThreadFeed(Feed):
         self._name_stall()
         shot, now = self._shot, self._camera.clock.now()
         age = None if shot is None else now - shot.captured_s
-        frozen = self._freeze.is_frozen(time.monotonic())
+        frozen = self._camera.has_noise and self._freeze.is_frozen(time.monotonic())
         return CameraStatus(self._camera.name, self._is_stalled(), age, self._restarts, self._frames, frozen)
 
     @property
@@ -149,7 +149,7 @@ class ThreadFeed(Feed):
                     if self._is_stalled():
                         self._restart()
         finally:
-            self._camera.close_device()
+            _close(self._camera)
 
     def _read_one(self) -> None:
         camera = self._camera
@@ -163,10 +163,11 @@ class ThreadFeed(Feed):
         except CameraFault as fault:
             self._refuse(fault)
             raise
-        self._freeze.look(delivery, time.monotonic())
+        if camera.has_noise:
+            self._freeze.look(delivery, time.monotonic())
         silence, self._alive_s, self._problem = time.monotonic() - self._alive_s, time.monotonic(), ""
         with self._changed:
-            self._shot, self._frames = shot, self._frames + 1
+            self._shot, self._frames, self._is_refused = shot, self._frames + 1, False
             was_named, self._is_named = self._is_named, False
             self._changed.notify_all()
         if was_named:
@@ -182,16 +183,34 @@ class ThreadFeed(Feed):
         """Close and open the device, again and again, less and less often."""
         self._name_stall()
         for attempt in range(10**9):
-            self._camera.close_device()
+            _close(self._camera)
             if self._stopping.wait(BACK_OFF_S[min(attempt, len(BACK_OFF_S) - 1)]):
                 return
             self._restarts += 1
             try:
                 self._camera.open_device()
-                self._read_one()
+                if not self._stopping.is_set():  # opening may have taken seconds
+                    self._read_one()
                 return
             except Exception as fault:  # as above
                 self._problem = _in_words(fault)
+
+
+def _open(camera: Camera) -> None:
+    """Open a camera's device, or leave nothing of it open."""
+    try:
+        camera.open_device()
+    except BaseException:
+        _close(camera)
+        raise
+
+
+def _close(camera: Camera) -> None:
+    """Close a camera's device; what its library says to that changes nothing."""
+    try:
+        camera.close_device()
+    except Exception as fault:
+        log.warning("%s could not be closed: %s", camera, _in_words(fault))
 
 
 def _in_words(fault: Exception) -> str:
@@ -205,16 +224,19 @@ class SteppedFeed(Feed):
         self._camera = camera
         self._shot: Shot | None = None
         self._frames = 0
-        camera.open_device()
+        _open(camera)
 
     def newest(self) -> Shot | None:
         """The picture of this moment."""
         camera = self._camera
-        taken = camera.picture_at(camera.clock.now())
-        if taken is not None:
-            captured_s, delivery = taken
-            self._shot = finished(delivery, camera.config, camera.given_colors, self._frames, captured_s)
-            self._frames += 1
+        try:
+            taken = camera.picture_at(camera.clock.now())
+            if taken is not None:
+                captured_s, delivery = taken
+                self._shot = finished(delivery, camera.config, camera.given_colors, self._frames, captured_s)
+                self._frames += 1
+        except CameraFault as fault:
+            raise CameraFault(f"{camera}: {fault}") from None
         return self._shot
 
     def after(self, number: int, timeout_s: float) -> Shot | None:

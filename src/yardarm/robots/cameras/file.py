@@ -203,6 +203,8 @@ class _Video(Reel):
 
 class _Folder(Reel):
     def __init__(self, folder: Path, is_depth: bool = False) -> None:
+        if not folder.is_dir():
+            raise CameraFault(f"there is no folder {folder}")
         self._is_depth, self._at = is_depth, -1
         self._paths = sorted((path for path in folder.iterdir() if path.suffix.lower() in PICTURES), key=_by_number)
         if not self._paths:

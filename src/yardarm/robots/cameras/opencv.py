@@ -13,9 +13,10 @@ from yardarm.config import option
 from yardarm.errors import CameraFault, UsageError
 from yardarm.robots.cameras.camera import Camera
 from yardarm.robots.cameras.config import CameraConfig
-from yardarm.robots.cameras.mjpeg import MjpegStream
+from yardarm.robots.cameras.mjpeg import MjpegStream, decoded
 from yardarm.robots.cameras.opencv_library import load_opencv
 from yardarm.robots.cameras.shots import Delivery
+from yardarm.robots.clock import HostClock
 
 __all__ = ["OpenCVCamera", "OpenCVCameraConfig", "shown_address"]
 
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 
 STREAM = re.compile(r"(https?|rtsps?|rtmps?|udp|tcp)://", re.IGNORECASE)
 OPEN_MS, READ_MS = 4000, 2000
+# Longer than a picture waits in a driver; what is older was told by another clock.
+QUEUED_S = 5.0
 ANY_BACKEND = "any"
 
 
@@ -72,7 +75,7 @@ def _index(given: Any) -> int | str:
 
 def shown_address(address: str) -> str:
     """An address without its user and password."""
-    return re.sub(r"(?<=://)[^/@]*@", "", address)
+    return re.sub(r"(?<=://)[^/]*@", "", address)
 
 
 class OpenCVCamera(Camera):
@@ -108,13 +111,23 @@ class OpenCVCamera(Camera):
     def next_picture(self, stopping: threading.Event) -> Delivery | None:
         """Wait for the next picture."""
         if self._stream is not None:
-            return Delivery(color=self._stream.next())
+            jpeg, captured_s = self._stream.newest(), self.clock.now()
+            return Delivery(decoded(jpeg), captured_s=captured_s)
         if self._capture is None:
             raise CameraFault("it is closed")
-        is_there, picture = self._capture.read()
+        is_there, captured_s = self._capture.grab(), self._captured_s()
+        is_there, picture = self._capture.retrieve() if is_there else (False, None)
         if not is_there or picture is None:
             raise CameraFault("it gives no picture")
-        return Delivery(color=picture)
+        return Delivery(picture, captured_s=captured_s)
+
+    def _captured_s(self) -> float:
+        """When the picture was taken that was just grabbed: Linux knows it of devices; of others it is now."""
+        now = self.clock.now()
+        if self.config.is_stream or self._capture.getBackendName() != "V4L2" or not isinstance(self.clock, HostClock):
+            return now
+        told = self._capture.get(load_opencv().CAP_PROP_POS_MSEC) / 1000  # of the machine's monotonic clock
+        return told if now - QUEUED_S <= told <= now else now
 
     def close_device(self) -> None:
         """Let go of the device."""

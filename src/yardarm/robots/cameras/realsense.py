@@ -87,9 +87,12 @@ class RealSenseCamera(Camera):
             raise CameraFault(f"asked for {asked}, it answers: {error}") from None
         self._pipeline = pipeline
         self._align = rs.align(rs.stream.color) if config.use_rgb and config.use_depth else None
-        if config.use_depth:
-            self._scale_mm = profile.get_device().first_depth_sensor().get_depth_scale() * MM_PER_M
-        self._set_options(rs, profile)
+        try:
+            if config.use_depth:
+                self._scale_mm = profile.get_device().first_depth_sensor().get_depth_scale() * MM_PER_M
+            self._set_options(rs, profile)
+        except RuntimeError as error:
+            raise CameraFault(f"it refuses an option: {error}; check exposure, gain and white_balance") from None
 
     def next_picture(self, stopping: threading.Event) -> Delivery | None:
         """Wait for the next pictures."""
@@ -101,6 +104,7 @@ class RealSenseCamera(Camera):
             frames = self._pipeline.wait_for_frames(WAIT_MS)
         except RuntimeError as error:
             raise CameraFault(f"it gives no picture: {error}") from None
+        captured_s = self.clock.now()
         if self._align is not None:
             frames = self._align.process(frames)
         color = depth = None  # the SDK reuses its memory, so both are copied
@@ -110,7 +114,7 @@ class RealSenseCamera(Camera):
             raw = np.array(frames.get_depth_frame().get_data())
             same = abs(self._scale_mm - 1) < 1e-6
             depth = raw if same else (raw * self._scale_mm).round().clip(0, 65535).astype(np.uint16)
-        return Delivery(color, depth)
+        return Delivery(color, depth, captured_s)
 
     def close_device(self) -> None:
         """Stop both streams."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from yardarm.config import one_of, option
-from yardarm.errors import CameraFault, RobotFault, SetupError
+from yardarm.errors import CameraFault, RobotFault, SetupError, UsageError
 from yardarm.robots.cameras.camera import Camera
 from yardarm.robots.cameras.config import RGB, CameraConfig
 from yardarm.robots.cameras.shots import Delivery
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["SimCamera", "SimCameraConfig"]
 
 VIEWS = ("front", "top", "wrist")
+# The size of the buffer that the model of a twin asks for.
+LARGEST = (1280, 960)
 # Times are sums of fractions: what is this near to its turn has come.
 NEARLY = 1e-6
 
@@ -43,6 +45,13 @@ class SimCameraConfig(CameraConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("camera", self.camera, VIEWS)
+        size = self.device_size
+        if size is None or self.fps is None:
+            raise UsageError("fps, width and height are needed: a scene has none of its own")
+        if size[0] > LARGEST[0] or size[1] > LARGEST[1]:
+            raise UsageError(
+                f"pictures of a scene have at most {LARGEST[0]}×{LARGEST[1]} pixels, not {size[0]}×{size[1]}"
+            )
 
     @property
     def source(self) -> str:
@@ -55,6 +64,7 @@ class SimCamera(Camera):
 
     config_class = SimCameraConfig
     given_colors = RGB
+    has_noise = False
 
     _port = ""
     _twin: RemoteTwin | None = None

@@ -13,7 +13,7 @@ from yardarm.config import option
 from yardarm.errors import CameraFault, SetupError, UsageError
 from yardarm.robots.cameras.camera import Camera
 from yardarm.robots.cameras.config import CameraConfig
-from yardarm.robots.cameras.opencv_library import load_opencv
+from yardarm.robots.cameras.mjpeg import decoded
 from yardarm.robots.cameras.shots import Delivery
 
 __all__ = ["ZMQCamera", "ZMQCameraConfig"]
@@ -87,7 +87,8 @@ class ZMQCamera(Camera):
             if stopping.is_set():
                 return None
             if self._socket.poll(WAIT_MS):
-                return self._picture(self._socket.recv())
+                message, captured_s = self._socket.recv(), self.clock.now()
+                return self._picture(message, captured_s)
         raise CameraFault(
             f"nothing comes from {self.config.server_address}:{self.config.port}; is the server running there?"
         )
@@ -98,7 +99,7 @@ class ZMQCamera(Camera):
             self._socket.close()
             self._socket = None
 
-    def _picture(self, message: bytes) -> Delivery | None:
+    def _picture(self, message: bytes, captured_s: float) -> Delivery | None:
         name = self.config.camera_name
         try:
             content = json.loads(message)
@@ -110,11 +111,6 @@ class ZMQCamera(Camera):
             raise CameraFault(f"the server sends something else than pictures ({error!r})") from None
         if stamp is not None and stamp == self._stamp:
             return None  # the server repeats itself: that picture is not new
-        import numpy as np
-
-        cv2 = load_opencv()
-        picture = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR) if jpeg else None
-        if picture is None:
-            raise CameraFault("a picture of the server cannot be decoded")
+        picture = decoded(jpeg)
         self._stamp = stamp
-        return Delivery(color=picture)
+        return Delivery(picture, captured_s=captured_s)

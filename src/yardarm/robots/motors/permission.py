@@ -11,6 +11,8 @@ __all__ = ["permission_hint", "why_not_open"]
 
 def why_not_open(path: str, error: Exception) -> str:
     """What is wrong with a port that could not be opened, and what to do."""
+    if path == "twin" and not os.path.exists(path):
+        return "this command starts no twins; start one with `yardarm twin`, and give the port that it prints"
     if not os.path.exists(path):
         return "there is no such port; is the cable plugged in? `yardarm find-port` lists what there is"
     if hint := permission_hint(path):

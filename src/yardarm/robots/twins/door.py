@@ -97,7 +97,7 @@ class TwinDoor:
         self._twin = twin
         self._visitors: set[socket.socket] = set()
         self._stepping = threading.Lock()
-        self.path = _place(twin.port, make=True)
+        self.path = _made_folder() / _name(twin.port)
         self.path.unlink(missing_ok=True)  # of a twin that was killed: its port has a new owner, which is us
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -178,6 +178,7 @@ class RemoteTwin:
         self.port, self._connection = port, connection
         self._lines = connection.makefile("rb")
         self._lock = threading.Lock()
+        self._unread = 0
         connection.settimeout(GREETING_S)
         about = self._ask(SPEC, ask="about")
         ranges = {name: (ends[0], ends[-1]) for name, ends in about["ranges"].items() if ends}
@@ -218,7 +219,10 @@ class RemoteTwin:
         with self._lock:
             try:
                 self._connection.sendall(json.dumps(request).encode() + b"\n")
-                line = self._lines.readline(LONGEST_ANSWER)
+                self._unread += 1
+                while self._unread:  # Ctrl-C may have come before an earlier answer
+                    line = self._lines.readline(LONGEST_ANSWER)
+                    self._unread -= 1
             except (OSError, ValueError) as error:  # ValueError: it is closed
                 raise RobotFault(f"the twin on {self.port} does not answer: {error}; start it again") from None
         if not line.endswith(b"\n"):
@@ -236,24 +240,35 @@ class RemoteTwin:
 
 def open_door(port: str) -> RemoteTwin | None:
     """The twin behind a port; None if there is none: the port is a real one, or its twin is gone."""
-    place = _place(port)
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        if place.stat().st_uid != os.geteuid():
-            raise FileNotFoundError
-        connection.connect(str(place))
-        return RemoteTwin(port, connection)
-    except (OSError, RobotFault):  # nobody has made it, or nobody is behind it any more
-        connection.close()
-        return None
+    for folder in _folders():
+        place = folder / _name(port)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            if place.stat().st_uid != os.geteuid():
+                raise FileNotFoundError
+            connection.connect(str(place))
+            return RemoteTwin(port, connection)
+        except (OSError, RobotFault):  # nobody has made it, or nobody is behind it any more
+            connection.close()
+    return None
 
 
-def _place(port: str, make: bool = False) -> Path:
-    """Where a port's door is: a folder that is nobody else's, and the name of the port behind its links."""
-    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    folder = Path(base) / f"yardarm-{os.geteuid()}"
-    if make:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if folder.stat().st_uid != os.geteuid():
-            raise PermissionError(f"{folder} belongs to somebody else")
-    return folder / (os.path.realpath(port).strip("/").replace("/", "-") + ".sock")
+def _made_folder() -> Path:
+    """Where this process makes doors: a folder that is nobody else's."""
+    folder = _folders()[0]
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.geteuid():
+        raise PermissionError(f"{folder} belongs to somebody else")
+    return folder
+
+
+def _folders() -> list[Path]:
+    """Where doors may be, this process's own first: not every shell of a user knows the same place."""
+    own = os.environ.get("XDG_RUNTIME_DIR")
+    bases = [*([own] if own else []), tempfile.gettempdir(), f"/run/user/{os.geteuid()}"]
+    return [Path(base) / f"yardarm-{os.geteuid()}" for base in dict.fromkeys(bases)]
+
+
+def _name(port: str) -> str:
+    """The name of the port behind its links."""
+    return os.path.realpath(port).strip("/").replace("/", "-") + ".sock"

@@ -5,6 +5,7 @@ Painter.paint, or a `sim` camera ──▶ Drawing.draw ──▶ a line of JSON
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -101,11 +102,22 @@ class Drawing:
 
     def close(self) -> None:
         """End the process."""
+        process = self._process
+        if process is not None:
+            process.kill()  # first: whoever waits for a picture holds the lock
         with self._lock:
             if self._process is not None:
                 self._process.kill()
                 self._process.wait()
+                for pipe in (self._process.stdin, self._process.stdout):
+                    with contextlib.suppress(OSError):  # a request that was not sent as a whole
+                        pipe.close()  # type: ignore[union-attr]
                 self._problem = "the process that draws pictures has been ended"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process has ended, so that it will never draw again."""
+        return bool(self._problem)
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._problem:
@@ -148,8 +160,11 @@ _SHARING = threading.Lock()
 
 def borrow_drawing(spec: TwinSpec) -> Drawing:
     """The process that all cameras of twins of one kind share: it takes seconds to start, and much memory."""
+    key = (spec.type, spec.kind, spec.scene)
     with _SHARING:
-        drawing = _SHARED.setdefault((spec.type, spec.kind, spec.scene), Drawing(spec))
+        if key not in _SHARED or _SHARED[key].has_ended:  # whoever still has that one returns it
+            _SHARED[key] = Drawing(spec)
+        drawing = _SHARED[key]
         drawing._borrowers += 1
         return drawing
 
@@ -159,7 +174,8 @@ def return_drawing(drawing: Drawing) -> None:
     with _SHARING:
         drawing._borrowers -= 1
         if drawing._borrowers == 0:
-            _SHARED.pop(drawing._words, None)
+            if _SHARED.get(drawing._words) is drawing:
+                del _SHARED[drawing._words]
             drawing.close()
 
 

@@ -7,8 +7,11 @@ flags ──▶ Stage.from_data ──▶ with stage: twins live, and `data` has
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +19,7 @@ from typing import Any, Self
 
 from yardarm.config import decode, option, plain_value
 from yardarm.errors import UsageError
+from yardarm.files import is_locked, lock_folder
 from yardarm.robots.clock import Clock, HostClock
 from yardarm.robots.making import TELEOPERATORS, find_driver
 from yardarm.robots.twins.door import RemoteTwin, open_door
@@ -29,6 +33,10 @@ __all__ = ["Stage", "StageOptions"]
 
 TWIN = "twin"
 ROBOT, TELEOP = "robot", "teleop"
+# Options of a twin that this command starts; one that runs elsewhere was given them there.
+OF_THE_ROBOT = ("scene", "seed", "faults")
+# What is younger may be about to be locked by its owner.
+ABANDONED_AFTER_S = 60.0
 AnyTwin = Twin | RemoteTwin
 
 
@@ -68,10 +76,13 @@ class Stage:
             raise UsageError(f"--twin must have options, such as --twin.realtime=false, got {given!r}")
         options: StageOptions = decode(StageOptions, TWIN, given, command)
         plans = {name: _planned(name, data[name], options) for name in (ROBOT, TELEOP) if _port(data, name) == TWIN}
-        if options.scene and ROBOT not in plans:
-            raise UsageError(f"--twin.scene={options.scene} is for --robot.port=twin, which is not given")
+        for name in OF_THE_ROBOT:
+            if name in given and ROBOT not in plans:
+                raise UsageError(f"--twin.{name}={given[name]} is for --robot.port=twin, which is not given")
         if options.motion and TELEOP not in plans:
             raise UsageError("--twin.motion moves a leader of this command; add --teleop.port=twin")
+        if options.repeat and not options.motion:
+            raise UsageError("--twin.repeat repeats --twin.motion, which is not given")
         return cls(data, options, plans, bool(given))
 
     def __enter__(self) -> Self:
@@ -121,8 +132,7 @@ class Stage:
     def _start(self, section: str, plan: TwinPlan) -> None:
         own = self._data[section]
         if plan.id is None and "calibration_dir" not in own:
-            # Nobody will ask for this calibration again, so it is not kept.
-            folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="yardarm-twin-")))
+            folder = self._stack.enter_context(_passing_folder())  # nobody will ask for this calibration again
             own["calibration_dir"] = str(folder)
             plan = replace(plan, calibration=None, calibration_file=folder / "None.json")
         twin = self._stack.enter_context(plan.open())
@@ -151,6 +161,22 @@ class Stage:
     def _arms_port(self, section: str) -> str:
         """The port of a section's own arm: a script has none."""
         return "" if section == TELEOP and _watches_robot(self._data) else _port(self._data, section)
+
+
+@contextlib.contextmanager
+def _passing_folder() -> Iterator[Path]:
+    """A folder that is removed when the block ends; if this process is killed, by the next one that needs one."""
+    prefix = f"yardarm-twin-{os.geteuid()}-"
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):  # it is being removed, or is somebody else's
+            if time.time() - left.stat().st_mtime > ABANDONED_AFTER_S and not is_locked(left):
+                shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=prefix) as name:
+        lock = lock_folder(Path(name))
+        try:
+            yield Path(name)
+        finally:
+            os.close(lock)
 
 
 def _is_real_time(twin: AnyTwin) -> bool:
