@@ -51,11 +51,20 @@ class Terminal:
         """Wait until the command ends."""
         ends = time.monotonic() + STILL_S
         while self.process.poll() is None:
-            assert time.monotonic() < ends, f"it did not end; there is: {self.output}"
+            if time.monotonic() > ends:
+                self._where_it_hangs()
+                raise AssertionError(f"it did not end; there is: {self.output}")
             self._drain()
         while self._drain():
             pass
         return self.process.returncode
+
+    def _where_it_hangs(self) -> None:
+        """Have the stacks of all its threads printed."""
+        self.process.send_signal(signal.SIGABRT)
+        self.process.wait(60)
+        while self._drain():
+            pass
 
     def _drain(self) -> bool:
         """Read a page of what is there; whether there was any."""
@@ -83,6 +92,7 @@ def on_a_terminal(*words: object) -> Iterator[Terminal]:
         stdout=keyboard,
         stderr=keyboard,
         start_new_session=True,
+        env={**os.environ, "PYTHONFAULTHANDLER": "1"},
         preexec_fn=_as_a_shell_does,
     )
     os.close(keyboard)
