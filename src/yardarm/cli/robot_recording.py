@@ -104,12 +104,12 @@ class _Session:
         robot.use_clock(stage.clock)
         protection = take_protection(data, COMMAND)
         self.dataset: RobotDatasetOptions = decode(RobotDatasetOptions, DATASET, data.pop(DATASET, {}), COMMAND)
-        process = take_process(data, self.teleoperator, robot, COMMAND)
+        self.process = take_process(data, self.teleoperator, robot, COMMAND)
         self.options: RobotRecordOptions = decode(RobotRecordOptions, "", data, COMMAND)
         self.robot = guard(robot, protection.guard)
         self.loop = Loop(self.dataset.fps, stage.clock)
         self.teleoperation = partial(
-            teleoperation, self.robot, self.teleoperator, self.loop, process=process, hold=protection.hold
+            teleoperation, self.robot, self.teleoperator, self.loop, process=self.process, hold=protection.hold
         )
         self.plan = plan_robot_recording(robot, self.dataset, self.options.resume)
         self.root = self.plan.target.root
@@ -129,6 +129,8 @@ class _Session:
             state.twin = self.stage.twins.get(ROBOT)
 
             def ticks(seconds: float, stop: Callable[[], bool]) -> Iterator[Tick]:
+                if self.process is not None:
+                    self.process.reset()  # a new scene may have moved the arm: the hand starts from where it is
                 for tick in self.teleoperation(seconds=seconds, stop=stop):
                     state.update(tick)
                     yield tick
