@@ -101,6 +101,14 @@ class VideoEncoding:
             for name, feature in features.items()
         }
 
+    def differing(self, described: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a video that `info.json` describes so, as far as they are others than these."""
+        own = self.describe(0, 0, 0)
+        names = {"vcodec": "video.codec", **{name: f"video.{name}" for name in ("pix_fmt", "g", "crf", "preset")}}
+        there = {name: described[key] for name, key in names.items() if described.get(key, own[key]) != own[key]}
+        encoders = {codec: name for name, codec in CODECS.items()}
+        return {name: encoders.get(value, value) if name == "vcodec" else value for name, value in there.items()}
+
     def describe(self, fps: int, height: int, width: int) -> dict[str, Any]:
         """The description of a video feature in `info.json`, with LeRobot's keys."""
         preset = self.options["preset"]

@@ -1,26 +1,112 @@
-"""Ticks on their way to the encoder: hidden files in the dataset's folder, a few megabytes each.
+"""Ticks on their way to the encoder: hidden files in the dataset's folder, which stay until their episode is saved.
 
-The reader removes a file when it has read it. If it keeps up, they are gone before the disk has seen them; if not,
-they grow in number, and nothing is dropped.
+    .spool-812-000003-000000.ticks, …   the ticks of an episode, some megabytes in each file
+    .spool-812-000003.recording         what they are; its ending says how far the episode is:
+
+    recording ── the episode has ended ──▶ ended ── the dataset grows ──▶ saving-17 ──▶ all its files are removed
+                                             ▲────────── it fails ───────────┘
+
+If the disk is full, or the encoder ends, what has ended is still there: whoever opens the dataset next saves it. The
+number after "saving" is the place that it gets in the dataset, so that it is never saved twice.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from yardarm.datasets import SPOOL
-from yardarm.recording.robot.tick_layout import Buffer
+from yardarm.recording.robot.tick_layout import Buffer, TickLayout
 
-__all__ = ["SpoolReader", "SpoolWriter"]
+__all__ = ["EpisodeReader", "SpoolSpec", "SpoolWriter", "SpooledEpisode", "spooled", "waiting_in"]
 
 FILE_SIZE = 16 * 2**20
+SPOOL = ".spool-"
+RECORDING, ENDED, SAVING = "recording", "ended", "saving-"
+MARK = re.compile(rf"{re.escape(SPOOL)}(\d+)-(\d+)\.({RECORDING}|{ENDED}|{SAVING}\d+)")
 
 
-def _path(folder: Path, owner: int, number: int) -> Path:
-    return folder / f"{SPOOL}{owner}-{number:06d}.ticks"
+@dataclass(frozen=True, slots=True)
+class SpoolSpec:
+    """What is needed to read an episode's ticks, and to save them, whoever does it."""
+
+    layout: TickLayout
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpooledEpisode:
+    """The files of an episode that is not in the dataset yet; `owner` is the process that writes them."""
+
+    root: Path
+    owner: int
+    number: int
+
+    @property
+    def name(self) -> str:
+        """What its files' names begin with."""
+        return f"{SPOOL}{self.owner}-{self.number:06d}"
+
+    def ticks_file(self, number: int) -> Path:
+        """One of the files of its ticks."""
+        return self.root / f"{self.name}-{number:06d}.ticks"
+
+    @property
+    def mark(self) -> str:
+        """How far it is; empty if it has not begun."""
+        return next((path.suffix[1:] for path in self.root.glob(f"{self.name}.*")), "")
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is whole."""
+        return self.mark not in ("", RECORDING)
+
+    @property
+    def place(self) -> int | None:
+        """The place in the dataset that it was about to get."""
+        return int(self.mark.removeprefix(SAVING)) if self.mark.startswith(SAVING) else None
+
+    def begin(self, spec: SpoolSpec) -> None:
+        """Write down what its ticks are."""
+        self._marked(RECORDING).write_text(json.dumps({"layout": spec.layout.to_json(), "task": spec.task}))
+
+    def spec(self) -> SpoolSpec:
+        """What its ticks are."""
+        content = json.loads(self._marked(self.mark).read_bytes())
+        return SpoolSpec(TickLayout.from_json(content["layout"]), content["task"])
+
+    def end(self) -> None:
+        """It is whole: from here on it cannot be lost. A full disk has space for another name."""
+        self._marked(self.mark).rename(self._marked(ENDED))
+
+    def save_as(self, place: int) -> None:
+        """It is about to become the dataset's episode of this number."""
+        self._marked(self.mark).rename(self._marked(f"{SAVING}{place}"))
+
+    def remove(self) -> None:
+        """Remove its files; the mark goes last, so that nothing is left that nobody knows."""
+        for path in (*self.root.glob(f"{self.name}-*.ticks"), *self.root.glob(f"{self.name}.*")):
+            path.unlink(missing_ok=True)
+
+    def _marked(self, mark: str) -> Path:
+        return self.root / f"{self.name}.{mark}"
+
+
+def spooled(root: Path) -> list[SpooledEpisode]:
+    """The episodes that are not in the dataset yet, in the order in which they were recorded."""
+    marks = [(path, found) for path in root.glob(f"{SPOOL}*") if (found := MARK.fullmatch(path.name))]
+    marks.sort(key=lambda own: (own[0].stat().st_mtime_ns, own[0].name))  # a new name leaves the time as it is
+    return [SpooledEpisode(root, int(found[1]), int(found[2])) for _, found in marks]
+
+
+def waiting_in(root: Path) -> int:
+    """How many episodes have ended, and wait to be saved."""
+    return sum(episode.has_ended for episode in spooled(root))
 
 
 def _ticks_in_file(size: int) -> int:
@@ -28,19 +114,21 @@ def _ticks_in_file(size: int) -> int:
 
 
 class SpoolWriter:
-    """Appends ticks of one size."""
+    """Appends ticks, episode by episode."""
 
-    def __init__(self, folder: Path, size: int) -> None:
-        self.owner = os.getpid()
-        self._folder, self._size = folder, size
+    def __init__(self, root: Path, spec: SpoolSpec) -> None:
+        self._spec, self._size = spec, spec.layout.size
+        self._episode = SpooledEpisode(root, os.getpid(), 0)
         self._written = 0
         self._file: int | None = None
 
     def write(self, parts: Sequence[Buffer]) -> None:
         """Append a tick; when this returns, a reader can read it."""
         in_file = _ticks_in_file(self._size)
+        if not self._written:
+            self._episode.begin(self._spec)
         if self._file is None:
-            path = _path(self._folder, self.owner, self._written // in_file)
+            path = self._episode.ticks_file(self._written // in_file)
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         left = [memoryview(part).cast("B") for part in parts]
         while left:  # a nearly full disk takes a part of it
@@ -53,6 +141,19 @@ class SpoolWriter:
         if self._written % in_file == 0:
             self.close()
 
+    def end_episode(self) -> None:
+        """The episode is whole."""
+        if self._written:
+            self._episode.end()
+            self.next_episode()
+
+    def next_episode(self) -> None:
+        """What comes now belongs to another episode."""
+        self.close()
+        if self._written:
+            self._episode = SpooledEpisode(self._episode.root, self._episode.owner, self._episode.number + 1)
+            self._written = 0
+
     def close(self) -> None:
         """Close the current file."""
         if self._file is not None:
@@ -60,18 +161,18 @@ class SpoolWriter:
             self._file = None
 
 
-class SpoolReader:
-    """Reads ticks in the order they were written, each once."""
+class EpisodeReader:
+    """Reads an episode's ticks in the order in which they were written."""
 
-    def __init__(self, folder: Path, size: int, owner: int) -> None:
-        self._folder, self._size, self._owner = folder, size, owner
+    def __init__(self, episode: SpooledEpisode, size: int) -> None:
+        self.episode, self._size = episode, size
         self._read = 0
         self._file: IO[bytes] | None = None
 
     def read(self) -> bytearray:
         """The next tick, which has been written."""
         in_file = _ticks_in_file(self._size)
-        path = _path(self._folder, self._owner, self._read // in_file)
+        path = self.episode.ticks_file(self._read // in_file)
         if self._file is None:
             self._file = path.open("rb", buffering=0)
         content = bytearray(self._size)
@@ -83,15 +184,19 @@ class SpoolReader:
             at += got
         self._read += 1
         if self._read % in_file == 0:
-            self._file.close()
-            self._file = None
-            path.unlink()
+            self.close()
         return content
 
+    def all(self) -> Iterator[bytearray]:
+        """The ticks of an episode that has ended."""
+        in_file = _ticks_in_file(self._size)
+        files = itertools.takewhile(Path.exists, map(self.episode.ticks_file, itertools.count()))
+        sizes = [path.stat().st_size for path in files]
+        for _ in range(in_file * max(0, len(sizes) - 1) + (sizes[-1] // self._size if sizes else 0)):
+            yield self.read()
+
     def close(self) -> None:
-        """Remove what is left."""
+        """Close the current file."""
         if self._file is not None:
             self._file.close()
             self._file = None
-        for path in self._folder.glob(f"{SPOOL}{self._owner}-*.ticks"):
-            path.unlink(missing_ok=True)
