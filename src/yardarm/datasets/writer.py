@@ -181,10 +181,13 @@ class DatasetWriter:
     def __exit__(self, *exception: object) -> None:
         self.finalize()
 
-    def draft(self) -> EpisodeDraft:
-        """Start an episode that is recorded independently of others; `save` adds it to the dataset."""
+    def draft(self, name: str = "") -> EpisodeDraft:
+        """Start an episode that is recorded independently of others; `save` adds it to the dataset.
+
+        One with a name is kept as far as it was cut, and can be continued.
+        """
         self._check_open()
-        return EpisodeDraft(self.root, self.meta.info, self._encoding)
+        return EpisodeDraft(self.root, self.meta.info, self._encoding, name)
 
     def save(self, draft: EpisodeDraft, measured: MeasuredTimes | None = None) -> Episode:
         """Append an episode to the dataset, and beside it the times that were measured, if there are any."""
@@ -354,7 +357,7 @@ class DatasetWriter:
         for folder in ("meta", "data", "videos"):
             for path in (root / folder).rglob(f".*{TEMPORARY}"):
                 path.unlink(missing_ok=True)
-        for path in root.glob(".draft-*.mp4"):
+        for path in root.glob(".draft-*"):
             path.unlink(missing_ok=True)
         self._remove_later_files()
 

@@ -195,6 +195,36 @@ def test_an_episode_that_has_ended_outlives_its_encoder(tmp_path: Path) -> None:
     assert np.allclose(measured.due_s, np.arange(6) / 10)
 
 
+def test_what_is_encoded_is_not_kept_twice_and_outlives_its_encoder_too(tmp_path: Path) -> None:
+    root, shape = tmp_path / "cube", {"front": (240, 320, 3)}
+    with EncoderProcess(job_for(root, shape)) as encoder:
+        for tick in ticks(0, 299, shape):
+            encoder.add(tick)
+        files = [SpooledEpisode(root, encoder.job.owner, 0).ticks_file(number) for number in range(5)]
+        wait_until(lambda: bool(list(root.glob(".spool-*.0000.mp4"))))  # of 288 ticks
+        encoder.add(tick_of(0, 299, shape))
+        wait_until(lambda: not files[3].exists())
+        assert [path.exists() for path in files] == [False, False, False, False, True]
+        assert encoder._process is not None
+        encoder._process.send_signal(signal.SIGSTOP)
+        for index in range(300, 310):
+            encoder.add(tick_of(0, index, shape))
+        encoder.save_episode()
+        encoder._process.kill()
+        with pytest.raises(StorageFault, match="SIGKILL"):
+            encoder.finish()
+    with EncoderProcess(job_for(root, shape, resume=True)) as encoder:
+        assert [(saved.index, saved.frames) for saved in encoder.news()] == [(0, 310)]
+        encoder.finish()
+    assert hidden(root) == []
+    assert frames_in_videos(root, "front") == 310
+    dataset = LeRobotDataset(root=root, return_uint8=True)
+    for index in (0, 286, 287, 288, 289, 309):
+        picture, tick = dataset[index]["observation.images.front"], tick_of(0, index, shape)
+        assert abs(picture.float().mean() - tick.reading.frames["front"].picture.mean()) < 4
+        assert dataset[index]["observation.state"].tolist() == [index, index]
+
+
 def test_an_episode_that_cannot_be_saved_waits_until_it_can(tmp_path: Path) -> None:
     root = tmp_path / "cube"
     with EncoderProcess(job_for(root, CAMERAS)) as encoder:

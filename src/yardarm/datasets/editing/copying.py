@@ -109,6 +109,5 @@ def other_files(root: Path) -> Iterator[Path]:
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for name in (*names, *links):
             path = (place / name).as_posix()
-            is_left_over = path.startswith(".draft-") and path.endswith(".mp4")
-            if path not in OWN_FILES and not is_left_over:
+            if path not in OWN_FILES and not path.startswith(".draft-"):
                 yield root / path

@@ -13,7 +13,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from yardarm.datasets import DatasetWriter, EpisodeDraft
 from yardarm.errors import StorageFault, YardarmError, in_words
 from yardarm.files import is_locked
 from yardarm.recording.robot.job import DISCARD, FINISH, IMAGES, REMOVE, SAVE, TICK, EncoderJob
-from yardarm.recording.robot.spool import EpisodeReader, SpooledEpisode, spooled
+from yardarm.recording.robot.spool import EpisodeReader, SpooledEpisode, SpoolSpec, remove_unended, spooled
 from yardarm.recording.robot.tick_layout import TickLayout
 
 __all__ = ["main"]
@@ -51,11 +51,11 @@ class _Encoding:
     def finish_earlier(self) -> None:
         """Save what had ended when an earlier recording failed, and remove what had not."""
         for episode in spooled(self._job.root):
-            is_saved = episode.place is not None and episode.place < self._writer.num_episodes
-            if episode.has_ended and not is_saved:
-                self._finish(episode)
-            else:
+            if episode.place is not None and episode.place < self._writer.num_episodes:  # it is in the dataset
                 episode.remove()
+            elif episode.has_ended:
+                self._finish(episode)
+        remove_unended(self._job.root)
 
     def run(self, words: Iterator[str]) -> None:
         """Do what the words say, until there are none."""
@@ -68,18 +68,22 @@ class _Encoding:
         self._discard()
 
     def _take(self) -> None:
-        self._add(self._reader.read(), self._job.layout, self._job.task)
+        if self._draft is None:
+            self._draft = self._writer.draft(self._reader.episode.name)
+        row, pictures = self._job.layout.unpack(self._reader.read())
+        self._add(SpoolSpec(self._job.layout, self._job.task), row, pictures)
+        if self._reader.is_at_cut:
+            self._draft.cut()
+        self._reader.remove_before(self._draft.settled)
         self._encoded += 1
         self._tell_now_and_then(encoded=self._encoded)
 
-    def _add(self, content: bytearray, layout: TickLayout, task: str) -> None:
-        row, pictures = layout.unpack(content)
-        if self._draft is None:
-            self._draft = self._writer.draft()
+    def _add(self, spec: SpoolSpec, row: np.ndarray, pictures: Mapping[str, np.ndarray]) -> None:
+        assert self._draft is not None
         frame: dict[str, Any] = {f"{IMAGES}{name}": picture for name, picture in pictures.items()}
-        if layout.state:
+        if spec.layout.state:
             frame["observation.state"] = row["state"]
-        self._draft.add_frame({**frame, "action": row["action"], "task": task})
+        self._draft.add_frame({**frame, "action": row["action"], "task": spec.task})
         self._rows.append(row)
 
     def _save(self) -> None:
@@ -106,21 +110,24 @@ class _Encoding:
     def _finish(self, episode: SpooledEpisode) -> None:
         """Encode and save an episode whose encoder has failed."""
         try:
-            spec = episode.spec()
-            reader = EpisodeReader(episode, spec.layout.size)
-            for content in reader.all():
-                self._add(content, spec.layout, spec.task)
-                self._tell_now_and_then(finishing=len(self._rows))
-            reader.close()
-            if self._draft is None:
-                episode.remove()
-            else:
-                self._put_into_dataset(episode, spec.layout)
+            self._add_all(episode, spec := episode.spec())
+            self._put_into_dataset(episode, spec.layout)
         except (OSError, ValueError, KeyError, YardarmError) as error:
             raise StorageFault(
                 f"an episode of an earlier recording cannot be saved: {in_words(error)}; free some space and try it "
                 f"again, or give it up: remove {episode.root}/{episode.name}*"
             ) from error
+
+    def _add_all(self, episode: SpooledEpisode, spec: SpoolSpec) -> None:
+        """Add an episode's ticks: of those that are in a piece of its videos, only the numbers are needed."""
+        self._draft = self._writer.draft(episode.name)
+        kept, content, size = self._draft.settled, episode.rows_file.read_bytes(), spec.layout.numbers.itemsize
+        rows = np.frombuffer(content, spec.layout.numbers, len(content) // size)
+        reader = EpisodeReader(episode, spec.layout.size, kept)
+        for place, row in enumerate(rows):
+            self._add(spec, row, {} if place < kept else spec.layout.unpack(reader.read())[1])
+            self._tell_now_and_then(finishing=place)
+        reader.close()
 
     def _remove(self) -> None:
         self._writer.remove_last()

@@ -27,7 +27,7 @@ from typing import Any, Self
 from yardarm.control import Tick
 from yardarm.errors import RobotFault, StorageFault, UsageError, YardarmError, one_line
 from yardarm.recording.robot.job import DISCARD, FINISH, REMOVE, SAVE, TICK, EncoderJob, SavedEpisode
-from yardarm.recording.robot.spool import SpoolSpec, SpoolWriter, spooled
+from yardarm.recording.robot.spool import SpoolSpec, SpoolWriter, remove_unended
 
 __all__ = ["EncoderProcess"]
 
@@ -83,9 +83,7 @@ class EncoderProcess:
             self._process.stdin.close()
         if self._is_finished or kind is None or issubclass(kind, Exception):
             self._process.wait()
-            for episode in spooled(self.job.root):
-                if not episode.has_ended:  # of an encoder that was killed
-                    episode.remove()
+            remove_unended(self.job.root, self.job.owner)  # an encoder that was killed left it
 
     _is_ready = False
 

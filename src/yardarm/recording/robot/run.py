@@ -38,16 +38,19 @@ def open_encoder(plan: RobotRecordingPlan, listener: RobotRecordingListener) -> 
 
 @contextlib.contextmanager
 def _saving_at_the_end(job: EncoderJob, listener: RobotRecordingListener) -> Iterator[EncoderProcess]:
-    if count := waiting_in(job.root):
+    if not is_locked(job.root) and (count := waiting_in(job.root)):
         listener.finishing(count)
     with EncoderProcess(job) as encoder:
 
-        def hear() -> None:
+        def tell_saved() -> None:
             for episode in encoder.news():
                 listener.saved(episode)
+
+        def hear() -> None:
+            tell_saved()
             listener.saving(encoder.waiting)
 
-        hear()
+        tell_saved()
         try:
             yield encoder
         except StorageFault:

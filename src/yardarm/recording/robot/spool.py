@@ -1,7 +1,9 @@
 """Ticks on their way to the encoder: hidden files in the dataset's folder, which stay until their episode is saved.
 
     .spool-812-000003-000000.ticks, …   the ticks of an episode, some megabytes in each file
-    .spool-812-000003.recording         what they are; its ending says how far the episode is:
+    .spool-812-000003-0.0000.mp4, …     pictures that are encoded; then the files of their ticks are removed
+    .spool-812-000003-numbers.rows      the numbers of all ticks
+    .spool-812-000003.recording         what all this is; its ending says how far the episode is:
 
     recording ── the episode has ended ──▶ ended ── the dataset grows ──▶ saving-17 ──▶ all its files are removed
                                              ▲────────── it fails ───────────┘
@@ -12,22 +14,24 @@ number after "saving" is the place that it gets in the dataset, so that it is ne
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from yardarm.recording.robot.tick_layout import Buffer, TickLayout
 
-__all__ = ["EpisodeReader", "SpoolSpec", "SpoolWriter", "SpooledEpisode", "spooled", "waiting_in"]
+__all__ = ["EpisodeReader", "SpoolSpec", "SpoolWriter", "SpooledEpisode", "remove_unended", "spooled", "waiting_in"]
 
 FILE_SIZE = 16 * 2**20
+# So many ticks, or a few more, become a piece of a video that is complete on its own.
+PIECE = 256
 SPOOL = ".spool-"
 RECORDING, ENDED, SAVING = "recording", "ended", "saving-"
+NAME = re.compile(rf"{re.escape(SPOOL)}\d+-\d+")
 MARK = re.compile(rf"{re.escape(SPOOL)}(\d+)-(\d+)\.({RECORDING}|{ENDED}|{SAVING}\d+)")
 
 
@@ -55,6 +59,11 @@ class SpooledEpisode:
     def ticks_file(self, number: int) -> Path:
         """One of the files of its ticks."""
         return self.root / f"{self.name}-{number:06d}.ticks"
+
+    @property
+    def rows_file(self) -> Path:
+        """The numbers of its ticks."""
+        return self.root / f"{self.name}-numbers.rows"
 
     @property
     def mark(self) -> str:
@@ -90,7 +99,7 @@ class SpooledEpisode:
 
     def remove(self) -> None:
         """Remove its files; the mark goes last, so that nothing is left that nobody knows."""
-        for path in (*self.root.glob(f"{self.name}-*.ticks"), *self.root.glob(f"{self.name}.*")):
+        for path in (*self.root.glob(f"{self.name}-*"), *self.root.glob(f"{self.name}.*")):
             path.unlink(missing_ok=True)
 
     def _marked(self, mark: str) -> Path:
@@ -99,14 +108,29 @@ class SpooledEpisode:
 
 def spooled(root: Path) -> list[SpooledEpisode]:
     """The episodes that are not in the dataset yet, in the order in which they were recorded."""
-    marks = [(path, found) for path in root.glob(f"{SPOOL}*") if (found := MARK.fullmatch(path.name))]
-    marks.sort(key=lambda own: (own[0].stat().st_mtime_ns, own[0].name))  # a new name leaves the time as it is
-    return [SpooledEpisode(root, int(found[1]), int(found[2])) for _, found in marks]
+    marks = [(_age(path), found) for path in root.glob(f"{SPOOL}*") if (found := MARK.fullmatch(path.name))]
+    return [SpooledEpisode(root, int(found[1]), int(found[2])) for _, found in sorted(marks, key=lambda own: own[0])]
+
+
+def _age(path: Path) -> int:
+    """When a mark was made: a new name leaves the time as it is."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:  # it just gets another name
+        return 0
 
 
 def waiting_in(root: Path) -> int:
     """How many episodes have ended, and wait to be saved."""
     return sum(episode.has_ended for episode in spooled(root))
+
+
+def remove_unended(root: Path, owner: int | None = None) -> None:
+    """Remove what belongs to no episode that has ended, of one process or of all."""
+    ended = {episode.name for episode in spooled(root) if episode.has_ended}
+    for path in root.glob(f"{SPOOL}*" if owner is None else f"{SPOOL}{owner}-*"):
+        if (found := NAME.match(path.name)) and found[0] not in ended:
+            path.unlink(missing_ok=True)
 
 
 def _ticks_in_file(size: int) -> int:
@@ -120,26 +144,23 @@ class SpoolWriter:
         self._spec, self._size = spec, spec.layout.size
         self._episode = SpooledEpisode(root, os.getpid(), 0)
         self._written = 0
+        self._rows: int | None = None
         self._file: int | None = None
 
     def write(self, parts: Sequence[Buffer]) -> None:
-        """Append a tick; when this returns, a reader can read it."""
+        """Append a tick, whose first part is its numbers; when this returns, a reader can read it."""
         in_file = _ticks_in_file(self._size)
-        if not self._written:
+        if self._rows is None:
             self._episode.begin(self._spec)
+            self._rows = _created(self._episode.rows_file)
         if self._file is None:
-            path = self._episode.ticks_file(self._written // in_file)
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        left = [memoryview(part).cast("B") for part in parts]
-        while left:  # a nearly full disk takes a part of it
-            taken = os.writev(self._file, left)
-            while left and taken >= len(left[0]):
-                taken -= len(left.pop(0))
-            if left and taken:
-                left[0] = left[0][taken:]
+            self._file = _created(self._episode.ticks_file(self._written // in_file))
+        _write_whole(self._rows, parts[:1])
+        _write_whole(self._file, parts)
         self._written += 1
         if self._written % in_file == 0:
-            self.close()
+            os.close(self._file)
+            self._file = None
 
     def end_episode(self) -> None:
         """The episode is whole."""
@@ -155,26 +176,48 @@ class SpoolWriter:
             self._written = 0
 
     def close(self) -> None:
-        """Close the current file."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        """Close the current files."""
+        for file in (self._rows, self._file):
+            if file is not None:
+                os.close(file)
+        self._rows = self._file = None
+
+
+def _created(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+
+
+def _write_whole(file: int, parts: Sequence[Buffer]) -> None:
+    left = [memoryview(part).cast("B") for part in parts]
+    while left:  # a nearly full disk takes a part of it
+        taken = os.writev(file, left)
+        while left and taken >= len(left[0]):
+            taken -= len(left.pop(0))
+        if left and taken:
+            left[0] = left[0][taken:]
 
 
 class EpisodeReader:
-    """Reads an episode's ticks in the order in which they were written."""
+    """Reads an episode's ticks in the order in which they were written, from one on."""
 
-    def __init__(self, episode: SpooledEpisode, size: int) -> None:
+    def __init__(self, episode: SpooledEpisode, size: int, start: int = 0) -> None:
         self.episode, self._size = episode, size
-        self._read = 0
+        self._in_file = _ticks_in_file(size)
+        self._read = start
+        self._removed = 0
         self._file: IO[bytes] | None = None
+
+    @property
+    def is_at_cut(self) -> bool:
+        """Whether it is time to settle what was read, so that its files can be removed."""
+        return self._read % (self._in_file * -(-PIECE // self._in_file)) == 0
 
     def read(self) -> bytearray:
         """The next tick, which has been written."""
-        in_file = _ticks_in_file(self._size)
-        path = self.episode.ticks_file(self._read // in_file)
+        path = self.episode.ticks_file(self._read // self._in_file)
         if self._file is None:
             self._file = path.open("rb", buffering=0)
+            self._file.seek(self._read % self._in_file * self._size)
         content = bytearray(self._size)
         view, at = memoryview(content), 0
         while at < self._size:
@@ -183,17 +226,15 @@ class EpisodeReader:
                 raise OSError(f"{path} is shorter than it was")
             at += got
         self._read += 1
-        if self._read % in_file == 0:
+        if self._read % self._in_file == 0:
             self.close()
         return content
 
-    def all(self) -> Iterator[bytearray]:
-        """The ticks of an episode that has ended."""
-        in_file = _ticks_in_file(self._size)
-        files = itertools.takewhile(Path.exists, map(self.episode.ticks_file, itertools.count()))
-        sizes = [path.stat().st_size for path in files]
-        for _ in range(in_file * max(0, len(sizes) - 1) + (sizes[-1] // self._size if sizes else 0)):
-            yield self.read()
+    def remove_before(self, tick: int) -> None:
+        """Remove the files whose ticks are all before this one."""
+        while self._removed < tick // self._in_file:
+            self.episode.ticks_file(self._removed).unlink(missing_ok=True)
+            self._removed += 1
 
     def close(self) -> None:
         """Close the current file."""
