@@ -15,13 +15,14 @@ from yardarm.recording.hub import check_hub
 from yardarm.recording.robot.dataset_info import robot_dataset_info
 from yardarm.recording.robot.job import EncoderJob
 from yardarm.recording.robot.options import RobotDatasetOptions
+from yardarm.recording.robot.spool import PIECE
 from yardarm.recording.robot.tick_layout import TickLayout
 from yardarm.robots import Robot
 
 __all__ = ["RobotRecordingPlan", "plan_robot_recording"]
 
-# There must be space for so many seconds of pictures that are not encoded yet, and for the dataset itself.
-SPACE_S = 10
+# There must be space for so many ticks that are not a piece of a video yet, and for the dataset itself.
+SPACE_TICKS = PIECE + 64
 SPACE = 16 * 2**20
 
 
@@ -49,7 +50,7 @@ def plan_robot_recording(robot: Robot, options: RobotDatasetOptions, resume: boo
     for name in info.video_keys:
         options.encoding.check_size(name, *info.features[name].size)
     try_out(info, options.encoding)
-    _check_space(target.root, layout.size * options.fps)
+    _check_space(target.root, SPACE + SPACE_TICKS * layout.size)
     check_hub(target)
     job = EncoderJob(target.root, info, options.encoding, layout, options.single_task.strip(), resume)
     return RobotRecordingPlan(target, job, options, before)
@@ -125,12 +126,12 @@ def _is_empty_dataset(root: Path, info: DatasetInfo, options: RobotDatasetOption
     return True
 
 
-def _check_space(root: Path, bytes_per_s: int) -> None:
+def _check_space(root: Path, needed: int) -> None:
     there = next(folder for folder in (root, *root.parents) if folder.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         why = "is not writable" if there.is_dir() else "is a file"
         raise UsageError(f"{root} cannot be made: {there} {why}; choose another folder with --dataset.root=…")
-    free, needed = shutil.disk_usage(there).free, SPACE + SPACE_S * bytes_per_s
+    free = shutil.disk_usage(there).free
     if free < needed:
         raise UsageError(
             f"{there} has {free / 1e6:.0f} MB left; recording needs at least {needed / 1e6:.0f} MB: free some space, "

@@ -24,7 +24,16 @@ from typing import IO
 
 from yardarm.recording.robot.tick_layout import Buffer, TickLayout
 
-__all__ = ["EpisodeReader", "SpoolSpec", "SpoolWriter", "SpooledEpisode", "remove_unended", "spooled", "waiting_in"]
+__all__ = [
+    "PIECE",
+    "EpisodeReader",
+    "SpoolSpec",
+    "SpoolWriter",
+    "SpooledEpisode",
+    "remove_unended",
+    "spooled",
+    "waiting_in",
+]
 
 FILE_SIZE = 16 * 2**20
 # So many ticks, or a few more, become a piece of a video that is complete on its own.
