@@ -12,7 +12,7 @@ from yardarm.policies.traits import Traits
 from yardarm.registry import import_object
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["Expert", "ExpertPolicy", "RandomPolicy", "ZeroPolicy"]
+__all__ = ["ExpertPolicy", "RandomPolicy", "ScriptedExpert", "ZeroPolicy"]
 
 # Long enough to cost nothing per action, short enough that an early success wastes little.
 CHUNK = 50
@@ -64,7 +64,7 @@ class RandomPolicy:
         return chunks
 
 
-class Expert(Protocol):
+class ScriptedExpert(Protocol):
     """What a world's `EnvSpec.expert` names: it is called with the `EpisodeSpec`, and plays that episode."""
 
     def actions(self, state: np.ndarray) -> np.ndarray:
@@ -79,9 +79,9 @@ class ExpertPolicy:
     wants = ObservationSpec(inputs=("observation.environment_state",))
     place: Literal["worker"] = "worker"
 
-    def start(self, episode: EpisodeSpec) -> Expert:
+    def start(self, episode: EpisodeSpec) -> ScriptedExpert:
         """Make the expert of the episode's task."""
-        expert: Expert = import_object(episode.task.env.expert)(episode)
+        expert: ScriptedExpert = import_object(episode.task.env.expert)(episode)
         return expert
 
     def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
