@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from yardarm.datasets import read_metadata
 
 LATE = 0.1
 SILENT_S = 0.5
+LOOK_EVERY_S = 0.2
 PATIENCE_S = 300.0
 # A program that cannot connect to its arms, because the machine is busy, is started again.
 STARTS = 3
@@ -131,12 +131,12 @@ def _record(recorder: Recorder, setting: Setting, arms: Sequence[TwinProcess], r
     words += [f"--robot.cameras={json.dumps(recorder.cameras)}", f"--dataset.root={root}"]
     env = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(root.parent), "HF_LEROBOT_HOME": str(root.parent)}
     said = root.with_suffix(".log")
-    with contextlib.ExitStack() as load, said.open("w") as log:
-        load.enter_context(busy(setting.spinning))
+    with said.open("w") as log:
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
         with TreeUsage(process.pid) as usage:
-            _await_last_goal(process, follower, setting.seconds)
-            load.close()
+            if _await_first_goal(process, follower):
+                with busy(setting.spinning):
+                    _await_last_goal(process, follower, setting.seconds)
             code = _await_end(process)
     ended, goals = time.monotonic(), follower.goals()
     rows, lost = _content(root, len(recorder.cameras))
@@ -155,20 +155,28 @@ def _record(recorder: Recorder, setting: Setting, arms: Sequence[TwinProcess], r
     )
 
 
+def _await_first_goal(process: subprocess.Popen[bytes], follower: TwinProcess) -> bool:
+    """Return when a goal has come; False if the command ended before, or took too long."""
+    until = time.monotonic() + PATIENCE_S
+    while process.poll() is None and time.monotonic() < until:
+        if follower.latest_goal() is not None:
+            return True
+        time.sleep(LOOK_EVERY_S)
+    return False
+
+
 def _await_last_goal(process: subprocess.Popen[bytes], follower: TwinProcess, seconds: float) -> None:
     """Return when goals have come for so long, and come no more; or when the command has ended."""
-    first: float | None = None
-    until = time.monotonic() + seconds + PATIENCE_S
-    while process.poll() is None and time.monotonic() < until:
-        time.sleep(SILENT_S / 2)
-        latest, now = follower.latest_goal(), time.monotonic()
-        if latest is not None:
-            first = first or latest
-            if now - first >= seconds and now - latest > SILENT_S:
-                return
+    first = time.monotonic()
+    while process.poll() is None:
+        time.sleep(LOOK_EVERY_S)
+        now, silent_s = time.monotonic(), time.monotonic() - (follower.latest_goal() or 0.0)
+        if (now - first >= seconds and silent_s > SILENT_S) or silent_s > PATIENCE_S:
+            return
 
 
 def _await_end(process: subprocess.Popen[bytes]) -> int:
+    """Its exit code; it is killed if it does not end."""
     try:
         return process.wait(PATIENCE_S)
     except subprocess.TimeoutExpired:
