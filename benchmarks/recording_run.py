@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,11 +134,12 @@ def _record(recorder: Recorder, setting: Setting, arms: Sequence[TwinProcess], r
     said = root.with_suffix(".log")
     with said.open("w") as log:
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
-        with TreeUsage(process.pid) as usage:
+        with _ended(process), TreeUsage(process.pid) as usage:
             if _await_first_goal(process, follower):
                 with busy(setting.spinning):
                     _await_last_goal(process, follower, setting.seconds)
-            code = _await_end(process)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE_S)
     ended, goals = time.monotonic(), follower.goals()
     rows, lost = _content(root, len(recorder.cameras))
     return Outcome(
@@ -151,7 +153,7 @@ def _record(recorder: Recorder, setting: Setting, arms: Sequence[TwinProcess], r
         ended - goals[-1] if goals else float("nan"),
         usage,
         goals,
-        _last_words(said) if code or not rows else "",
+        _last_words(said) if process.returncode or not rows else "",
     )
 
 
@@ -175,13 +177,14 @@ def _await_last_goal(process: subprocess.Popen[bytes], follower: TwinProcess, se
             return
 
 
-def _await_end(process: subprocess.Popen[bytes]) -> int:
-    """Its exit code; it is killed if it does not end."""
+@contextlib.contextmanager
+def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Leave no process behind: one that has not ended by itself is killed."""
     try:
-        return process.wait(PATIENCE_S)
-    except subprocess.TimeoutExpired:
+        yield
+    finally:
         process.kill()
-        return process.wait()
+        process.wait()
 
 
 def _content(root: Path, cameras: int) -> tuple[int, int]:
