@@ -162,7 +162,9 @@ def _table(outcomes: Sequence[Outcome]) -> str:
 
 
 def _failures(outcomes: Sequence[Outcome]) -> list[str]:
-    return [f"{own.recorder} failed, so there is no dataset: `{own.fault}`" for own in outcomes if own.fault]
+    vain = [f"{own.recorder} did not start: `{fault}`. Started again." for own in outcomes for fault in own.vain_starts]
+    failed = [f"{own.recorder} failed: `{own.fault}`" for own in outcomes if own.fault]
+    return [*vain, *failed]
 
 
 def memory(minutes: float) -> Section:

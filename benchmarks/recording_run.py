@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import av
@@ -112,17 +112,19 @@ class Outcome:
     goals: list[float]
     fault: str = ""
     """What the command said last, if it failed."""
+    vain_starts: tuple[str, ...] = ()
+    """What it said last when it was started before, and ended without having moved the arm."""
 
 
 def record(recorder: Recorder, setting: Setting, arms: Sequence[TwinProcess], folder: Path) -> Outcome:
     """Let it record with these arms, the follower first; the dataset is gone afterwards."""
-    for _ in range(STARTS):
-        root = folder / "recorded"
+    root, vain = folder / "recorded", list[str]()
+    while True:
         outcome = _record(recorder, setting, arms, root)
         shutil.rmtree(root, ignore_errors=True)
-        if outcome.pace.turns:
-            break
-    return outcome
+        if outcome.pace.turns or len(vain) + 1 == STARTS:
+            return replace(outcome, vain_starts=tuple(vain))
+        vain.append(outcome.fault)
 
 
 def _record(recorder: Recorder, setting: Setting, arms: Sequence[TwinProcess], root: Path) -> Outcome:
