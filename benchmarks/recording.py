@@ -62,6 +62,7 @@ COLUMNS = (
 YARDARM = [sys.executable, "-m", "yardarm", "record"]
 LEROBOT_PYTHON = os.environ.get("LEROBOT_PYTHON", "")
 NOT_COMPARED = "LEROBOT_PYTHON was not given, so LeRobot was not measured."
+FAILED = "failed"
 MEMORY = "memory"
 EPISODE_S = 60.0
 FLAT_MB_PER_HOUR = 20.0
@@ -115,8 +116,8 @@ def _figures(when: str, outcomes: Sequence[Outcome]) -> list[Figure]:
     others = [own for own in outcomes if own not in ours]
     lost = Figure(
         f"{when}: frames lost",
-        ", ".join(f"{own.lost} of {own.pictures:,}" for own in ours),
-        "; ".join(f"{own.recorder}: {own.lost} of {own.pictures:,}" for own in others),
+        ", ".join(map(_lost, ours)),
+        "; ".join(f"{own.recorder}: {_lost(own) if own.rows else FAILED}" for own in others),
         "0",
         all(own.rows and not own.lost for own in ours),
     )
@@ -136,10 +137,14 @@ def _against(
     value: Callable[[Outcome], float],
     text: Callable[[Outcome], str],
 ) -> Figure:
-    against = "; ".join(f"{own.recorder}: {text(own)}" for own in others)
+    against = "; ".join(f"{own.recorder}: {text(own) if own.has_moved else FAILED}" for own in others)
     whole = [value(own) for own in others if not own.fault]
     target = f"≤ {others[0].recorder}'s" if whole else ""
     return Figure(name, text(ours), against, target, bool(whole) and value(ours) <= min(whole))
+
+
+def _lost(outcome: Outcome) -> str:
+    return f"{outcome.lost} of {outcome.pictures:,}"
 
 
 def _p99(outcome: Outcome) -> str:
@@ -152,13 +157,17 @@ def _late_or_missed(outcome: Outcome) -> str:
 
 
 def _table(outcomes: Sequence[Outcome]) -> str:
-    rows = [
+    return "\n".join([COLUMNS, "|---" * (COLUMNS.count("|") - 1) + "|", *map(_row, outcomes)])
+
+
+def _row(own: Outcome) -> str:
+    if not own.has_moved:
+        return f"| {own.recorder} | {FAILED} |" + " |" * (COLUMNS.count("|") - 3)
+    return (
         f"| {own.recorder} | {own.pace.turns} | {own.pace.late} | {own.pace.missed} | {_p99(own)} "
         f"| {1e3 * own.pace.error_worst_s:.0f} ms | {own.rows} | {own.lost} | {own.cpu_per_s:.2f} "
         f"| {own.peak_mb:,.0f} MB | {own.saved_after_s:.1f} s |"
-        for own in outcomes
-    ]
-    return "\n".join([COLUMNS, "|---" * (COLUMNS.count("|") - 1) + "|", *rows])
+    )
 
 
 def _failures(outcomes: Sequence[Outcome]) -> list[str]:
@@ -173,6 +182,8 @@ def memory(minutes: float) -> Section:
     setting = Setting(30, *CODECS["av1"], episode_s=episode_s, episodes=round(60 * minutes / episode_s))
     with two_arms() as (folder, arms):
         outcome = record(Recorder(OURS_WITH_FILES, YARDARM, file_cameras(folder, setting.fps)), setting, arms, folder)
+    if outcome.fault:
+        sys.exit(f"the recording failed: {outcome.fault}")
     slope, first, last = _growth(outcome.usage, outcome.goals)
     what = f"{minutes:g} minutes of recording (30 Hz, av1, file cameras, episodes of {episode_s:g} s)"
     figures = [
@@ -185,10 +196,10 @@ def memory(minutes: float) -> Section:
             "0",
         ),
         Figure(f"{what}: peak memory", f"{outcome.peak_mb:.0f} MB", "", "", True),
-        Figure(f"{what}: frames lost", f"{outcome.lost} of {outcome.pictures:,}", "", "0", not outcome.lost),
+        Figure(f"{what}: frames lost", _lost(outcome), "", "0", not outcome.lost),
     ]
     notes = [f"Median memory of the first tenth after that {first:.0f} MB, of the last tenth {last:.0f} MB."]
-    return Section("memory", figures, [*notes, *_failures([outcome])], _table([outcome]))
+    return Section(MEMORY, figures, [*notes, *_failures([outcome])], _table([outcome]))
 
 
 def _growth(usage: TreeUsage, goals: Sequence[float]) -> tuple[float, float, float]:

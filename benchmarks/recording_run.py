@@ -115,6 +115,11 @@ class Outcome:
     vain_starts: tuple[str, ...] = ()
     """What it said last when it was started before, and ended without having moved the arm."""
 
+    @property
+    def has_moved(self) -> bool:
+        """Whether there is a period to measure."""
+        return self.pace.turns > 1
+
 
 def record(recorder: Recorder, setting: Setting, arms: Sequence[TwinProcess], folder: Path) -> Outcome:
     """Let it record with these arms, the follower first; the dataset is gone afterwards."""
@@ -122,7 +127,7 @@ def record(recorder: Recorder, setting: Setting, arms: Sequence[TwinProcess], fo
     while True:
         outcome = _record(recorder, setting, arms, root)
         shutil.rmtree(root, ignore_errors=True)
-        if outcome.pace.turns or len(vain) + 1 == STARTS:
+        if outcome.has_moved or len(vain) + 1 == STARTS:
             return replace(outcome, vain_starts=tuple(vain))
         vain.append(outcome.fault)
 
