@@ -105,7 +105,10 @@ class Outcome:
     pictures: int
     """Frames that the dataset's videos ought to have: one per row and camera."""
     lost: int
-    cpu_per_s: float
+    cpu_s: float
+    """From the first goal until the command ended."""
+    seconds: float
+    """From the first goal to the last."""
     peak_mb: float
     saved_after_s: float
     usage: TreeUsage
@@ -155,7 +158,8 @@ def _record(recorder: Recorder, setting: Setting, arms: Sequence[TwinProcess], r
         rows,
         rows * len(recorder.cameras),
         lost,
-        usage.cpu_since(goals[0]) / (goals[-1] - goals[0]) if len(goals) > 1 else float("nan"),
+        usage.cpu_since(goals[0]) if goals else 0.0,
+        goals[-1] - goals[0] if goals else 0.0,
         usage.peak_rss / 1e6,
         ended - goals[-1] if goals else float("nan"),
         usage,
