@@ -189,7 +189,7 @@ def memory(minutes: float) -> Section:
         outcome = record(Recorder(OURS_WITH_FILES, YARDARM, file_cameras(folder, setting.fps)), setting, arms, folder)
     if outcome.fault:
         sys.exit(f"the recording failed: {outcome.fault}")
-    slope, first, last = _growth(outcome.usage, outcome.goals)
+    slope, course = _growth(outcome.usage, outcome.goals)
     what = f"{minutes:g} minutes of recording (30 Hz, av1, file cameras, episodes of {episode_s:g} s)"
     figures = [
         Figure(
@@ -203,17 +203,17 @@ def memory(minutes: float) -> Section:
         Figure(f"{what}: peak memory", f"{outcome.peak_mb:.0f} MB", "", "", True),
         Figure(f"{what}: frames lost", _lost(outcome), "", "0", not outcome.lost),
     ]
-    notes = [f"Median memory of the first tenth after that {first:.0f} MB, of the last tenth {last:.0f} MB."]
+    notes = [f"Memory in twelve parts of that time: {', '.join(f'{part:.0f}' for part in course)} MB."]
     return Section(MEMORY, figures, [*notes, *_failures([outcome])], _table([outcome]))
 
 
-def _growth(usage: TreeUsage, goals: Sequence[float]) -> tuple[float, float, float]:
-    """How memory grew while the arm was moved, in MB an hour, without the first sixth; and where it began and ended."""
-    began = goals[0] + (goals[-1] - goals[0]) / 6
-    samples = np.array([(own.time_s, own.rss / 1e6) for own in usage.samples if began <= own.time_s <= goals[-1]])
-    slope = np.polyfit(samples[:, 0] - began, samples[:, 1], 1)[0] * 3600
-    tenth = max(1, len(samples) // 10)
-    return float(slope), float(np.median(samples[:tenth, 1])), float(np.median(samples[-tenth:, 1]))
+def _growth(usage: TreeUsage, goals: Sequence[float]) -> tuple[float, list[float]]:
+    """How memory grew while the arm was moved, in MB an hour, without the first sixth; and the medians of twelfths."""
+    samples = np.array([(own.time_s, own.rss / 1e6) for own in usage.samples if goals[0] <= own.time_s <= goals[-1]])
+    twelfths = np.array_split(samples, 12)
+    seconds, megabytes = np.concatenate(twelfths[2:]).T
+    slope = np.polyfit(seconds - seconds[0], megabytes, 1)[0] * 3600
+    return float(slope), [float(np.median(part[:, 1])) for part in twelfths]
 
 
 def measurements(seconds: float, minutes: float) -> Measurements:
