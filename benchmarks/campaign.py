@@ -74,12 +74,12 @@ def _measure(name: str, measurement: Callable[[], Section], kept: Path | None) -
         log.info("%s was measured before", name)
         return Section.from_json(json.loads(_file(kept, name).read_text()))
     log.info("%s", name)
+    when = f" on {dt.date.today().isoformat()}, commit {commit()}," if kept else ""
     started = time.perf_counter()
     with CpuAccount() as cpu:
         section = measurement()
     wall_s = time.perf_counter() - started
     share = cpu.others_s / (wall_s * usable_cores())
-    when = f" on {dt.date.today().isoformat()}, commit {commit()}," if kept else ""
     section.notes.append(f"Measured{when} in {wall_s:.0f} s; other programs used {share:.0%} of the machine meanwhile.")
     for line in (*(figure.row() for figure in section.figures), *section.notes):
         log.info("  %s", line)
