@@ -47,8 +47,8 @@ because a camera's picture is too old, sends no goal, so it counts as missed.
 
 Rows are those of the dataset's table. Every frame of its videos is decoded; lost is what lacks of one per row and
 camera. CPU is what the command's processes took from the first goal until the dataset was finished, per second of
-recording, or per row. Memory is their peak (RSS: pages that processes share count for each). "Saved" is how long after the last
-goal the command ended.
+recording, or per row. Memory is their peak (RSS: pages that processes share count for each). "Saved" is how long after
+the last goal the command ended.
 
 Busy means that as many processes as there are cores spin beside all that, from the first goal to the last one.
 """
