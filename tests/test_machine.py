@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ from yardarm.machine import (
     available_memory,
     busy_core_seconds,
     cpu_time,
+    give_back_memory,
     memory_of,
     usable_cores,
     working_instructions,
@@ -105,3 +107,13 @@ def spin(seconds: float) -> None:
     until = time.process_time() + seconds
     while time.process_time() < until:
         pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc keeps so much")
+def test_freed_memory_is_given_back() -> None:
+    """What lies between pieces that are still in use is kept by the allocator."""
+    pieces = [bytearray(60_000) for _ in range(4_000)]
+    del pieces[::2]
+    before = memory_of(os.getpid())
+    give_back_memory()
+    assert before - memory_of(os.getpid()) > 50e6

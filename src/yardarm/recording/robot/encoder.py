@@ -21,8 +21,9 @@ import numpy as np
 from yardarm.datasets import DatasetWriter, EpisodeDraft
 from yardarm.errors import StorageFault, YardarmError, in_words
 from yardarm.files import is_locked
+from yardarm.machine import give_back_memory
 from yardarm.recording.robot.job import DISCARD, FINISH, IMAGES, REMOVE, SAVE, TICK, EncoderJob
-from yardarm.recording.robot.spool import EpisodeReader, SpooledEpisode, SpoolSpec, remove_unended, spooled
+from yardarm.recording.robot.spool import SpooledEpisode, SpoolSpec, TickReader, remove_unended, spooled
 from yardarm.recording.robot.tick_layout import TickLayout
 
 __all__ = ["main"]
@@ -104,6 +105,7 @@ class _Encoding:
             raise
         episode.remove()
         self._draft, self._rows = None, []
+        give_back_memory()  # codecs leave so much behind that an hour of episodes would take gigabytes
         self._tell(encoded=self._encoded)
         self._tell(saved={"index": saved.index, "frames": saved.length, "size": _size(self._writer) - before})
 
@@ -123,7 +125,7 @@ class _Encoding:
         self._draft = self._writer.draft(episode.name)
         kept, content, size = self._draft.settled, episode.rows_file.read_bytes(), spec.layout.numbers.itemsize
         rows = np.frombuffer(content, spec.layout.numbers, len(content) // size)
-        reader = EpisodeReader(episode, spec.layout.size, kept)
+        reader = TickReader(episode, spec.layout.size, kept)
         for place, row in enumerate(rows):
             self._add(spec, row, {} if place < kept else spec.layout.unpack(reader.read())[1])
             self._tell_now_and_then(finishing=place)
@@ -151,8 +153,8 @@ class _Encoding:
         """Leave nothing but the dataset, and episodes that have ended."""
         self._drop()
 
-    def _reader_of(self, number: int) -> EpisodeReader:
-        return EpisodeReader(SpooledEpisode(self._job.root, self._job.owner, number), self._job.layout.size)
+    def _reader_of(self, number: int) -> TickReader:
+        return TickReader(SpooledEpisode(self._job.root, self._job.owner, number), self._job.layout.size)
 
     def _tell_now_and_then(self, **what: int) -> None:
         (count,) = what.values()

@@ -26,10 +26,10 @@ from yardarm.recording.robot.tick_layout import Buffer, TickLayout
 
 __all__ = [
     "PIECE",
-    "EpisodeReader",
     "SpoolSpec",
     "SpoolWriter",
     "SpooledEpisode",
+    "TickReader",
     "remove_unended",
     "spooled",
     "waiting_in",
@@ -206,7 +206,7 @@ def _write_whole(file: int, parts: Sequence[Buffer]) -> None:
             left[0] = left[0][taken:]
 
 
-class EpisodeReader:
+class TickReader:
     """Reads an episode's ticks in the order in which they were written, from one on."""
 
     def __init__(self, episode: SpooledEpisode, size: int, start: int = 0) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import importlib
 import importlib.util
 import logging
@@ -19,6 +18,7 @@ import mujoco
 import numpy as np
 
 from yardarm.envs import rendering_off
+from yardarm.machine import give_back_memory
 
 __all__ = [
     "TASK_MAPPING",
@@ -37,8 +37,7 @@ NOT_NEEDED = ("matplotlib", "matplotlib.cm")
 def forget_sources() -> None:
     """Free the last model's sources: MuJoCo keeps them, with all meshes and textures, until the next model."""
     mujoco.MjModel.from_xml_string("<mujoco/>")
-    if give_back := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc keeps freed memory, 300 MB here
-        give_back(0)
+    give_back_memory()
 
 
 def _import_libero() -> None:
