@@ -9,10 +9,11 @@ out=${1:-outputs/recipes/metaworld_language}
 world="--env.type=metaworld --env.task=faucet-open-v3,faucet-close-v3,drawer-open-v3,drawer-close-v3
   --env.alike=true --env.shadows=false --env.observation_height=96 --env.observation_width=96"
 
-# 320 solved episodes of the scripted experts, whose hand trembles, so that the policy learns to correct itself.
+# 480 solved episodes of the scripted experts, whose hand trembles and is pushed aside now and then. Each action is what the
+# expert would have done there, so that the policy learns to come back, and not to tremble.
 # shellcheck disable=SC2086
-PYTHONPATH=examples yardarm record --policy.type=noisy_expert:NoisyExpert --policy.noise=0.25 $world \
-  --n_episodes=80 --only_successes=true --seed=100000 --dataset.video=false \
+PYTHONPATH=examples yardarm record --policy.type=noisy_expert:NoisyExpert --policy.noise=0.25 --policy.drift=0.4 $world \
+  --n_episodes=120 --only_successes=true --seed=100000 --dataset.video=false --dataset.labels=expert \
   --dataset.features=observation.image,observation.state --dataset.root="$out/data" --output_dir="$out/played"
 
 # A vision-language model of 96 pixels and 87 words, from random weights. Resume a training that was started before.
@@ -25,7 +26,7 @@ else
     --policy.resize_imgs_with_padding='[96,96]' --policy.max_state_dim=4 --policy.max_action_dim=4 \
     --policy.chunk_size=16 --policy.n_action_steps=8 \
     --policy.optimizer_lr=1e-3 --policy.scheduler_warmup_steps=200 --policy.scheduler_decay_lr=1e-5 --ema_decay=0.995 \
-    --steps=5000 --batch_size=32 --log_freq=50 --save_freq=500 --threads=1 --num_workers=1
+    --steps=4500 --batch_size=32 --log_freq=50 --save_freq=500 --threads=1 --num_workers=1
 fi
 
 # The same episodes with the right instructions, with those of the opposite task, and with none.

@@ -19,7 +19,9 @@ from yardarm.datasets import read_metadata
 from yardarm.errors import StorageFault
 from yardarm.evaluation import EvaluationListener
 from yardarm.recording import RecordConfig, RecordedDataset, RecordingListener, SourceEpisode, record
+from yardarm.replay import StoredRun
 from yardarm.results import RunFolder, RunResult
+from yardarm.simulators.metaworld import MetaworldExpert, MetaworldSimulator
 
 TOY = ["record", "--env.type=toy", "--policy.type=toy-mover"]
 REACH = ["record", "--policy.type=expert", "--env.type=metaworld", "--env.task=reach-v3"]
@@ -54,6 +56,45 @@ def test_a_dataset_holds_what_was_played_whoever_played_it(tmp_path: Path) -> No
 
     recorded(*words, "--dataset.root=alone", "--workers=1")
     assert contents(tmp_path / "alone") == contents(root)
+
+
+def test_actions_can_be_what_the_expert_would_have_done(tmp_path: Path) -> None:
+    world = ["--env.type=metaworld", "--env.task=reach-v3", "--env.episode_length=6", "--n_episodes=2"]
+    states = "--dataset.features=observation.environment_state"
+    recorded("record", "--policy.type=expert", *world, states, "--dataset.root=own", "--dataset.labels=expert")
+    np.testing.assert_array_equal(column(tmp_path / "own", "action"), column(tmp_path / "own", "played_action"))
+
+    random = ["record", "--policy.type=random", *world, "--dataset.root=data", "--output_dir=run"]
+    recorded(*random, "--dataset.features=observation.state", "--dataset.labels=expert")
+    root = tmp_path / "data"
+    meta, (first, *_) = read_metadata(root), finished(tmp_path / "run")
+    assert "observation.environment_state" not in meta.info.features
+    played = RunFolder(tmp_path / "run").load_played(first.key).actions
+    np.testing.assert_allclose(column(root, "played_action")[:6], played, rtol=1e-6)
+    episode = StoredRun(RunFolder(tmp_path / "run")).episode(first)
+    simulator, expert = MetaworldSimulator(episode.task), MetaworldExpert(episode)
+    simulator.reset(episode)
+    for action, label in zip(played, column(root, "action")[:6], strict=True):
+        raw = simulator.observe(["observation.environment_state"])["observation.environment_state"]
+        np.testing.assert_allclose(label, np.clip(expert.actions(raw)[0], -1, 1), rtol=1e-6)
+        simulator.step(action)
+
+    mixed = recorded(*random, "--dataset.features=observation.state", code=2)
+    assert "holds a dataset of other features ('played_action' differs)" in mixed.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--env.type=toy", "--dataset.labels=expert"], "toy has no expert"),
+        (["--env.type=so101_twin", "--dataset.labels=expert"], "the expert of so101_twin plans an episode at its"),
+        (["--env.type=metaworld", "--dataset.labels=exprt"], "'exprt' is unknown; did you mean 'expert'?"),
+    ],
+)
+def test_labels_need_an_expert_that_can_be_asked_anywhere(words: list[str], message: str, tmp_path: Path) -> None:
+    answer = recorded("record", "--policy.type=random", *words, "--dataset.root=data", code=2)
+    assert message in answer.stderr
+    assert not (tmp_path / "data").exists()
 
 
 def test_frames_show_what_was_seen_before_the_action(tmp_path: Path) -> None:

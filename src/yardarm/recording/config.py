@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from yardarm.config import decode, fit_fields, option, positive
+from yardarm.config import decode, fit_fields, one_of, option, positive
 from yardarm.datasets import VideoEncoding, default_root
 from yardarm.errors import UsageError, nearest
 from yardarm.evaluation import EvalConfig, EvalOptions, config_from_data
 from yardarm.hub import HUB_ID
+from yardarm.recording.labels import PLAYED_ACTION
 
 __all__ = ["ALL", "PASSED_ON", "STATES", "RecordConfig", "RecordDatasetOptions", "RecordOptions", "Target"]
 
@@ -32,6 +33,7 @@ MOST_EPISODES = 10_000
 MOST_WORKERS = 64
 ALL = "all"
 STATES = "states"
+EXPERT = "expert"
 SIZE = re.compile(r"(\d+)(?:x(\d+))?")
 SMALLEST, LARGEST = 16, 4096
 ENCODING = VideoEncoding()
@@ -63,6 +65,11 @@ class RecordDatasetOptions:
     features: str = option(
         ALL, "the observations: all, states (those that need no rendering), or names separated by commas"
     )
+    labels: str = option(
+        "",
+        "expert: the actions are what the expert would have done in each state; those that were played become "
+        f"{PLAYED_ACTION} [what was played]",
+    )
     image_size: str | int = option("", "HEIGHTxWIDTH of the images, or one number for both [the environment's size]")
     video: bool = option(True, "false: store images as PNGs in the table, exact but large")
     vcodec: str = option(ENCODING.vcodec, "for videos: libsvtav1, h264 or hevc")
@@ -74,6 +81,7 @@ class RecordDatasetOptions:
 
     def __post_init__(self) -> None:
         fit_fields(self, "--dataset.")
+        one_of("--dataset.labels", self.labels, ("", EXPERT))
         if self.push_to_hub and self.repo_id is None:
             raise UsageError("--dataset.push_to_hub needs a name on the Hub: add --dataset.repo_id=owner/name")
         if self.private and not self.push_to_hub:

@@ -15,6 +15,7 @@ from yardarm.datasets import INDEX_FEATURES, DatasetFeature, DatasetInfo, Datase
 from yardarm.envs import select_tasks
 from yardarm.errors import UsageError, nearest
 from yardarm.recording.config import ALL, STATES, RecordDatasetOptions
+from yardarm.recording.labels import PLAYED_ACTION, check_experts
 from yardarm.tasks import BenchmarkConfig, Feature, TaskSpec
 
 __all__ = ["DatasetPlan", "plan_dataset", "try_out"]
@@ -36,6 +37,8 @@ class DatasetPlan:
     """By benchmark and name. Their images have the size that is recorded, whatever the policy was shown."""
     inputs: tuple[str, ...]
     """The observations that are recorded."""
+    expert_labels: bool = False
+    """Whether the actions are what the expert would have done."""
 
     @property
     def renders(self) -> bool:
@@ -58,21 +61,25 @@ def plan_dataset(
                 f"'{task.name}' of {task.benchmark} cannot be recorded: that takes playing episodes again, and its "
                 "seed and actions do not give the same episode twice"
             )
+    if options.labels:
+        check_experts(tasks)
     inputs = _agreed(tasks, options.features)
     if options.size and not any(feature.is_image for feature in inputs.values()):
         raise UsageError(f"--dataset.image_size={options.image_size}: no image is recorded")
+    action = DatasetFeature("float32", (tasks[0].env.action.size,), _names(tasks[0].env.action.names))
     info = DatasetInfo(
         fps=tasks[0].fps,
         features={
             **{name: _feature(feature, options.video) for name, feature in inputs.items()},
-            "action": DatasetFeature("float32", (tasks[0].env.action.size,), _names(tasks[0].env.action.names)),
+            "action": action,
+            **({PLAYED_ACTION: action} if options.labels else {}),
             **OUTCOMES,
         },
         robot_type="+".join(dict.fromkeys(task.benchmark for task in tasks)),
     )
     try_out(info, options.encoding)
     known = {(task.benchmark, task.name): task for task in tasks}
-    return DatasetPlan(info, options.encoding, known, tuple(inputs))
+    return DatasetPlan(info, options.encoding, known, tuple(inputs), bool(options.labels))
 
 
 def _sized(env: BenchmarkConfig, size: tuple[int, int] | None) -> BenchmarkConfig:

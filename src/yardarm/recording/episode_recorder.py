@@ -10,6 +10,7 @@ from yardarm.datasets import EpisodeDraft
 from yardarm.envs import MemoryLayout
 from yardarm.envs.messages import Film
 from yardarm.policies import Look, PlayableChunk
+from yardarm.recording.labels import PLAYED_ACTION, ExpertLabels
 from yardarm.recording.source_episodes import SourceEpisode
 from yardarm.results import PlayedEpisode
 
@@ -27,13 +28,21 @@ class EpisodeRecorder:
     film: Film | None = None
 
     def __init__(
-        self, source: SourceEpisode, inputs: Sequence[str], draft: EpisodeDraft, on_frame: Callable[[], None]
+        self,
+        source: SourceEpisode,
+        inputs: Sequence[str],
+        draft: EpisodeDraft,
+        on_frame: Callable[[], None],
+        labels: ExpertLabels | None = None,
     ) -> None:
         self.draft = draft
         self._source = source
+        self._inputs = tuple(inputs)
         self._on_frame = on_frame
+        self._labels = labels
         task = source.episode.task
-        features = {name: task.env.features[name] for name in inputs}
+        looked_at = dict.fromkeys((*inputs, *(labels.inputs if labels else ())))
+        features = {name: task.env.features[name] for name in looked_at}
         most = MOST_PICTURES if any(feature.is_image for feature in features.values()) else task.max_steps
         fitting = ROOM // MemoryLayout(features).look_size()
         self.layout = MemoryLayout(features, looks=max(1, min(fitting, most)))
@@ -57,8 +66,8 @@ class EpisodeRecorder:
         for look in looks:
             self.draft.add_frame(
                 {
-                    **look.values,
-                    "action": self._played.actions[look.step],
+                    **{name: look.values[name] for name in self._inputs},
+                    **self._actions(look),
                     "next.reward": self._played.rewards[look.step],
                     "next.success": np.bool_(look.step == last and self._source.record.success),
                     "next.done": np.bool_(look.step == last),
@@ -66,6 +75,12 @@ class EpisodeRecorder:
                 }
             )
             self._on_frame()
+
+    def _actions(self, look: Look) -> dict[str, np.ndarray]:
+        played = self._played.actions[look.step]
+        if self._labels is None:
+            return {"action": played}
+        return {"action": self._labels.action(look), PLAYED_ACTION: played}
 
     def take_frame(self, frame: np.ndarray) -> None:
         """No film is made."""

@@ -13,6 +13,7 @@ from yardarm.engine import EngineOptions, open_process_pool
 from yardarm.machine import usable_cores
 from yardarm.recording.dataset_plan import DatasetPlan
 from yardarm.recording.episode_recorder import EpisodeRecorder
+from yardarm.recording.labels import ExpertLabels
 from yardarm.recording.ledger import ledger_line, missing, open_dataset, open_ledger
 from yardarm.recording.listener import RecordingListener
 from yardarm.recording.source_episodes import SourceEpisode
@@ -69,7 +70,8 @@ class _OpenDataset:
 
     def recorder(self, source: SourceEpisode) -> EpisodeRecorder:
         """What watches an episode that is played again."""
-        return EpisodeRecorder(source, self.plan.inputs, self.writer.draft(), self.listener.seen)
+        labels = ExpertLabels(source.episode) if self.plan.expert_labels else None
+        return EpisodeRecorder(source, self.plan.inputs, self.writer.draft(), self.listener.seen, labels)
 
     def save(self, result: PlayedAgain) -> bool:
         """Save an episode, if it went as it did before; returns whether it did."""

@@ -94,6 +94,7 @@ class MetaworldExpert:
     def __init__(self, episode: EpisodeSpec) -> None:
         from metaworld.policies import ENV_POLICY_MAP
 
+        _hush()
         self._script = ENV_POLICY_MAP[episode.task.name]()
 
     def actions(self, state: np.ndarray) -> np.ndarray:
@@ -102,10 +103,14 @@ class MetaworldExpert:
         return action
 
 
+def _hush() -> None:
+    """The experts and Meta-World's code warn about things that a user cannot change."""
+    warnings.filterwarnings("ignore", module=r"metaworld|gymnasium")
+
+
 def _build(task_name: str):  # type: ignore[no-untyped-def]  # Meta-World's base class is not typed
     """Build the task's environment as `metaworld.MT1` would, without sampling its 50 unused goals (1.4 s)."""
-    # The experts and Meta-World's code warn about things that a user cannot change.
-    warnings.filterwarnings("ignore", module=r"metaworld|gymnasium")
+    _hush()
     env = ALL_V3_ENVIRONMENTS[task_name]()
     # What MT1's `set_task` does: the goal is visible in the last three raw values.
     env._partially_observable = False

@@ -72,6 +72,8 @@ class So101TwinSimulator:
 class So101TwinExpert:
     """Plans the whole episode at its beginning."""
 
+    plans_ahead = True
+
     def __init__(self, episode: EpisodeSpec) -> None:
         self._plan = ScriptedPlan(episode.seed, episode.task.fps)
 
