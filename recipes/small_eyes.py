@@ -1,4 +1,4 @@
-"""ACT with small eyes: five convolutions instead of a ResNet. One CPU core learns from small images in half an hour."""
+"""ACT with small eyes: five convolutions instead of a ResNet. One CPU core learns from small images in minutes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Record a scripted leader on the twin of an SO-101, train, and evaluate in the same scene. No arm and no GPU needed.
-# Run it in the project's folder, in an environment with yardarm[twins].
+# Run it in the project's folder, in an environment with yardarm[twins]. It takes about a quarter of an hour of one core.
 #
-#     sh recipes/twin_pick_place.sh [FOLDER]   # about a quarter of an hour of one core; stop it at any time; the same command resumes it
+#     sh recipes/twin_pick_place.sh [FOLDER]   # stop it at any time; the same command resumes it
 set -eu
 out=${1:-outputs/recipes/twin_pick_place}
 cameras="{front: {type: sim, width: 64, height: 48, fps: 10}, wrist: {type: sim, camera: wrist, width: 64, height: 48, fps: 10}}"
@@ -25,7 +25,7 @@ record 500
 wait "$other"
 [ -e "$out/data/meta/info.json" ] || yardarm dataset merge "$out/part_0" "$out/part_500" --output="$out/data"
 
-# Resume a training that was started before. Five convolutions see instead of a ResNet-18: six times as fast on a CPU.
+# Resume a training that was started before. Five convolutions see instead of a ResNet-18: four times as fast on a CPU.
 export PYTHONPATH=recipes
 eyes=--policy.type=small_eyes:SMALL_EYES
 if [ -e "$out/train/checkpoints/last" ]; then
