@@ -109,7 +109,8 @@ def test_every_flag_in_the_documentation_exists() -> None:
         "view",
     )
     helps = [yardarm_here(command, "--help").stdout for command in (*with_flags, "teleoperate")]
-    helps.append(yardarm_here("record", "--robot.type=so101_follower", "--help").stdout)
+    script = "--teleop.type=scripted_pick_place"
+    helps.append(yardarm_here("record", "--robot.type=so101_follower", script, "--help").stdout)
     helps += [yardarm_here("dataset", command, "--help").stdout for command in DATASET_COMMANDS]
     helps += [yardarm_here("runs", command, "--help").stdout for command in RUNS_COMMANDS]
     helps += [yardarm_here("robot", command, "--help").stdout for command in ROBOT_COMMANDS]

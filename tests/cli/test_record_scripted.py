@@ -11,6 +11,7 @@ import pytest
 from tests.helpers import yardarm
 from yardarm.datasets import read_metadata
 from yardarm.datasets.browsing import read_frames
+from yardarm.robots.twins.world import TwinWorld
 
 ARM = ["--robot.type=so101_follower", "--robot.port=twin", "--robot.num_read_retries=20"]
 SCRIPT = ["--teleop.type=scripted_pick_place", "--twin.scene=cube_and_box", "--twin.realtime=false"]
@@ -45,6 +46,21 @@ def test_the_script_ends_episodes_and_each_begins_at_home_with_another_scene(tmp
     assert second == pytest.approx(first, abs=1.0), "it went home"
     at_the_cube = 2 * 30
     assert states[at_the_cube] != pytest.approx(states[lengths[0] + at_the_cube], abs=2.0), "the cube lies elsewhere"
+
+
+def test_recorded_actions_succeed_in_the_world_at_the_recordings_rate(tmp_path: Path) -> None:
+    record(tmp_path / "cube", 2, "--dataset.fps=10", "--twin.seed=7")
+    frames = values(tmp_path / "cube", "episode_index", "observation.state", "action")
+    world = TwinWorld("cube_and_box", 10)
+    for number in range(2):
+        own = np.asarray(frames["episode_index"]).ravel() == number
+        actions, states = frames["action"][own], frames["observation.state"][own]
+        world.reset(7 + number)
+        for action, state in zip(actions, states, strict=True):
+            # Motors have steps of 0.09°, and the second episode begins where the arm came home to.
+            assert world.positions() == pytest.approx(state.tolist(), abs=1.0)
+            world.act(action.tolist())
+        assert world.success, number
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ class So101TwinSimulator:
         self._world.reset(episode.seed)
 
     def step(self, action: np.ndarray) -> Step:
-        """Send the joints to their goals, and wait for a thirtieth of a second."""
+        """Send the joints to their goals, and let one turn of the loop pass."""
         self._world.act(action.tolist())
         success = self._world.success
         return Step(float(success), success, terminated=success, truncated=False)

@@ -18,7 +18,8 @@ CAMERAS = ("front", "top", "wrist")
 JOINTS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
 NAMES = tuple(f"{name}.pos" for name in JOINTS)
 REACH = (110.0, 100.0, 96.9, 95.0, 180.0)
-CONTROL_RATE = 30
+PHYSICS_RATE = 500
+EPISODE_S = 10
 # The arm's joints, and where the cube is and how it is turned.
 POSITIONS = 13
 
@@ -37,13 +38,18 @@ class So101TwinConfig(BenchmarkConfig):
     cameras: str = option("front,wrist", f"images that the policy may see, by commas: {', '.join(CAMERAS)}")
     observation_height: int = option(120, "height of each image")
     observation_width: int = option(160, "width of each image")
-    episode_length: int = option(300, "step limit of an episode, at 30 per second")
+    fps: int = option(30, "actions per second: that of the recording which the policy learned from")
+    episode_length: int | None = option(None, f"step limit of an episode; default: {EPISODE_S} seconds")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("--env.observation_height", self.observation_height)
         positive("--env.observation_width", self.observation_width)
-        positive("--env.episode_length", self.episode_length)
+        positive("--env.fps", self.fps)
+        if self.fps > PHYSICS_RATE:
+            raise UsageError(f"--env.fps must be at most {PHYSICS_RATE}, the rate of the physics; got {self.fps}")
+        if self.episode_length is not None:
+            positive("--env.episode_length", self.episode_length)
         for name in self._cameras:
             if name not in CAMERAS:
                 raise UsageError(
@@ -60,8 +66,8 @@ class So101TwinConfig(BenchmarkConfig):
                 index=index,
                 name=name,
                 instruction=INSTRUCTIONS[name],
-                max_steps=self.episode_length,
-                fps=CONTROL_RATE,
+                max_steps=self.episode_length or EPISODE_S * self.fps,
+                fps=self.fps,
                 env=env,
             )
             for index, name in enumerate(self.selected(INSTRUCTIONS))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from tests.helpers import descendants, wait_until
@@ -87,30 +88,41 @@ def test_a_twin_that_ends_makes_a_camera_old_and_not_blind() -> None:
         camera.disconnect()
 
 
-def test_cameras_of_one_twin_share_a_process_that_ends_with_them() -> None:
-    def easels() -> int:
-        return sum("twins.easel" in " ".join(process.cmdline()) for process in descendants(os.getpid()))
+def easels() -> list[psutil.Process]:
+    """The processes that draw."""
+    return [process for process in descendants(os.getpid()) if "twins.easel" in " ".join(process.cmdline())]
 
+
+@pytest.mark.parametrize(("real_time", "politeness"), [(True, 10), (False, 0)])
+def test_drawing_gives_way_unless_somebody_stands_still_for_it(real_time: bool, politeness: int) -> None:
+    with Twin("koch_follower", real_time=real_time) as twin:
+        camera = make_camera("sim", port=twin.port, width=48, height=36)
+        if not real_time:
+            camera.clock = TwinTime([twin])
+        with camera:
+            assert [process.nice() - psutil.Process().nice() for process in easels()] == [politeness]
+
+
+def test_cameras_of_one_twin_share_a_process_that_ends_with_them() -> None:
     with Twin("koch_follower", real_time=False) as twin:
         clock = TwinTime([twin])
         cameras = [make_camera("sim", port=twin.port, width=48, height=36, camera=name) for name in ("front", "wrist")]
         for camera in cameras:
             camera.clock = clock
             camera.connect()
-        assert easels() == 1
+        assert len(easels()) == 1
         assert (cameras[0].read() != cameras[1].read()).any()
         cameras[0].disconnect()
-        assert easels() == 1
+        assert len(easels()) == 1
         cameras[1].disconnect()
-        assert easels() == 0
+        assert not easels()
 
 
 def test_cameras_that_share_a_process_come_back_when_it_is_killed() -> None:
     with Twin("koch_follower") as twin:
         cameras = [make_camera("sim", port=twin.port, width=48, height=36, camera=name) for name in ("front", "wrist")]
         with cameras[0], cameras[1]:
-            killed = [process for process in descendants(os.getpid()) if "twins.easel" in " ".join(process.cmdline())]
-            for process in killed:
+            for process in easels():
                 process.kill()
             wait_until(lambda: all(camera.status().restarts for camera in cameras))
             wait_until(lambda: not any(camera.status().is_stalled for camera in cameras))

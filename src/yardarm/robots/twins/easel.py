@@ -77,9 +77,9 @@ def _jpeg(picture: Any) -> bytes:
     return content.getvalue()
 
 
-def _draw_for_ever(type: str, kind: str, scene: str) -> None:
+def _draw_for_ever(type: str, kind: str, scene: str, politeness: str) -> None:
     """What the process does."""
-    os.nice(10)
+    os.nice(int(politeness))
     out, requests = sys.stdout.buffer, sys.stdin.buffer
     try:
         easel = _Easel(type, kind, scene)

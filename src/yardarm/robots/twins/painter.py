@@ -24,6 +24,8 @@ BACKENDS = ("egl", "osmesa")
 READY = b"ready\n"
 EASEL = "yardarm.robots.twins.easel"
 LARGEST = (1280, 960)
+# How far drawing gives way to everything else on the machine, where nobody stands still for it.
+POLITE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Painter:
     """Draws an arm for people. It starts when the first picture is asked for."""
 
     def __init__(self, twin: Painted) -> None:
-        self._twin, self._drawing = twin, Drawing(twin.about)
+        self._twin, self._drawing = twin, Drawing(twin.about, POLITE)
 
     def paint(self, view: Viewpoint = Viewpoint()) -> bytes:
         """A JPEG of the arm as it is now."""
@@ -78,8 +80,8 @@ class Painter:
 class Drawing:
     """The process that draws twins of one kind, `easel.py`. It starts when the first picture is asked for."""
 
-    def __init__(self, spec: TwinSpec) -> None:
-        self._words = (spec.type, spec.kind, spec.scene)
+    def __init__(self, spec: TwinSpec, politeness: int) -> None:
+        self._words = (spec.type, spec.kind, spec.scene, str(politeness))
         self._borrowers = 0
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -133,7 +135,7 @@ class Drawing:
         return self._process
 
     def _start(self, backend: str) -> bool:
-        # One thread draws, and gives way to everybody else: the twin's clock comes first.
+        # One thread draws: the twin's clock comes first.
         own = {"MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend, "LP_NUM_THREADS": "1"}
         process = subprocess.Popen(
             [sys.executable, "-m", EASEL, *self._words],
@@ -154,17 +156,18 @@ class Drawing:
         return False
 
 
-_SHARED: dict[tuple[str, str, str], Drawing] = {}
+_SHARED: dict[tuple[str, ...], Drawing] = {}
 _SHARING = threading.Lock()
 
 
 def borrow_drawing(spec: TwinSpec) -> Drawing:
     """The process that all cameras of twins of one kind share: it takes seconds to start, and much memory."""
-    key = (spec.type, spec.kind, spec.scene)
+    # A twin in real time must not be held up by its pictures. One whose time waits stands still for them.
+    new = Drawing(spec, POLITE if spec.is_real_time else 0)
     with _SHARING:
-        if key not in _SHARED or _SHARED[key].has_ended:  # whoever still has that one returns it
-            _SHARED[key] = Drawing(spec)
-        drawing = _SHARED[key]
+        drawing = _SHARED.setdefault(new._words, new)
+        if drawing.has_ended:  # whoever still has that one returns it
+            drawing = _SHARED[new._words] = new
         drawing._borrowers += 1
         return drawing
 
