@@ -144,7 +144,7 @@ class LanguageLayer(nn.Module):
         if not keys_only:
             self.mlp = GatedMlp(sizes, style.activation)
             self.post_attention_layernorm = style.norm(sizes.width, sizes.norm_eps)
-        for module in self.modules():
+        for module in (*self.self_attn.modules(), *(() if keys_only else self.mlp.modules())):
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=sizes.init_std)
 
