@@ -82,15 +82,20 @@ def small_smolvla(image: int = 32, hub_dir: Path = GOLDEN / "smolvla" / "hub", *
 
 
 def small_pi(kind: str, image: int = 32, **options: Any) -> LearnedPolicy:
-    """A π0 or π0.5 for Meta-World's shapes, of the recorded one's sizes."""
+    """A π0 or π0.5 for Meta-World's shapes, of the recorded one's sizes and with its weights."""
     sizes = {"chunk_size": 8, "max_state_dim": 8, "max_action_dim": 8, "num_inference_steps": 3, "n_action_steps": 5}
-    images = {"image_resolution": (28, 28), "tokenizer_max_length": {"pi0": 24, "pi05": 96}[kind]}
+    images = {"image_resolution": (56, 56), "tokenizer_max_length": {"pi0": 24, "pi05": 96}[kind]}
     architecture = find_architecture(kind)
     config: Any = architecture.config(**{**_features(image), **sizes, **images, **options})
     config.given_sizes = ModelSettings.read(GOLDEN / kind / "sizes.json")
     quantiles = {"q01": torch.full((4,), -0.9), "q99": torch.full((4,), 0.9)}
     known = {name: {**own, **quantiles} for name, own in _made_up(config).items()}
-    return new_policy(architecture, config, known, seed=0, repositories=Repositories(GOLDEN / kind / "hub"))
+    policy = new_policy(architecture, config, known, seed=0, repositories=Repositories(GOLDEN / kind / "hub"))
+    own = policy.network.state_dict()
+    policy.network.load_state_dict(
+        {name: torch.from_numpy(recipe_weight(f"model.{name}", tuple(value.shape))) for name, value in own.items()}
+    )
+    return policy
 
 
 def _features(image: int | None) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def test_what_is_between_the_observations_and_the_first_velocity(kind: str, poli
         np.testing.assert_array_equal(prefix.valid, expected["debug.prefix_mask"])
         keys = network.paligemma.language(prefix).layers[-1].keys.transpose(1, 2)
         valid = expected["debug.prefix_mask"][:, None, :, None]
-        np.testing.assert_allclose(keys * valid, expected["debug.last_layer_keys"] * valid, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(keys.numpy() * valid, expected["debug.last_layer_keys"] * valid, atol=1e-5, rtol=0)
         close(network.velocity(network.remember(inputs), inputs[NOISE], torch.ones(3)), "debug.first_velocity")
 
 
@@ -144,7 +144,8 @@ def test_loss_and_gradients(kind: str, policy: LearnedPolicy) -> None:
     assert loss.item() == pytest.approx(expected["loss"], rel=1e-4)
     found = {f"model.{name}": value for name, value in policy.network.named_parameters()}
     norms = {name: value.grad.norm().item() for name, value in found.items() if value.grad is not None}
-    flowing = {name: norm for name, norm in expected["per_parameter"].items() if norm is not None}
+    # The last layer's queries have one of zero there, and are left out here.
+    flowing = {name: norm for name, norm in expected["per_parameter"].items() if norm}
     # What the tower's keys have in common changes nothing: its gradient is only rounding.
     assert norms == {name: pytest.approx(norm, rel=1e-3, abs=1e-4) for name, norm in flowing.items()}
     assert sum(norm**2 for norm in norms.values()) ** 0.5 == pytest.approx(expected["grad_norm"], rel=1e-4)
@@ -274,7 +275,7 @@ def test_sizes_are_the_published_ones_unless_a_file_gives_others(kind: str, tmp_
     with pytest.raises(UsageError, match=r"gemma_300m\.head_dim must be 8, as in gemma_2b, but is 4"):
         load(kind, folder)
     (folder / "sizes.json").unlink()
-    with pytest.raises(UsageError, match=r"has the shape \(32, 8\), where \(1024, 8\) is expected"):
+    with pytest.raises(UsageError, match=r"its expert is 32 wide, where 1,024 are published; .* needs a sizes\.json"):
         load(kind, folder)
 
 
@@ -290,7 +291,7 @@ def test_empty_cameras_are_written_once(kind: str, tmp_path: Path) -> None:
     policy.save_pretrained(tmp_path)
     again = load_policy(tmp_path, device="cpu")
     assert again.config.to_json() == policy.config.to_json()
-    assert again.config.input_features["observation.images.empty_camera_1"].shape == (3, 28, 28)
+    assert again.config.input_features["observation.images.empty_camera_1"].shape == (3, 56, 56)
     assert again.wants.inputs == ("observation.image", "observation.state")
 
 
@@ -321,19 +322,24 @@ def test_shorter_numbers_stay_near(kind: str) -> None:
     assert np.abs(policy.predict(raw(kind)) - data(kind)["action_chunk"]).mean() < 0.2 * spread
 
 
-def test_relative_actions_are_added_to_the_state_that_a_chunk_was_made_for(kind: str, tmp_path: Path) -> None:
-    """The gripper, the last of five, stays absolute."""
-    folder = shutil.copytree(checkpoint(kind), tmp_path / "relative")
+def relative_checkpoint(kind: str, folder: Path) -> Path:
+    """The recorded one with relative actions; the gripper, the last of five, stays absolute."""
+    shutil.copytree(checkpoint(kind), folder)
     names = ["shoulder", "elbow", "wrist", "hand", "Gripper.pos"]
-    for file, steps in (("policy_preprocessor.json", "relative"), ("policy_postprocessor.json", "absolute")):
+    for file, step_name in (("policy_preprocessor.json", "relative"), ("policy_postprocessor.json", "absolute")):
         stored = json.loads((folder / file).read_text())
         for step in stored["steps"]:
-            if step["registry_name"].startswith(steps):
-                step["config"] |= {"enabled": True, **({"action_names": names} if steps == "relative" else {})}
+            if step["registry_name"] == f"{step_name}_actions_processor":
+                step["config"] |= {"enabled": True, **({"action_names": names} if step_name == "relative" else {})}
         (folder / file).write_text(json.dumps(stored))
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "use_relative_actions": True}))
-    moved = load(kind, folder).predict(raw(kind)) - load(kind).predict(raw(kind))
+    return folder
+
+
+def test_relative_actions_are_added_to_the_state_that_a_chunk_was_made_for(kind: str, tmp_path: Path) -> None:
+    policy = load(kind, relative_checkpoint(kind, tmp_path / "relative"))
+    moved = policy.predict(raw(kind)) - load(kind).predict(raw(kind))
     state = data(kind)["observation.state"]
     np.testing.assert_allclose(moved[..., :4], np.repeat(state[:, None, :4], 8, axis=1), atol=1e-5)
     np.testing.assert_array_equal(moved[..., 4], 0)

@@ -388,9 +388,9 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         "nothing there is called 'extra'",
     ),
     "an unknown type": (
-        lambda f: edit_json(f / "config.json", lambda d: d.update(type="pi0")),
-        "is of a policy of type 'pi0', which is not installed here; there are act, diffusion, smolvla; if it is "
-        "LeRobot's, evaluate yardarm.policies.PolicySpec(",
+        lambda f: edit_json(f / "config.json", lambda d: d.update(type="xvla")),
+        "is of a policy of type 'xvla', which is not installed here; there are act, diffusion, pi0, pi05, smolvla; if "
+        "it is LeRobot's, evaluate yardarm.policies.PolicySpec(",
     ),
     "no type": (lambda f: edit_json(f / "config.json", lambda d: d.pop("type")), "names no 'type' of policy"),
     "a wrong value": (

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from yardarm.config import one_of
 from yardarm.hub import Repositories
+from yardarm.policies.checkpoint import WEIGHTS, CheckpointFolder
 from yardarm.policies.learned.config import require
 from yardarm.policies.paligemma.sizes import PUBLISHED, VARIANTS, PaliGemmaSizes
 from yardarm.policies.vla.config import VlaConfig
@@ -91,6 +92,19 @@ class PaliGemmaConfig(VlaConfig):
         self.sizes = PaliGemmaSizes.of(
             self.given_sizes, self.paligemma_variant, self.action_expert_variant, self.image_resolution[0]
         )
+        if folder is not None:
+            self._check_size(CheckpointFolder(folder))
+
+    def _check_size(self, folder: CheckpointFolder) -> None:
+        """Refuse weights of other sizes, before a network of billions of numbers is made for nothing."""
+        names = folder.tensor_names(WEIGHTS) if folder.has(WEIGHTS) and not folder.has(SIZES) else []
+        for name in (name for name in names if name.endswith("action_in_proj.weight")):
+            there, published = folder.tensor_shape(WEIGHTS, name)[0], self.sizes.expert.width
+            require(
+                there == published,
+                f"{folder.path / WEIGHTS}: its expert is {there:,} wide, where {published:,} are published; a policy "
+                f"of another size needs a {SIZES} beside it",
+            )
 
     def side_files(self) -> dict[str, bytes]:
         """The sizes, which LeRobot's ``config.json`` only names."""
