@@ -67,6 +67,7 @@ def in_cache(kind: str, home: Path) -> Path:
     repository = home / "hub" / f"models--{TOKENIZER.replace('/', '--')}"
     commit = "0" * 40
     shutil.copytree(GOLDEN / kind / "hub" / TOKENIZER, repository / "snapshots" / commit)
+    (repository / "snapshots" / commit / "config.json").write_text('{"model_type": "paligemma"}')
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text(commit)
     return home

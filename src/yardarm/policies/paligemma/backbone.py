@@ -54,7 +54,7 @@ class PaliGemma(nn.Module):
     def images(self, images: Sequence[Tensor]) -> list[PrefixPart]:
         """A part for each camera, of images -1…1; their features are taken as they are."""
         features = look(self.vision_tower, torch.cat(list(images)).float())
-        tokens = self.model["multi_modal_projector"]["linear"](features).to(self.dtype)  # type: ignore[index, operator]
+        tokens = self.model["multi_modal_projector"]["linear"](features).to(self.dtype)  # type: ignore[index]
         valid = torch.ones(len(images[0]), tokens.shape[1], dtype=torch.bool, device=tokens.device)
         return [PrefixPart(image, valid) for image in tokens.chunk(len(images))]
 
