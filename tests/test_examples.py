@@ -47,8 +47,9 @@ def test_the_policy_for_lerobots_interface_runs_as_its_docstring_says() -> None:
 
 
 @pytest.mark.slow
-def test_a_noisy_expert_is_worse_than_the_expert() -> None:
-    words = ["--policy.noise=3", "--against=expert", "--env.type=metaworld", "--env.task=reach-v3,button-press-v3"]
+@pytest.mark.parametrize("disturbance", [("--policy.noise=3",), ("--policy.noise=0", "--policy.drift=3")])
+def test_a_noisy_expert_is_worse_than_the_expert(disturbance: tuple[str, ...]) -> None:
+    words = [*disturbance, "--against=expert", "--env.type=metaworld", "--env.task=reach-v3,button-press-v3"]
     words += ["--eval.stop=decided", "--eval.n_episodes=6", "--env.episode_length=100"]
     answer = yardarm("eval", "--policy.type=noisy_expert:NoisyExpert", *words, PYTHONPATH=str(EXAMPLES))
     assert answer.returncode == 0, answer.stderr

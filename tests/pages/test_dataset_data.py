@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.datasets.made import GOLDEN, make_dataset
+from tests.datasets.made import FPS, GOLDEN, make_dataset
+from tests.datasets.test_measured import record, times
 from tests.datasets.v21 import make_v21
 from tests.pages.shown_dataset import LENGTHS, shown_dataset
-from yardarm.datasets import DatasetFeature, read_metadata
+from yardarm.datasets import DatasetFeature, MeasuredTimes, measured_file, read_metadata
+from yardarm.datasets.measured import write_measured
 from yardarm.datasets.names import dimension_names
 from yardarm.pages.dataset_data import dataset_data, dataset_episode_data
 
@@ -151,6 +155,35 @@ def test_a_video_that_is_too_short_is_said(root: Path, tmp_path: Path) -> None:
     shutil.copy(next((tmp_path / "other").glob("videos/observation.images.front/*/*.mp4")), front)
     assert "cut short" in episode(short, 2)["cameras"][0]["cut_short"]
     assert "cut_short" not in episode(short, 2)["cameras"][1]
+
+
+def test_an_episode_of_a_robot_shows_what_its_loop_measured(tmp_path: Path) -> None:
+    def missed_one(own: MeasuredTimes) -> MeasuredTimes:
+        after = np.arange(len(own)) >= 2
+        moved = {name: getattr(own, name) + after / FPS for name in ("due_s", "began_s", "joints_s", "sent_s")}
+        return replace(own, tick=own.tick + after, **moved)
+
+    shown = episode(record(tmp_path / "own", {0: missed_one}), 0)["numbers"]
+    asked, timing = (feature for feature in shown if feature["name"] in ("action asked for", "timing, ms"))
+    assert asked["names"] == ["x", "y"]
+    assert timing["names"] == ["turn began late by", "period's error", "age of front's picture"]
+    late, error, age = timing["values"]
+    assert set(late) == {1.0}
+    assert np.allclose(error, 0, atol=1e-6)  # a turn that is missed is no late one: the next begins on the grid
+    assert age[0] == 20.0
+    assert age[2] == pytest.approx(20 + 1000 / FPS)
+
+
+@pytest.mark.parametrize("damage", ["cut", "other length"])
+def test_measured_times_that_cannot_be_read_are_not_shown(damage: str, tmp_path: Path) -> None:
+    root = record(tmp_path / "own")
+    if damage == "cut":
+        measured_file(root, 0).write_bytes(b"PAR1")
+    else:
+        write_measured(root, 0, times(0, 3))
+    shown = episode(root, 0)
+    assert "problem" not in shown
+    assert all(feature["name"] != "timing, ms" for feature in shown["numbers"])
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from yardarm.datasets.browsing import (
     size_on_disk,
     video_facts,
 )
-from yardarm.errors import UsageError
+from yardarm.datasets.measured import read_measured
+from yardarm.errors import DatasetFault, UsageError
 from yardarm.pages.run_data import rounded
 
 __all__ = ["dataset_data", "dataset_episode_data", "dataset_facts"]
@@ -203,7 +204,10 @@ def _frames(meta: DatasetMetadata, episode: Episode) -> dict[str, Any]:
     shown_texts |= {key: [str(text) for text in columns[key]] for key in texts}
     outcome = ("s" if columns[SUCCESS].any() else "f") if SUCCESS in columns else None
     return {
-        "numbers": [_lines(key, features[key], columns[key]) for key in numbers],
+        "numbers": [
+            *(_lines(key, dimension_names(features[key]), columns[key]) for key in numbers),
+            *_measured(meta, episode),
+        ],
         "texts": [{"name": key, "runs": _runs(words)} for key, words in shown_texts.items()],
         "outcome": outcome,
         "reward": rounded(columns[REWARD].sum()) if REWARD in columns else None,
@@ -219,13 +223,33 @@ def _runs(words: Sequence[str]) -> list[tuple[int, str]]:
     return [(step, word) for step, word in enumerate(words) if step == 0 or word != words[step - 1]]
 
 
-def _lines(key: str, feature: DatasetFeature, values: np.ndarray) -> dict[str, Any]:
-    """A feature's numbers over time: a list per dimension, of every `every`-th frame."""
+def _measured(meta: DatasetMetadata, episode: Episode) -> list[dict[str, Any]]:
+    """What a robot's loop measured beside the frames: the action that was asked for, and how well it kept its time."""
+    try:
+        measured = read_measured(meta.root, episode.index)
+    except DatasetFault:
+        return []  # The checks say so.
+    if measured is None or len(measured) != episode.length:
+        return []
+    period_errors = np.diff(measured.began_s) - np.diff(measured.tick) / meta.fps
+    times = {
+        "turn began late by": measured.began_s - measured.due_s,
+        "period's error": np.concatenate([[0.0], period_errors]),
+        **{f"age of {name}'s picture": measured.joints_s - taken for name, taken in measured.captured_s.items()},
+    }
+    return [
+        _lines("action asked for", measured.asked_names, measured.asked),
+        _lines("timing, ms", list(times), 1000 * np.stack(list(times.values()), axis=1)),
+    ]
+
+
+def _lines(key: str, names: Sequence[str], values: np.ndarray) -> dict[str, Any]:
+    """Numbers over time: a list per dimension, of every `every`-th frame."""
     every = max(1, -(-len(values) // MOST_POINTS))
     columns = values.reshape(len(values), -1)[::every].astype(np.float64).T
     return {
         "name": key,
-        "names": dimension_names(feature)[:MOST_LINES],
+        "names": list(names[:MOST_LINES]),
         "dimensions": len(columns),
         "every": every,
         "values": [[rounded(value) for value in column] for column in islice(columns, MOST_LINES)],

@@ -57,7 +57,9 @@ export class Findings {
 
   group({ name, title, advice, findings }) {
     const all = this.open.has(name) || findings.length <= FEW + 1;
-    const shown = all ? findings : findings.slice(0, FEW);
+    // What is said of the whole dataset comes first.
+    const ordered = [...findings].sort((a, b) => (a.episode !== null) - (b.episode !== null));
+    const shown = all ? ordered : ordered.slice(0, FEW);
     const more = () => {
       this.open.add(name);
       this.draw();
