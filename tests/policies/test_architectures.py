@@ -316,7 +316,7 @@ def test_shared_steps_are_registered_by_packages(monkeypatch: pytest.MonkeyPatch
         def read_bytes(self, name: str) -> bytes:
             return stored.files[name]
 
-    with pytest.raises(UsageError, match="step 'spelling' is unknown here; known are device_processor"):
+    with pytest.raises(UsageError, match="step 'spelling' is unknown here; known are absolute_actions"):
         Pipeline.from_json(stored.data, Files())
     monkeypatch.setattr(PROCESSOR_STEPS, "_plugins", {"spelling": entry})
     assert Pipeline.from_json(stored.data, Files()).steps[0] == Spelling("xyz")
