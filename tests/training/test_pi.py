@@ -15,7 +15,6 @@ from tests.training.made import IMAGES, demonstrations, small_training
 from tests.training.test_frozen import TEXTS, trainer_of
 from tests.training.test_resume import StopsAfter, assert_same, resumed, weights
 from yardarm import load_policy
-from yardarm.errors import UsageError
 from yardarm.training import train
 
 RENAMED = {"observation.image": "observation.images.wrist"}
@@ -87,8 +86,3 @@ def test_an_adapter_is_put_where_lerobot_puts_it(kind: str, data: Path, tmp_path
     only_pi0 = {"state_proj", "action_time_mlp_in", "action_time_mlp_out"} if kind == "pi0" else set()
     assert adapted == {*expert, "action_in_proj", "action_out_proj", *only_pi0}
     assert "gemma_expert" in json.loads((folder / "adapter_config.json").read_text())["target_modules"]
-
-
-def test_shorter_numbers_are_asked_for_by_another_flag(kind: str, data: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--policy\.dtype is for evaluations; --mixed_precision=bf16 trains"):
-        train(small_training(data, tmp_path / "run", recorded(kind, dtype="bfloat16"), rename_map=RENAMED))

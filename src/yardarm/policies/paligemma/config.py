@@ -23,7 +23,6 @@ __all__ = ["TOKENIZER", "PaliGemmaConfig"]
 TOKENIZER = "google/paligemma-3b-pt-224"
 SIZES = "sizes.json"
 DTYPES = ("float32", "bfloat16")
-NO_DTYPE = "--policy.dtype is for evaluations; --mixed_precision=bf16 trains with shorter numbers"
 
 
 @dataclass
@@ -75,8 +74,7 @@ class PaliGemmaConfig(VlaConfig):
         )
 
     def check_changes(self, stored: Mapping[str, Any], folder: Path) -> None:
-        """Some options say how a checkpoint was trained."""
-        require(self.dtype == stored.get("dtype", "float32"), NO_DTYPE)
+        """Whether actions are relative is decided by its training."""
         trained = bool(stored.get("use_relative_actions", False))
         require(
             self.use_relative_actions == trained,
@@ -86,7 +84,6 @@ class PaliGemmaConfig(VlaConfig):
     def complete(self, repositories: Repositories, folder: Path | None) -> None:
         """Find the sizes: in a file of the checkpoint, or else those that were published."""
         super().complete(repositories, folder)
-        require(folder is not None or self.dtype == "float32", NO_DTYPE)
         if folder is not None and (folder / SIZES).is_file():
             self.given_sizes = ModelSettings.read(folder / SIZES)
         self.sizes = PaliGemmaSizes.of(
