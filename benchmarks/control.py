@@ -6,16 +6,12 @@ python benchmarks/control.py --scale=small --only=teleoperate_30
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import re
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +19,7 @@ from typing import Any
 from campaign import Measurements, run_campaign
 from report import Figure, Section
 from servos import busy
+from twin_processes import twin_process
 
 from yardarm.control import Loop, undisturbed
 from yardarm.machine import usable_cores
@@ -45,45 +42,18 @@ between two turns; a turn is late if it begins later than a tenth of its period,
 """
 YARDARM = [sys.executable, "-m", "yardarm"]
 SPIN_S = 0.0003
-TYPES = {"robot": "so101_follower", "teleop": "so101_leader"}
-WAVE = "time,shoulder_pan,gripper\n0,-30,20\n1,30,80\n2,-30,20\n"
-
-
-@contextlib.contextmanager
-def twin(section: str, folder: Path) -> Iterator[list[str]]:
-    """A twin in a process of its own; gives the flags that reach it."""
-    own = [f"--{section}.type={TYPES[section]}", f"--{section}.id=a", f"--{section}.calibration_dir={folder / section}"]
-    words = [*own, "--twin.calibrated=true"]
-    if section == "teleop":
-        (folder / "wave.csv").write_text(WAVE)
-        words += [f"--twin.motion={folder / 'wave.csv'}", "--twin.repeat=true"]
-    start = [*YARDARM, "twin", *words]
-    with subprocess.Popen(start, stdout=subprocess.PIPE, text=True, preexec_fn=_like_hardware) as process:
-        assert process.stdout is not None
-        said = ""
-        while not (found := re.search(r"\.port=(\S+)", said)):
-            said += process.stdout.readline()
-        try:
-            yield [*own, f"--{section}.port={found[1]}"]
-        finally:
-            process.terminate()
-            process.communicate()
-
-
-def _like_hardware() -> None:
-    with contextlib.suppress(PermissionError):
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(20))
 
 
 def teleoperate(fps: int, seconds: float) -> Section:
     """Measure a rate, with cores free and busy."""
     figures, notes = [], []
+    rate = [f"--fps={fps}", f"--teleop_time_s={seconds}"]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        with twin("robot", folder) as robot, twin("teleop", folder) as leader:
+        with twin_process("robot", folder) as robot, twin_process("teleop", folder) as leader:
             for spinning in (0, usable_cores()):
                 with busy(spinning):
-                    timing, cpu_s = _run([*robot, *leader, f"--fps={fps}", f"--teleop_time_s={seconds}"], folder)
+                    timing, cpu_s = _run([*robot.flags, *leader.flags, *rate], folder)
                 when = f"{fps} Hz, {f'{spinning} cores busy' if spinning else 'no load of our own'}"
                 figures += _figures(when, timing)
                 notes.append(f"{when}: {cpu_s / timing['done'] * 1e3:.2f} ms of CPU per turn; {_text(timing)}")

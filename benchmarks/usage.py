@@ -6,12 +6,14 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
 GONE = (psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError)
 
 
@@ -62,16 +64,54 @@ class CpuAccount:
         self.others_s = max(0.0, machine_s - self.main_s - self.descendants_s)
 
     def _sample(self) -> None:
-        # Reads a few small files: psutil would read the files of every process on the machine, and hold Python's lock,
-        # for which the measured code would wait.
-        pids = _child_pids(os.getpid())
-        while pids:
-            pid = pids.pop()
-            with contextlib.suppress(*GONE):
-                words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-                user, system, start = words[11], words[12], words[19]
-                self._descendants[pid, start] = (int(user) + int(system)) / CLOCK_TICKS
-                pids += _child_pids(pid)
+        for own in _processes(_child_pids(os.getpid())):
+            self._descendants[own.pid, own.start] = own.cpu_s
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSample:
+    """What a process and its descendants have used until a moment of the monotonic clock."""
+
+    time_s: float
+    cpu_s: float
+    rss: int
+
+
+class TreeUsage:
+    """Watches a process and all its descendants, also those that end meanwhile.
+
+    RSS counts pages that processes share for each of them. PSS would not, but reading it stops the process.
+    """
+
+    def __init__(self, pid: int, every_s: float = 0.25) -> None:
+        self.samples: list[TreeSample] = []
+        self._pid = pid
+        self._cpu: dict[tuple[int, str], float] = {}
+        self._sampler = Sampler(self._sample, every_s)
+
+    def __enter__(self) -> TreeUsage:
+        self._sampler.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._sampler.__exit__()
+
+    def cpu_since(self, time_s: float) -> float:
+        """CPU-seconds from then on."""
+        before = [sample.cpu_s for sample in self.samples if sample.time_s <= time_s]
+        return sum(self._cpu.values()) - (before[-1] if before else 0.0)
+
+    @property
+    def peak_rss(self) -> int:
+        """The most that all of them had at once, in bytes."""
+        return max((sample.rss for sample in self.samples), default=0)
+
+    def _sample(self) -> None:
+        alive = list(_processes([self._pid]))
+        for own in alive:
+            self._cpu[own.pid, own.start] = own.cpu_s
+        cpu_s, rss = sum(self._cpu.values()), sum(own.rss for own in alive)
+        self.samples.append(TreeSample(time.monotonic(), cpu_s, rss))
 
 
 class PeakMemory:
@@ -120,6 +160,27 @@ def _children(process: psutil.Process) -> list[psutil.Process]:
 def _child_pids(pid: int) -> list[int]:
     threads = Path(f"/proc/{pid}/task").iterdir()
     return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    pid: int
+    start: str
+    cpu_s: float
+    rss: int
+
+
+def _processes(pids: list[int]) -> Iterator[_Process]:
+    """These processes and their descendants, as they are now."""
+    # Reads a few small files: psutil would read the files of every process on the machine, and hold Python's lock,
+    # for which the measured code would wait.
+    while pids:
+        pid = pids.pop()
+        with contextlib.suppress(*GONE):
+            words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            user, system, start, pages = words[11], words[12], words[19], words[21]
+            yield _Process(pid, start, (int(user) + int(system)) / CLOCK_TICKS, int(pages) * PAGE)
+            pids += _child_pids(pid)
 
 
 def _machine_cpu_s() -> float:

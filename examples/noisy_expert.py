@@ -28,7 +28,7 @@ class NoisyExpert(ExpertPolicy):
 
     def _disturbed(self, request):
         expert, disturbance = request.state
-        action = expert.get_action(request.observation["observation.environment_state"])
+        (action,) = expert.actions(request.observation["observation.environment_state"])
         return np.clip(action + disturbance.next(len(action)), -1, 1)[None]
 
 

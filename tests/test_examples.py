@@ -84,6 +84,7 @@ def test_a_module_is_evaluated_while_it_learns() -> None:
         pytest.param("training.py", "--only", marks=pytest.mark.slow),
         ("motor_bus.py", "--only"),
         ("control.py", "--only"),
+        ("recording.py", "--minutes"),
     ],
 )
 def test_the_benchmarks_start(name: str, flag: str) -> None:

@@ -47,6 +47,7 @@ __all__ = [
     "StorageFault",
     "UsageError",
     "YardarmError",
+    "in_words",
     "nearest",
     "one_line",
     "stack_of",
@@ -135,6 +136,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean 'x'?" for the closest known name, or ";" when nothing is close."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean '{matches[0]}'?" if matches else ";"
+
+
+def in_words(error: BaseException) -> str:
+    """What went wrong, on one line: our own messages say it themselves."""
+    return str(error) if isinstance(error, YardarmError) else one_line(error)
 
 
 def one_line(error: BaseException) -> str:

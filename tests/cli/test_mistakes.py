@@ -145,7 +145,7 @@ def test_a_file_beside_the_user_does_not_stand_in_for_a_module(tmp_path: Path) -
 def test_experts_of_another_benchmark_are_refused(tmp_path: Path) -> None:
     answer = yardarm_here("eval", "--env.type=toy", "--policy.type=expert")
     assert answer.returncode == 2
-    assert "the policy is for metaworld and so101_twin only, not for 'left' of toy" in answer.stderr
+    assert "the policy is for tasks with an expert of their own, which 'left' of toy has not" in answer.stderr
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_help_explains_the_flags() -> None:
         ),
         (with_flags(TOY, "--dataset.image_size=96"), "the images of 'toy' have one size only"),
         (with_flags(TOY, "--env.replayable=false"), "'left' of toy cannot be recorded"),
-        (with_flags(TOY, "--policy.type=expert"), "the policy is for metaworld and so101_twin only"),
+        (with_flags(TOY, "--policy.type=expert"), "the policy is for tasks with an expert of their own"),
         (["eval", *TOY[1:3], "--env.replayable=false", "--eval.recording=true"], "'left' of toy cannot be recorded"),
         (["eval", *TOY[1:3], "--eval.recording_repo_id=a/b"], "needs --eval.recording=true"),
         (

@@ -16,9 +16,11 @@ from tests.datasets.frames_of import snapshot
 from tests.helpers import descendants, start_yardarm, wait_until, yardarm_here
 from tests.recording.robot.ticks import frames_in_videos
 from tests.robots.answers import Terminal, on_a_terminal
-from tests.robots.cameras.pictures import write_video
+from tests.robots.cameras.pictures import HEIGHT, WIDTH, write_video
 from tests.viewer.served import ask, send
-from yardarm.datasets import LeRobotDataset, read_measured, read_metadata
+from yardarm.datasets import DatasetWriter, LeRobotDataset, VideoEncoding, read_measured, read_metadata
+from yardarm.recording.robot import robot_dataset_info
+from yardarm.robots import make_robot
 
 RIGHT, LEFT, ESC = "\x1b[C", "\x1b[D", "\x1b"
 LONG = 600
@@ -145,6 +147,19 @@ def test_resume_appends_and_refuses_what_does_not_fit(arms: TwinArms, tmp_path: 
     assert other.returncode == 2
     assert "has 20 frames per second; add --dataset.fps=20" in other.stderr
     assert read_metadata(root).total_episodes == 2
+
+
+def test_resume_refuses_another_encoding_before_an_arm_is_connected(tmp_path: Path) -> None:
+    film = write_video(tmp_path / "film.mp4", [100] * 10)
+    camera = {"type": "file", "path": str(film), "width": WIDTH, "height": HEIGHT, "fps": 30}
+    robot = make_robot("so101_follower", port="x", cameras={"front": camera})
+    DatasetWriter.create(tmp_path / "cube", robot_dataset_info(robot, 30), VideoEncoding("h264", crf=23)).finalize()
+    words = [*BOTH, f"--robot.cameras={json.dumps({'front': camera})}", f"--dataset.root={tmp_path / 'cube'}"]
+    for resume in ("true", "false"):  # without episodes, it would be continued in any case
+        answer = yardarm_here("record", *words, "--dataset.single_task=wave", f"--resume={resume}")
+        assert answer.returncode == 2
+        assert answer.stderr.count("\n") == 1
+        assert "add --dataset.crf=23 --dataset.preset=veryfast --dataset.vcodec=h264, or" in answer.stderr
 
 
 def test_a_killed_encoder_stops_the_recording_in_one_line(arms: TwinArms, tmp_path: Path) -> None:
@@ -380,7 +395,7 @@ def test_a_camera_that_cannot_be_as_wanted_is_named_and_nothing_is_recorded(
     film = write_video(tmp_path / "film.mp4", [100] * 10, fps=20, width=48, height=32)
     words = words_for(arms, tmp_path / "cube", num_episodes=1, episode_time_s=0.2)
     answer = yardarm_here(*words, f"--robot.cameras={{front: {camera.replace('FILM', str(film))}}}")
-    assert answer.returncode in (1, 2)
+    assert answer.returncode == 2
     assert "front" in answer.stderr
     assert message in answer.stderr
     assert answer.stderr.count("\n") == 1

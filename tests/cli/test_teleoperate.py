@@ -9,13 +9,14 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.control.twin_arms import CALIBRATION, TwinArms, twin_arms
 from tests.helpers import start_yardarm, wait_until, yardarm_here
 from tests.robots.answers import on_a_terminal
 from tests.robots.cameras.mjpeg import MjpegServer
-from tests.robots.cameras.pictures import HEIGHT, WIDTH
+from tests.robots.cameras.pictures import HEIGHT, WIDTH, write_video
 from tests.viewer.served import ask
 
 SUMMARY = r"Hz.*: [\d,]+ turns, [\d,]+ late, [\d,]+ missed.*; period error median [\d.]+ ms, 99% [\d.]+ ms, worst"
@@ -104,6 +105,43 @@ def test_a_camera_that_hangs_holds_the_arm_until_it_is_back(arms: TwinArms) -> N
             terminal.type("\x03")
             assert terminal.exit_code() == 0
             assert re.search(r", [\d,]+ held; period error", terminal.output), terminal.output
+    assert arms.torques() == {0}
+
+
+@pytest.mark.parametrize(
+    ("camera", "message"),
+    [
+        ("type: file, path: none.mp4, width: 64, height: 48", "cannot be opened: there is no file or folder none.mp4"),
+        ("type: file, path: film.mp4, width: 20, height: 10", f"it gives {WIDTH}×{HEIGHT}, not 20×10 as asked for"),
+        ("type: file, path: empty, width: 64, height: 48", "empty has no pictures"),
+        ("type: opencv, index_or_path: 77, width: 64, height: 48", "there is no such camera; `yardarm find-cameras`"),
+        ("type: opencv, index_or_path: /dev/null, backend: none, width: 64, height: 48", "backend 'none' is unknown"),
+        ("type: sim, width: 64, height: 48", "there is no twin on"),
+    ],
+)
+def test_a_camera_that_cannot_be_opened_is_found_before_anything_moves(
+    camera: str, message: str, arms: TwinArms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_video(tmp_path / "film.mp4", [100] * 10)
+    (tmp_path / "empty").mkdir()
+    asked = arms.leader.chain.requests, arms.follower.chain.requests
+    words = [*arms.words, f"--robot.cameras={{front: {{{camera}, fps: 30}}}}", "--teleop_time_s=1"]
+    answer = yardarm_here("teleoperate", *words)
+    assert answer.returncode == 2
+    assert message in answer.stderr
+    assert answer.stderr.count("\n") == 1
+    assert (arms.leader.chain.requests, arms.follower.chain.requests) == asked
+
+
+def test_ctrl_c_does_not_wait_for_a_camera_that_is_being_connected(arms: TwinArms, tmp_path: Path) -> None:
+    film = write_video(tmp_path / "film.mp4", [100] * 10)
+    camera = f"type: file, path: {film}, width: {WIDTH}, height: {HEIGHT}, fps: 30, warmup_s: 1000"
+    with on_a_terminal("teleoperate", *arms.words, f"--robot.cameras={{front: {{{camera}}}}}") as terminal:
+        wait_until(lambda: str(film) in [own.path for own in psutil.Process(terminal.process.pid).open_files()])
+        terminal.type("\x03")
+        assert terminal.exit_code() == 130
+        assert "Traceback" not in terminal.output
     assert arms.torques() == {0}
 
 

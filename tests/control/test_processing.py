@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from tests.helpers import GOLDEN
 from yardarm.config import FlagText, decode
+from yardarm.control import Process
 from yardarm.control.processing import (
     EE,
     ArmJoints,
     EeOptions,
     EeToJoints,
     JointsToEe,
-    Process,
     moves_a_hand,
     processor_between,
 )

@@ -15,6 +15,7 @@ from tests.control.fake_clock import FakeClock
 from tests.helpers import GOLDEN
 from tests.robots.twin_port import TwinPort, twin_of
 from yardarm.control import DeadMan, HoldOptions, Loop, teleoperation
+from yardarm.control.holding import Holding, HoldReason
 from yardarm.errors import RobotFault, UsageError
 from yardarm.robots import Frame, Guarded, Reading, make_robot, make_teleoperator
 from yardarm.robots.motors import calibration_to_json, read_calibration_file
@@ -218,3 +219,20 @@ def test_an_old_picture_holds_the_arm_until_a_new_one_comes(arms: Arms, caplog: 
 def test_a_patience_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match=f"--hold.{name} must be positive"):
         HoldOptions(**{name: 0})
+
+
+def test_what_comes_and_goes_in_every_second_is_not_said_in_every_second(caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock(100.0)
+    holding = Holding(HoldOptions(), Loop(10, clock))
+    for _ in range(20):
+        holding.hold(HoldReason("front", "camera 'front' is old"))
+        clock.wait_until(clock.now() + 0.1)
+        holding.go_on()
+    said = [record.getMessage() for record in caplog.records]
+    assert said[:2] == ["camera 'front' is old; the arm holds still", "recovered after 0.1 s"]
+    assert said[4:] == [
+        "camera 'front' is old; the arm holds still once more; it is not said again",
+        "recovered after 0.1 s",
+    ]
+    holding.hold(HoldReason("leader", "the leader is silent"))
+    assert caplog.records[-1].getMessage() == "the leader is silent; the arm holds still"

@@ -123,7 +123,7 @@ def test_a_stored_run_that_changed_is_another_opponent(tmp_path: Path) -> None:
 
 
 def test_mistakes_about_the_opponent_say_so(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^against: the policy is for metaworld and so101_twin only"):
+    with pytest.raises(UsageError, match=r"^against: the policy is for tasks with an expert of their own"):
         duel(tmp_path / "run", against="expert")
     far = evaluate(WORSE, ToyConfig(task="far", max_steps=3), n_episodes=1, output_dir=tmp_path / "far")
     with pytest.raises(UsageError, match="has none of these tasks: it has toy/far"):

@@ -71,6 +71,25 @@ def test_the_left_arm_is_released_if_the_right_one_does_not_connect(
     assert twins[0].servo(1).get("Torque_Enable") == 0
 
 
+@pytest.mark.parametrize("lost", [(0,), (1,), (0, 1)])
+def test_both_arms_are_let_go_and_whoever_does_not_listen_is_named(
+    lost: tuple[int, ...], twins: tuple[TwinPort, TwinPort], tmp_path: Path
+) -> None:
+    robot = pair_of(twins, tmp_path)
+    robot.connect()
+    servos = {index: list(twins[index].chain.servos) for index in lost}
+    for index in lost:
+        twins[index].chain.servos.clear()
+    with pytest.raises(BusFault) as caught:
+        robot.release()
+    assert all(twins[index].path in str(caught.value) for index in lost)
+    listening = [twins[index] for index in (0, 1) if index not in lost]
+    assert all(twin.servo(number).get("Torque_Enable") == 0 for twin in listening for number in range(1, 7))
+    for index in lost:
+        twins[index].chain.servos[:] = servos[index]
+    robot.disconnect()
+
+
 @pytest.mark.parametrize("lost", [0, 1])
 def test_one_arm_is_released_if_the_other_one_is_lost(
     lost: int, twins: tuple[TwinPort, TwinPort], tmp_path: Path

@@ -327,6 +327,45 @@ def test_a_second_ctrl_c_waits_until_the_arm_is_released() -> None:
         signal.raise_signal(signal.SIGINT)
 
 
+def ctrl_c_in(name: str, monkeypatch: pytest.MonkeyPatch, is_meant: Callable[..., bool]) -> None:
+    """Have Ctrl-C come while a function of `signal` runs: it then does its work, and raises."""
+    real = getattr(signal, name)
+
+    def interrupted(*arguments: Any) -> Any:
+        answer = real(*arguments)
+        if is_meant(*arguments):
+            raise KeyboardInterrupt
+        return answer
+
+    monkeypatch.setattr(signal, name, interrupted)
+
+
+def test_ctrl_c_while_the_watchdog_starts_leaves_no_signal_blocked(
+    twin: TwinPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ctrl_c_in("pthread_sigmask", monkeypatch, lambda how, numbers: how == signal.SIG_BLOCK and bool(numbers))
+    with pytest.raises(KeyboardInterrupt):
+        arm_on(twin).connect()
+    monkeypatch.undo()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, blocked)  # the tests after this one need them
+    assert not blocked
+
+
+def test_ctrl_c_while_handlers_are_put_back_leaves_none_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def leave() -> None:
+        with uninterrupted():
+            ctrl_c_in("signal", monkeypatch, lambda number, handler: number == signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        leave()
+    monkeypatch.undo()
+    after = {number: signal.signal(number, handler) for number, handler in before.items()}
+    assert after == before
+
+
 def test_ctrl_c_does_not_hide_that_an_arm_may_still_hold(twin: TwinPort, caplog: pytest.LogCaptureFixture) -> None:
     arm = arm_on(twin, watchdog=False)
     arm.connect()

@@ -6,22 +6,50 @@ import contextlib
 import json
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yardarm.cli.flags import describe
+from yardarm.cli.devices import ROBOT
+from yardarm.cli.flags import Flags, describe
+from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option
-from yardarm.control import HoldOptions, LiveState, Loop, undisturbed
+from yardarm.control import Button, HoldOptions, LiveState, Loop, undisturbed
 from yardarm.displays import live_table
 from yardarm.errors import UsageError
 from yardarm.files import write_atomically
-from yardarm.robots import GuardOptions, HostClock
+from yardarm.robots import GuardOptions, HostClock, Robot, guard
+from yardarm.robots.twins import Stage, StageOptions
 
-__all__ = ["Protection", "WatchOptions", "protection_rows", "say_timing", "take_protection", "viewed", "watched"]
+__all__ = [
+    "ArmSession",
+    "Protection",
+    "WatchOptions",
+    "on_stage",
+    "protection_rows",
+    "say_timing",
+    "take_protection",
+    "viewed",
+    "watched",
+]
 
 GUARD, HOLD = "guard", "hold"
+
+
+def on_stage(
+    words: Sequence[str], command: str, help_text: Callable[[Flags], str], act: Callable[[dict[str, Any], Stage], int]
+) -> int:
+    """Run a command that moves an arm: `act` gets its options by section, while the twins among its arms live.
+
+    `command` begins with the command's name; words after it tell which of its spellings are LeRobot's.
+    """
+    flags = read_only_flags(words, command, help_text)
+    if flags is None:
+        return 0
+    data = gather(flags)
+    with Stage.from_data(data, command.partition(" ")[0]) as stage:
+        return act(data, stage)
 
 
 @dataclass
@@ -62,8 +90,31 @@ def take_protection(data: dict[str, Any], command: str) -> Protection:
 
 
 def protection_rows() -> list[tuple[str, str, str]]:
-    """The lines of ``--help`` for these sections."""
-    return [*describe(HoldOptions, f"{HOLD}."), *describe(GuardOptions, f"{GUARD}.")]
+    """The lines of ``--help`` for these sections, and for twins."""
+    return [
+        *describe(HoldOptions, f"{HOLD}."),
+        *describe(GuardOptions, f"{GUARD}."),
+        *describe(StageOptions, "twin."),
+    ]
+
+
+class ArmSession:
+    """An arm that a command will move, protected, and on the clock of its stage. Nothing is connected yet."""
+
+    def __init__(self, stage: Stage, robot: Robot, protection: Protection) -> None:
+        robot.use_clock(stage.clock)
+        robot.check_cameras()
+        self.stage, self.robot, self.hold = stage, guard(robot, protection.guard), protection.hold
+
+    def loop(self, fps: float) -> Loop:
+        """A loop for the arm."""
+        return Loop(fps, self.stage.clock)
+
+    def state(self, loop: Loop, teleoperator: str = "", title: str = "", buttons: Sequence[Button] = ()) -> LiveState:
+        """What can be watched of a loop that moves the arm."""
+        state = LiveState(self.robot, loop, teleoperator, title, buttons)
+        state.twin = self.stage.twins.get(ROBOT)
+        return state
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from yardarm.robots import (
     teleoperator_from_data,
 )
 
-__all__ = ["ROBOT", "TELEOP", "device_rows", "take_device", "take_robot", "take_teleoperator"]
+__all__ = ["ROBOT", "TELEOP", "device_rows", "take_arms", "take_device", "take_robot", "take_teleoperator"]
 
 ROBOT, TELEOP = "robot", "teleop"
 REGISTRIES: dict[str, Registry] = {ROBOT: ROBOTS, TELEOP: TELEOPERATORS}
@@ -37,6 +37,17 @@ def take_robot(data: dict[str, Any], command: str) -> Robot | None:
 def take_teleoperator(data: dict[str, Any], command: str) -> Teleoperator | None:
     """The teleoperator of the section ``teleop``, which is removed; None if there is none."""
     return teleoperator_from_data(data.pop(TELEOP), command) if TELEOP in data else None
+
+
+def take_arms(data: dict[str, Any], command: str, otherwise: str = "") -> tuple[Robot, Teleoperator]:
+    """The robot and the teleoperator of a command that needs both; `otherwise` says what else a user may have meant."""
+    robot, teleoperator = take_robot(data, command), take_teleoperator(data, command)
+    if robot is None or teleoperator is None:
+        raise UsageError(
+            "which arms? Give --robot.type=so101_follower --robot.port=… and --teleop.type=so101_leader "
+            f"--teleop.port=…{otherwise}"
+        )
+    return robot, teleoperator
 
 
 def take_device(data: dict[str, Any], command: str) -> Robot | Teleoperator:

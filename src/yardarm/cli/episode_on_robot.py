@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from yardarm.cli.control_session import (
+    ArmSession,
     WatchOptions,
+    on_stage,
     protection_rows,
     say_timing,
     take_protection,
@@ -17,12 +19,11 @@ from yardarm.cli.control_session import (
 )
 from yardarm.cli.devices import ROBOT, device_rows, take_robot
 from yardarm.cli.flags import Flags, describe, listed
-from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option
-from yardarm.control import LiveState, Loop, RecordedEpisode, Straying, approach, playback, read_episode
+from yardarm.control import RecordedEpisode, Straying, approach, playback, read_episode
 from yardarm.errors import UsageError
-from yardarm.robots import Guarded, Robot, guard
-from yardarm.robots.twins import Stage, StageOptions
+from yardarm.robots import Guarded, Robot
+from yardarm.robots.twins import Stage
 
 __all__ = ["EpisodeOptions", "EpisodeSource", "is_for_a_robot", "robot_rows", "run_on_robot"]
 
@@ -58,12 +59,7 @@ def is_for_a_robot(flags: Flags) -> bool:
 
 def run_on_robot(words: Sequence[str]) -> int:
     """Play the episode, and say how far the arm strayed from it."""
-    flags = read_only_flags(words, COMMAND, robot_help)
-    if flags is None:
-        return 0
-    data = gather(flags)
-    with Stage.from_data(data, COMMAND) as stage:
-        return _play(data, stage)
+    return on_stage(words, COMMAND, robot_help, _play)
 
 
 def _play(data: dict[str, Any], stage: Stage) -> int:
@@ -74,20 +70,18 @@ def _play(data: dict[str, Any], stage: Stage) -> int:
     if robot is None:
         raise UsageError("which arm? Give --robot.type=so101_follower --robot.port=…; or a run's folder, to render it")
     episode = _episode(source, options, robot)
-    robot.use_clock(stage.clock)
-    loop, straying = Loop(episode.fps, stage.clock), Straying(episode)
-    guarded = guard(robot, protection.guard)
+    arm = ArmSession(stage, robot, protection)
+    loop, straying = arm.loop(episode.fps), Straying(episode)
     # The way to the first action is slow in any case.
-    ramp = guarded if isinstance(guarded, Guarded) else Guarded(robot)
-    state = LiveState(guarded, Loop(episode.fps, stage.clock), title=f"Replay of episode {episode.index}")
-    state.twin = stage.twins.get(ROBOT)
+    ramp = arm.robot if isinstance(arm.robot, Guarded) else Guarded(robot)
+    state = arm.state(arm.loop(episode.fps), title=f"Replay of episode {episode.index}")
     try:
-        with viewed(state, options), guarded, watched(state, options), contextlib.suppress(KeyboardInterrupt):
+        with viewed(state, options), arm.robot, watched(state, options), contextlib.suppress(KeyboardInterrupt):
             state.note = "going slowly to where the episode begins"
-            for tick in approach(ramp, episode.actions[0], state.loop, protection.hold):
+            for tick in approach(ramp, episode.actions[0], state.loop, arm.hold):
                 state.update(tick)
             state.loop, state.note = loop, f"episode {episode.index}, {len(episode.actions) / episode.fps:.1f} s"
-            for tick in playback(guarded, episode, loop, protection.hold):
+            for tick in playback(arm.robot, episode, loop, arm.hold):
                 straying.add(tick)
                 state.update(tick)
     finally:
@@ -118,7 +112,7 @@ def _episode(source: EpisodeSource, options: EpisodeOptions, robot: Robot) -> Re
 def robot_rows(flags: Flags) -> list[tuple[str, str, str]]:
     """The lines of ``--help``."""
     rows: list[tuple[str, str, str]] = [*describe(EpisodeSource, f"{DATASET}."), *describe(EpisodeOptions)]
-    return [*rows, *device_rows(flags, (ROBOT,)), *protection_rows(), *describe(StageOptions, "twin.")]
+    return [*rows, *device_rows(flags, (ROBOT,)), *protection_rows()]
 
 
 def robot_help(flags: Flags) -> str:

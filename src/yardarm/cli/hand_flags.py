@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from yardarm.cli.flags import describe
 from yardarm.config import decode
+from yardarm.control import Process
 from yardarm.errors import UsageError
 from yardarm.robots import Robot, Teleoperator
-
-if TYPE_CHECKING:
-    from yardarm.control.processing import Process
 
 __all__ = ["ee_rows", "take_process"]
 

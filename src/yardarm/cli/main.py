@@ -51,6 +51,8 @@ EXIT_FAULT = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 BY_A_SIGNAL = 128
+# Threads in other people's code, which nobody can end: by how their names begin.
+MAY_HANG = ("policy", "camera ")
 
 
 class Terminated(BaseException):
@@ -67,13 +69,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _exit_code(list(arguments))
     faulthandler.enable()  # if a policy crashes this process, stderr shows where
     code = _exit_code(sys.argv[1:])
-    if any(thread.name == "policy" for thread in threading.enumerate()):
+    if any(thread.name.startswith(MAY_HANG) for thread in threading.enumerate()):
         _leave_at_once(code)
     return code
 
 
 def _leave_at_once(code: int) -> None:
-    """Exit without waiting for the threads of a policy that hangs; everything is on disk."""
+    """Exit without waiting for the threads of a policy or a device that hangs; everything is closed, and on disk."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             stream.flush()

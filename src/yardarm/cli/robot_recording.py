@@ -10,22 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from yardarm.cli.control_session import (
+    ArmSession,
     WatchOptions,
+    on_stage,
     protection_rows,
     say_timing,
     take_protection,
     viewed,
     watched,
 )
-from yardarm.cli.devices import ROBOT, device_rows, take_robot, take_teleoperator
+from yardarm.cli.devices import device_rows, take_arms
 from yardarm.cli.flags import Flags, describe, listed, read_flags
 from yardarm.cli.hand_flags import ee_rows, take_process
-from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, read_config_file
-from yardarm.control import Button, LiveState, Loop, Tick, teleoperation
+from yardarm.control import Button, Tick, teleoperation
 from yardarm.datasets import read_metadata
 from yardarm.displays import RobotRecordingDisplay
-from yardarm.errors import StorageFault, UsageError
+from yardarm.errors import StorageFault
 from yardarm.files import is_locked
 from yardarm.recording import push
 from yardarm.recording.robot import (
@@ -36,9 +37,10 @@ from yardarm.recording.robot import (
     Wishes,
     open_encoder,
     plan_robot_recording,
+    waiting_in,
 )
-from yardarm.robots import Keys, Robot, Teleoperator, guard
-from yardarm.robots.twins import Stage, StageOptions
+from yardarm.robots import Keys
+from yardarm.robots.twins import Stage
 
 __all__ = ["SPELLINGS", "RobotRecordOptions", "is_for_robots", "run"]
 
@@ -74,19 +76,14 @@ def is_for_robots(words: Sequence[str]) -> bool:
 
 def run(words: Sequence[str]) -> int:
     """Record; exit code 0 if the user or the number of episodes ended it."""
-    flags = read_only_flags(words, SPELLINGS, _help)
-    if flags is None:
-        return 0
-    data = gather(flags)
-    with Stage.from_data(data, COMMAND) as stage:
-        return _record(_Session(stage, data))
+    return on_stage(words, SPELLINGS, _help, lambda data, stage: _record(_Session(stage, data)))
 
 
 def _record(session: _Session) -> int:
     try:
         session.record()
     except StorageFault as fault:
-        raise StorageFault(f"{fault}; {_episodes(_count(session.root))} kept in {session.root}") from fault
+        raise StorageFault(f"{fault}; {_kept(session.root)}") from fault
     finally:
         say_timing(session.loop, session.options)
         _say_result(session.root)
@@ -99,17 +96,15 @@ class _Session:
     """A recording with all that it needs, checked; nothing is connected yet."""
 
     def __init__(self, stage: Stage, data: dict[str, Any]) -> None:
-        self.stage = stage
-        robot, self.teleoperator = _arms(data)
-        robot.use_clock(stage.clock)
+        robot, self.teleoperator = take_arms(data, COMMAND, "; a policy on a robot cannot be recorded yet")
         protection = take_protection(data, COMMAND)
         self.dataset: RobotDatasetOptions = decode(RobotDatasetOptions, DATASET, data.pop(DATASET, {}), COMMAND)
         self.process = take_process(data, self.teleoperator, robot, COMMAND)
         self.options: RobotRecordOptions = decode(RobotRecordOptions, "", data, COMMAND)
-        self.robot = guard(robot, protection.guard)
-        self.loop = Loop(self.dataset.fps, stage.clock)
+        self.arm = ArmSession(stage, robot, protection)
+        self.loop = self.arm.loop(self.dataset.fps)
         self.teleoperation = partial(
-            teleoperation, self.robot, self.teleoperator, self.loop, process=self.process, hold=protection.hold
+            teleoperation, self.arm.robot, self.teleoperator, self.loop, process=self.process, hold=self.arm.hold
         )
         self.plan = plan_robot_recording(robot, self.dataset, self.options.resume)
         self.root = self.plan.target.root
@@ -125,8 +120,7 @@ class _Session:
             keys = Keys(own=KEYS)
             wishes = Wishes(keys, getattr(self.teleoperator, "get_teleop_events", None))
             buttons = [Button(wish.value, label, key, wishes.button(wish)) for label, key, wish in BUTTONS]
-            state = LiveState(self.robot, self.loop, str(self.teleoperator), "Recording", buttons)
-            state.twin = self.stage.twins.get(ROBOT)
+            state = self.arm.state(self.loop, str(self.teleoperator), "Recording", buttons)
 
             def ticks(seconds: float, stop: Callable[[], bool]) -> Iterator[Tick]:
                 if self.process is not None:
@@ -134,29 +128,19 @@ class _Session:
                 for tick in self.teleoperation(seconds=seconds, stop=stop):
                     state.update(tick)
                     yield tick
-                    if not self.stage.is_real_time:  # physics can wait, so the disk need not be filled
+                    if not self.arm.stage.is_real_time:  # physics can wait, so the disk need not be filled
                         encoder.wait_below(MOST_AHEAD)
 
-            phases = Phases(self.dataset, ticks, self.loop.clock, encoder, wishes, display, self.stage.reset)
+            phases = Phases(self.dataset, ticks, self.loop.clock, encoder, wishes, display, self.arm.stage.reset)
             with (
                 viewed(state, self.options),
                 self.teleoperator,  # before the robot, which then waits for nobody
-                self.robot,
+                self.arm.robot,
                 keys,
                 watched(state, self.options) as say,
                 display.shown(state, say),
             ):
                 phases.run()
-
-
-def _arms(data: dict[str, Any]) -> tuple[Robot, Teleoperator]:
-    robot, teleoperator = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
-    if robot is None or teleoperator is None:
-        raise UsageError(
-            "which arms? Give --robot.type=so101_follower --robot.port=… and --teleop.type=so101_leader "
-            "--teleop.port=…; a policy on a robot cannot be recorded yet"
-        )
-    return robot, teleoperator
 
 
 def _say_result(root: Path) -> None:
@@ -174,6 +158,14 @@ def _say_result(root: Path) -> None:
 
 def _count(root: Path) -> int:
     return read_metadata(root).total_episodes if (root / "meta" / "info.json").exists() else 0
+
+
+def _kept(root: Path) -> str:
+    """What there is after a fault."""
+    kept = f"{_episodes(_count(root))} kept in {root}"
+    if count := waiting_in(root):
+        kept += f"; {count} more {'is' if count == 1 else 'are'} saved first when you record with --resume=true"
+    return kept
 
 
 def _episodes(count: int) -> str:
@@ -195,7 +187,6 @@ def _help(flags: Flags) -> str:
                 *device_rows(flags),
                 *ee_rows(),
                 *protection_rows(),
-                *describe(StageOptions, "twin."),
             ]
         )
         + "\n\nexample:\n"

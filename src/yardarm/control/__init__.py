@@ -6,8 +6,9 @@ from yardarm.control.holding import HoldOptions
 from yardarm.control.live_state import Button, JointNow, LiveState
 from yardarm.control.loop import Beat, Loop
 from yardarm.control.playback import Straying, approach, playback
+from yardarm.control.process import Process
 from yardarm.control.recorded_episode import RecordedEpisode, read_episode
-from yardarm.control.teleoperation import Process, teleoperation
+from yardarm.control.teleoperation import teleoperation
 from yardarm.control.tick import Tick
 from yardarm.control.timing import Timing
 from yardarm.control.undisturbed import undisturbed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ from yardarm.robots import Clock, Reading, Robot
 __all__ = ["HoldOptions", "HoldReason", "Holding", "finite_numbers", "observed"]
 
 log = logging.getLogger(__name__)
+
+# How often it is said that the same one is to blame; the turns are counted all the same, and the screen shows them.
+OFTEN_ENOUGH = 3
 
 
 @dataclass
@@ -40,12 +44,14 @@ class HoldReason(Exception):
 
 
 class Holding:
-    """Counts the turns without an action, and says why there is none: once, not in each turn."""
+    """Counts the turns without an action, and says why there is none: once, not in each turn, nor again and again."""
 
     def __init__(self, options: HoldOptions, loop: Loop) -> None:
         self._options, self._loop = options, loop
         self._since: float | None = None
         self._culprit = ""
+        self._times: Counter[str] = Counter()
+        self._is_said = False
         loop.trouble = ""
 
     def hold(self, reason: HoldReason) -> None:
@@ -55,10 +61,18 @@ class Holding:
         self._since = now if self._since is None else self._since
         if reason.culprit != self._culprit:
             self._culprit = reason.culprit
-            log.warning("%s; the arm holds still", reason)
+            self._say(reason)
         self._loop.trouble = str(reason)
         if now - self._since >= self._options.patience_s:
             raise RobotFault(f"stopped, after {now - self._since:.1f} s without an action: {reason}")
+
+    def _say(self, reason: HoldReason) -> None:
+        """Say why, unless it is known by now: what comes and goes in every second would hide all else."""
+        self._times[reason.culprit] += 1
+        self._is_said = self._times[reason.culprit] <= OFTEN_ENOUGH
+        if self._is_said:
+            is_last = self._times[reason.culprit] == OFTEN_ENOUGH
+            log.warning("%s; the arm holds still%s", reason, " once more; it is not said again" if is_last else "")
 
     def wait(self, text: str) -> None:
         """Send nothing in this turn, because a person wants it so: for as long as that takes."""
@@ -69,7 +83,8 @@ class Holding:
     def go_on(self) -> None:
         """All is well in this turn."""
         if self._since is not None:
-            log.warning("recovered after %.1f s", self._loop.clock.now() - self._since)
+            if self._is_said:
+                log.warning("recovered after %.1f s", self._loop.clock.now() - self._since)
             self._since, self._culprit = None, ""
         self._loop.trouble = ""
 

@@ -9,18 +9,15 @@ pictures. If anything is missing, old, or no number, nothing is sent: motors the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from yardarm.control.holding import Holding, HoldOptions, HoldReason, finite_numbers, observed
 from yardarm.control.loop import Loop
+from yardarm.control.process import Process
 from yardarm.control.tick import Tick
 from yardarm.errors import RobotFault, YardarmError, one_line
 from yardarm.robots import Reading, Robot, Teleoperator
 
-__all__ = ["Process", "teleoperation"]
-
-Process = Callable[[dict[str, Any], Reading], dict[str, Any]]
-"""Maps a teleoperator's action to the robot's names, where the robot is seen as in the reading."""
+__all__ = ["teleoperation"]
 
 
 def teleoperation(

@@ -8,7 +8,7 @@ from yardarm.datasets.draft import EpisodeDraft
 from yardarm.datasets.episodes import Episode, VideoPlace
 from yardarm.datasets.features import INDEX_FEATURES, DatasetFeature
 from yardarm.datasets.info import DatasetInfo
-from yardarm.datasets.layout import SPOOL, rollouts_file
+from yardarm.datasets.layout import rollouts_file
 from yardarm.datasets.measured import MeasuredTimes, measured_file, read_measured
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.selection import select_episodes
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INDEX_FEATURES",
-    "SPOOL",
     "DatasetFeature",
     "DatasetInfo",
     "DatasetLoader",

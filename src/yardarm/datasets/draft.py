@@ -15,7 +15,7 @@ from yardarm.datasets.features import INDEX_FEATURES, Schema, as_array
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.pictures import encode_picture
 from yardarm.datasets.statistics import FeatureStats, PixelCounts, number_stats
-from yardarm.datasets.video import BackgroundEncoder, VideoEncoding
+from yardarm.datasets.video import BackgroundEncoder, Segment, VideoEncoding, pieces_of
 from yardarm.errors import UsageError, nearest
 
 __all__ = ["EpisodeDraft", "recorded_features"]
@@ -30,26 +30,50 @@ def recorded_features(schema: Schema) -> Schema:
     return {name: feature for name, feature in schema.items() if name not in INDEX_FEATURES}
 
 
-class EpisodeDraft:
-    """Collects frames, and encodes pictures in the background as they arrive."""
+def _kept_pieces(paths: Mapping[str, Path], fps: int) -> dict[str, list[Segment]]:
+    """The pieces that all cameras have; what only some have is encoded again."""
+    found = {key: pieces_of(path, fps) for key, path in paths.items()}
+    lengths = zip(*([piece.frames for piece in pieces] for pieces in found.values()), strict=False)
+    common = sum(1 for _ in itertools.takewhile(lambda own: len(set(own)) == 1, lengths))
+    return {key: pieces[:common] for key, pieces in found.items()}
 
-    def __init__(self, root: Path, info: DatasetInfo, encoding: VideoEncoding) -> None:
+
+class EpisodeDraft:
+    """Collects frames, and encodes pictures in the background as they arrive.
+
+    One with a name can be continued if this process ends: what its videos have until the last `cut` is kept under that
+    name, until its owner removes it. A draft of the same name begins there, and needs the other values of those frames.
+    """
+
+    def __init__(self, root: Path, info: DatasetInfo, encoding: VideoEncoding, name: str = "") -> None:
         self._features = recorded_features(info.features)
         self.tasks: list[str] = []
         self._columns: dict[str, list[Any]] = {
             name: [] for name, feature in self._features.items() if not feature.is_video
         }
-        # Unique names, since several episodes may be recorded at once.
-        name = f".draft-{os.getpid()}-{next(_numbers)}"
-        self._videos = {
-            key: BackgroundEncoder(root / f"{name}-{number}.mp4", info.fps, encoding)
-            for number, key in enumerate(info.video_keys)
-        }
         self._counts = {key: PixelCounts(info.features[key].is_depth) for key in info.image_keys}
         self._threads = ThreadPoolExecutor(1, "pictures") if info.image_keys else None
+        # Unique names, since several episodes may be recorded at once.
+        own = name or f".draft-{os.getpid()}-{next(_numbers)}"
+        paths = {key: root / f"{own}-{number}.mp4" for number, key in enumerate(info.video_keys)}
+        # Pictures of the table are in memory until it is written: then nothing is kept.
+        kept = _kept_pieces(paths, info.fps) if name and self._threads is None else {}
+        self._videos = {key: BackgroundEncoder(path, info.fps, encoding, kept.get(key)) for key, path in paths.items()}
+        self._kept = self.settled
 
     def __len__(self) -> int:
         return len(self.tasks)
+
+    @property
+    def settled(self) -> int:
+        """How many frames, from the first one on, have all their pictures in complete files."""
+        return min((encoder.settled for encoder in self._videos.values()), default=0)
+
+    def cut(self) -> None:
+        """Settle what was added until now, soon, if it can be."""
+        if self._threads is None:
+            for encoder in self._videos.values():
+                encoder.cut()
 
     def add_frame(self, frame: Mapping[str, Any]) -> None:
         """Append a frame: a value for each feature, and the instruction as "task"."""
@@ -58,7 +82,8 @@ class EpisodeDraft:
         if not isinstance(task, str):
             raise UsageError(f"'task' must be the instruction in words, got {task!r}")
         # Check all values before keeping any, so that a rejected frame leaves no trace.
-        values = {name: self._value(name, frame[name]) for name in self._features}
+        needed = self._needed()
+        values = {name: self._value(name, frame[name]) for name in self._features if name in needed}
         for name, value in values.items():
             if name in self._videos:
                 self._videos[name].add(value)
@@ -98,6 +123,10 @@ class EpisodeDraft:
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
 
+    def _needed(self) -> set[str]:
+        """What the next frame must have: one whose pictures are kept needs none."""
+        return {name for name in self._features if name not in self._videos or len(self) >= self._kept}
+
     def _value(self, name: str, value: Any) -> Any:
         feature = self._features[name]
         if feature.dtype == "string":
@@ -127,6 +156,6 @@ class EpisodeDraft:
                 f"a frame has '{unknown[0]}', which is not in the dataset{nearest(unknown[0], known)} "
                 f"its features are {', '.join(self._features)}"
             )
-        missing = [name for name in known if name not in frame]
+        missing = [name for name in {*self._needed(), "task"} if name not in frame]
         if missing:
             raise UsageError(f"a frame lacks {', '.join(sorted(missing))}; every frame needs all features and 'task'")

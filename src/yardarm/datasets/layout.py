@@ -8,11 +8,9 @@ from pathlib import Path
 from yardarm.datasets.info import DatasetInfo
 from yardarm.datasets.path_template import fill_template
 
-__all__ = ["MB", "SPOOL", "FileSlot", "data_file", "episodes_file", "rollouts_file", "tasks_file", "video_file"]
+__all__ = ["MB", "FileSlot", "data_file", "episodes_file", "rollouts_file", "tasks_file", "video_file"]
 
 MB = 2**20
-# What a recorder keeps in the folder until it is encoded; hidden, so that no reader finds it.
-SPOOL = ".spool-"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -20,7 +20,7 @@ from yardarm.datasets.draft import EpisodeDraft
 from yardarm.datasets.episodes import Episode, VideoPlace, read_episode_stats, write_episodes
 from yardarm.datasets.features import INDEX_FEATURES, check_features
 from yardarm.datasets.info import DatasetInfo, read_info, write_info
-from yardarm.datasets.layout import MB, SPOOL, FileSlot, data_file, episodes_file, tasks_file, video_file
+from yardarm.datasets.layout import MB, FileSlot, data_file, episodes_file, tasks_file, video_file
 from yardarm.datasets.measured import MeasuredTimes, remove_measured, write_measured
 from yardarm.datasets.metadata import DatasetMetadata, read_metadata
 from yardarm.datasets.statistics import Stats, aggregate, number_stats, write_stats
@@ -181,10 +181,13 @@ class DatasetWriter:
     def __exit__(self, *exception: object) -> None:
         self.finalize()
 
-    def draft(self) -> EpisodeDraft:
-        """Start an episode that is recorded independently of others; `save` adds it to the dataset."""
+    def draft(self, name: str = "") -> EpisodeDraft:
+        """Start an episode that is recorded independently of others; `save` adds it to the dataset.
+
+        One with a name is kept as far as it was cut, and can be continued.
+        """
         self._check_open()
-        return EpisodeDraft(self.root, self.meta.info, self._encoding)
+        return EpisodeDraft(self.root, self.meta.info, self._encoding, name)
 
     def save(self, draft: EpisodeDraft, measured: MeasuredTimes | None = None) -> Episode:
         """Append an episode to the dataset, and beside it the times that were measured, if there are any."""
@@ -354,9 +357,8 @@ class DatasetWriter:
         for folder in ("meta", "data", "videos"):
             for path in (root / folder).rglob(f".*{TEMPORARY}"):
                 path.unlink(missing_ok=True)
-        for pattern in (".draft-*.mp4", f"{SPOOL}*"):
-            for path in root.glob(pattern):
-                path.unlink(missing_ok=True)
+        for path in root.glob(".draft-*"):
+            path.unlink(missing_ok=True)
         self._remove_later_files()
 
     def _remove_later_files(self) -> None:

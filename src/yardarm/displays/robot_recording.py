@@ -79,6 +79,11 @@ class RobotRecordingDisplay(RobotRecordingListener):
         """Say what is not kept."""
         self._say(f"episode {number} is not kept: something failed after {frames} frames")
 
+    def finishing(self, count: int) -> None:
+        """Say what is done first."""
+        episodes = "1 episode that is" if count == 1 else f"{count} episodes that are"
+        self._say(f"saving {episodes} recorded, but not in the dataset yet")
+
     def saving(self, waiting: int) -> None:
         """Say how much is left, when it takes long."""
         now = time.monotonic()

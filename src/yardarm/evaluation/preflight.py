@@ -51,9 +51,9 @@ def check_policy_fits(policy: Policy, traits: Traits, tasks: Sequence[TaskSpec])
     """Refuse a policy whose inputs or actions are not the tasks', showing both sides and what would help."""
     _check_instructions(policy, tasks)
     for task in {task.env.options_hash: task for task in reversed(tasks)}.values():  # the first of each environment
-        if traits.benchmarks is not None and task.benchmark not in traits.benchmarks:
+        if traits.needs_expert and not task.env.expert:
             raise UsageError(
-                f"the policy is for {' and '.join(traits.benchmarks)} only, not for '{task.name}' of {task.benchmark}"
+                f"the policy is for tasks with an expert of their own, which '{task.name}' of {task.benchmark} has not"
             )
         _check_names(policy, task)
         _check_shapes(policy, traits, task)

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from yardarm.datasets import INDEX_FEATURES, DatasetFeature, DatasetInfo, DatasetMetadata, Episode
+from yardarm.datasets import (
+    INDEX_FEATURES,
+    DatasetFeature,
+    DatasetInfo,
+    DatasetMetadata,
+    Episode,
+    read_measured,
+)
 from yardarm.datasets.browsing import (
     damaged_files,
     dimension_names,
@@ -17,7 +24,6 @@ from yardarm.datasets.browsing import (
     size_on_disk,
     video_facts,
 )
-from yardarm.datasets.measured import read_measured
 from yardarm.errors import DatasetFault, UsageError
 from yardarm.pages.run_data import rounded
 

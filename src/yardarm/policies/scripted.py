@@ -1,17 +1,18 @@
-"""Policies without weights: random, zero, and scripted experts. They run inside the workers."""
+"""Policies without weights: random, zero, and the scripted experts of worlds. They run inside the workers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from yardarm.policies.protocol import ActionChunk, ObservationSpec, Request
 from yardarm.policies.traits import Traits
+from yardarm.registry import import_object
 from yardarm.tasks import EpisodeSpec
 
-__all__ = ["ExpertPolicy", "RandomPolicy", "ZeroPolicy"]
+__all__ = ["ExpertPolicy", "RandomPolicy", "ScriptedExpert", "ZeroPolicy"]
 
 # Long enough to cost nothing per action, short enough that an early success wastes little.
 CHUNK = 50
@@ -63,31 +64,31 @@ class RandomPolicy:
         return chunks
 
 
+class ScriptedExpert(Protocol):
+    """What a world's `EnvSpec.expert` names: it is called with the `EpisodeSpec`, and plays that episode."""
+
+    def actions(self, state: np.ndarray) -> np.ndarray:
+        """The next actions, one per row, for the world's ``observation.environment_state``."""
+
+
 class ExpertPolicy:
-    """The scripted policy of each task, Meta-World's own or a twin's scene's: about the best that can be reached."""
+    """The scripted expert that a task brings along: about the best that can be reached."""
 
     id = "expert"
-    traits = Traits(scripted=True, benchmarks=("metaworld", "so101_twin"))
+    traits = Traits(scripted=True, needs_expert=True)
     wants = ObservationSpec(inputs=("observation.environment_state",))
     place: Literal["worker"] = "worker"
 
-    def start(self, episode: EpisodeSpec) -> Any:
+    def start(self, episode: EpisodeSpec) -> ScriptedExpert:
         """Make the expert of the episode's task."""
-        if episode.task.benchmark == "so101_twin":
-            from yardarm.robots.twins.world import ScriptedPlan
-
-            return ScriptedPlan(episode.seed, episode.task.fps)
-        from metaworld.policies import ENV_POLICY_MAP
-
-        return ENV_POLICY_MAP[episode.task.name]()
+        expert: ScriptedExpert = import_object(episode.task.env.expert)(episode)
+        return expert
 
     def infer(self, requests: Sequence[Request]) -> list[ActionChunk]:
-        """Ask each episode's expert: Meta-World's reads all 39 raw values at every step, the other plans once."""
+        """Ask each episode's expert."""
         chunks = []
         for request in requests:
-            seen = request.observation["observation.environment_state"]
-            is_plan = request.episode.task.benchmark == "so101_twin"
-            actions = request.state.actions(seen.tolist()) if is_plan else request.state.get_action(seen)[None]
+            actions = request.state.actions(request.observation["observation.environment_state"])
             bounds = request.episode.task.env.action
             chunks.append(ActionChunk(np.clip(actions, bounds.low, bounds.high)))
         return chunks

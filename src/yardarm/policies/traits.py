@@ -31,8 +31,8 @@ class Traits:
     """Whether it never hangs, and may take longer than `--eval.timeout_s`."""
     action_size: int | None = None
     """How many numbers its actions have; another environment is refused before anything starts."""
-    benchmarks: tuple[str, ...] | None = None
-    """The benchmarks that it is for, if not for all."""
+    needs_expert: bool = False
+    """Whether it plays the expert that a task brings along, so that it is for such tasks only."""
     resize_hint: str = ""
     """What helps if an environment's images have another size."""
     batching_key: str | None = None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from yardarm.errors import UsageError
+from yardarm.errors import BusFault, RobotFault, UsageError
 from yardarm.robots.bus_device import BusDevice
 from yardarm.robots.calibrating import previous_calibration
 from yardarm.robots.device import Device, Features
@@ -90,10 +90,19 @@ class ArmPair(Device):
             yield
 
     def release(self, joints: Iterable[str] | None = None) -> None:
-        """Switch torque off in both arms, or in some of their joints."""
+        """Switch torque off in both arms, or in some of their joints; in the second one even if the first fails."""
         wanted = None if joints is None else dict.fromkeys(joints)
-        for side, arm in self.arms.items():
-            arm.release(None if wanted is None else without_prefix(wanted, side))
+        faults = []
+        with uninterrupted():
+            for side, arm in self.arms.items():
+                try:
+                    arm.release(None if wanted is None else without_prefix(wanted, side))
+                except RobotFault as fault:
+                    faults.append(fault)
+        if len(faults) > 1:
+            raise BusFault("; ".join(map(str, faults)))
+        if faults:
+            raise faults[0]
 
     def disconnect(self) -> None:
         """Leave both arms safe, the second one even if the first fails."""

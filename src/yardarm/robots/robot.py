@@ -46,6 +46,11 @@ class Robot(Device):
         """Its cameras, by name."""
         return {}
 
+    def check_cameras(self) -> None:
+        """Raise `UsageError` if a camera cannot be opened, as far as that is clear before anything is connected."""
+        for camera in self.cameras.values():
+            camera.check()
+
     def use_clock(self, clock: Clock) -> None:
         """Tell the time by this clock from now on, in all its parts; call it before `connect`."""
         self.clock = clock

@@ -34,8 +34,10 @@ class TorqueWatch:
         self._owner = os.getpid()
         # By its file, not as a module: it starts in a third of the time. -P: beside it lies an operator.py.
         words = [sys.executable, "-P", str(Path(watchdog.__file__)), str(self._owner)]
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # it inherits that
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         try:
+            # It inherits that. Inside of `try`: a Ctrl-C that has just come raises here, with all of them blocked.
+            signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
             # In a session of its own, because Ctrl-C is for this process alone.
             self._process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True

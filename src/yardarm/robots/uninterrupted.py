@@ -6,7 +6,7 @@ import logging
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 __all__ = ["uninterrupted"]
 
@@ -37,7 +37,8 @@ def uninterrupted() -> Iterator[None]:
             log.warning("%s", error)  # the signal takes its place
         raise
     finally:
-        for number, handler in own.items():
-            signal.signal(number, handler)
+        with ExitStack() as put_back:  # all of them, even if a signal comes after the first
+            for number, handler in own.items():
+                put_back.callback(signal.signal, number, handler)
         for late in dict.fromkeys(came):
             signal.raise_signal(late)

@@ -14,7 +14,7 @@ from yardarm.simulators.mujoco_camera import MujocoCamera
 from yardarm.simulators.mujoco_state import integrated_state
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["MetaworldSimulator"]
+__all__ = ["MetaworldExpert", "MetaworldSimulator"]
 
 # LeRobot moves this camera closer to the table, and rotates its image by half a turn.
 MOVED_CAMERA = "corner2"
@@ -86,6 +86,20 @@ class MetaworldSimulator:
         model, data = self._env.model, self._env.data
         rotation = data.xmat[model.site_bodyid].reshape(-1, 3, 3)
         data.site_xpos[:] = data.xpos[model.site_bodyid] + np.einsum("nij,nj->ni", rotation, model.site_pos)
+
+
+class MetaworldExpert:
+    """Meta-World's own script of a task, which reads all 39 raw values at every step."""
+
+    def __init__(self, episode: EpisodeSpec) -> None:
+        from metaworld.policies import ENV_POLICY_MAP
+
+        self._script = ENV_POLICY_MAP[episode.task.name]()
+
+    def actions(self, state: np.ndarray) -> np.ndarray:
+        """The next one."""
+        action: np.ndarray = self._script.get_action(state)[None]
+        return action
 
 
 def _build(task_name: str):  # type: ignore[no-untyped-def]  # Meta-World's base class is not typed

@@ -8,12 +8,12 @@ import mujoco
 import numpy as np
 
 from yardarm.envs import Observation, Step
-from yardarm.robots.twins.world import TwinWorld
+from yardarm.robots.twins.world import ScriptedPlan, TwinWorld
 from yardarm.simulators.mujoco_camera import MujocoCamera
 from yardarm.simulators.mujoco_state import integrated_state
 from yardarm.tasks import EpisodeSpec, TaskSpec
 
-__all__ = ["So101TwinSimulator"]
+__all__ = ["So101TwinExpert", "So101TwinSimulator"]
 
 IMAGES = "observation.images."
 
@@ -67,3 +67,14 @@ class So101TwinSimulator:
             return self.frame(name.removeprefix(IMAGES), self._options["height"], self._options["width"])
         values = self._world.positions() if name == "observation.state" else self._world.qpos
         return np.array(values, dtype=np.float64)
+
+
+class So101TwinExpert:
+    """Plans the whole episode at its beginning."""
+
+    def __init__(self, episode: EpisodeSpec) -> None:
+        self._plan = ScriptedPlan(episode.seed, episode.task.fps)
+
+    def actions(self, state: np.ndarray) -> np.ndarray:
+        """All of them, from the scene as it is now."""
+        return np.array(self._plan.actions(state.tolist()))

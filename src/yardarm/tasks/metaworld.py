@@ -123,6 +123,7 @@ class MetaworldConfig(BenchmarkConfig):
         offered = {"pixels": image, "pixels_agent_pos": {**image, **state}, "state": state}[self.obs_type]
         return EnvSpec(
             simulator="yardarm.simulators.metaworld:MetaworldSimulator",
+            expert="yardarm.simulators.metaworld:MetaworldExpert",
             # All 39 raw values are always included: Meta-World's scripted experts read them.
             features={**offered, "observation.environment_state": Feature((39,), "float64")},
             action=ActionSpec(4, -1.0, 1.0, ("dx", "dy", "dz", "gripper")),

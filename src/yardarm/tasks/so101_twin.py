@@ -80,6 +80,7 @@ class So101TwinConfig(BenchmarkConfig):
         image = Feature((self.observation_height, self.observation_width, 3), "uint8")
         return EnvSpec(
             simulator="yardarm.simulators.so101_twin:So101TwinSimulator",
+            expert="yardarm.simulators.so101_twin:So101TwinExpert",
             features={
                 **{f"observation.images.{name}": image for name in self._cameras},
                 "observation.state": Feature((len(NAMES),), "float64", NAMES),

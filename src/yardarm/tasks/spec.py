@@ -89,6 +89,8 @@ class EnvSpec:
     """Height and width of a video's frames, if the simulator can draw only one size."""
     replayable: bool = True
     """Whether the same seed and actions always give the same episode."""
+    expert: str = ""
+    """``"module:Class"`` of a scripted expert, for ``--policy.type=expert``; imported only in workers."""
 
     options_hash: str = field(init=False)
     """A short hash of the options."""

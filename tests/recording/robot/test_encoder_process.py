@@ -20,7 +20,8 @@ from tests.helpers import wait_until
 from tests.recording.robot.ticks import FAST, TASK, frames_in_videos, job_for, tick_of, ticks
 from yardarm.datasets import LeRobotDataset, measured_file, read_measured, read_metadata
 from yardarm.errors import RobotFault, StorageFault, UsageError
-from yardarm.recording.robot import EncoderProcess
+from yardarm.recording.robot import EncoderProcess, waiting_in
+from yardarm.recording.robot.spool import SpooledEpisode, SpoolSpec, spooled
 from yardarm.robots import Frame
 
 CAMERAS = {"front": (32, 48, 3), "wrist": (24, 16, 3)}
@@ -132,9 +133,9 @@ def test_an_encoder_that_cannot_keep_up_makes_the_spool_grow_and_loses_nothing(t
         for tick in ticks(0, count, shape):
             encoder.add(tick)
         size = encoder.job.layout.size
-        wait_until(lambda: sum(path.stat().st_size for path in root.glob(".spool-*")) == count * size)
+        wait_until(lambda: sum(path.stat().st_size for path in root.glob(".spool-*.ticks")) == count * size)
         assert encoder.waiting == count
-        assert len(list(root.glob(".spool-*"))) > 1
+        assert len(list(root.glob(".spool-*.ticks"))) > 1
         encoder._process.send_signal(signal.SIGCONT)
         encoder.save_episode()
         encoder.finish()
@@ -167,11 +168,110 @@ def test_a_killed_encoder_is_told_in_one_line_and_finished_episodes_stay(tmp_pat
     assert hidden(root) == []
 
 
+def test_an_episode_that_has_ended_outlives_its_encoder(tmp_path: Path) -> None:
+    root = tmp_path / "cube"
+    with EncoderProcess(job_for(root, CAMERAS)) as encoder:
+        assert encoder._process is not None
+        encoder._process.send_signal(signal.SIGSTOP)
+        for tick in ticks(0, 6, CAMERAS):
+            encoder.add(tick)
+        encoder.save_episode()
+        encoder.add(tick_of(1, 0, CAMERAS))  # of an episode that does not end
+        encoder._process.kill()
+        with pytest.raises(StorageFault, match="SIGKILL"):
+            encoder.finish()
+    assert read_metadata(root).total_episodes == 0
+    assert waiting_in(root) == len(spooled(root)) == 1
+    with EncoderProcess(replace(job_for(root, CAMERAS, resume=True), task="another task")) as encoder:
+        assert encoder.episodes == 1
+        assert [(saved.index, saved.frames) for saved in encoder.news()] == [(0, 6)]
+        encoder.finish()
+    assert hidden(root) == []
+    assert frames_in_videos(root, "wrist") == 6
+    item = LeRobotDataset(root=root)[5]
+    assert (item["task"], item["observation.state"].tolist()) == (TASK, [5, 5])
+    measured = read_measured(root, 0)
+    assert measured is not None
+    assert np.allclose(measured.due_s, np.arange(6) / 10)
+
+
+def test_what_is_encoded_is_not_kept_twice_and_outlives_its_encoder_too(tmp_path: Path) -> None:
+    root, shape = tmp_path / "cube", {"front": (240, 320, 3)}
+    with EncoderProcess(job_for(root, shape)) as encoder:
+        for tick in ticks(0, 299, shape):
+            encoder.add(tick)
+        files = [SpooledEpisode(root, encoder.job.owner, 0).ticks_file(number) for number in range(5)]
+        wait_until(lambda: bool(list(root.glob(".spool-*.0000.mp4"))))  # of 288 ticks
+        encoder.add(tick_of(0, 299, shape))
+        wait_until(lambda: not files[3].exists())
+        assert [path.exists() for path in files] == [False, False, False, False, True]
+        assert encoder._process is not None
+        encoder._process.send_signal(signal.SIGSTOP)
+        for index in range(300, 310):
+            encoder.add(tick_of(0, index, shape))
+        encoder.save_episode()
+        encoder._process.kill()
+        with pytest.raises(StorageFault, match="SIGKILL"):
+            encoder.finish()
+    with EncoderProcess(job_for(root, shape, resume=True)) as encoder:
+        assert [(saved.index, saved.frames) for saved in encoder.news()] == [(0, 310)]
+        encoder.finish()
+    assert hidden(root) == []
+    assert frames_in_videos(root, "front") == 310
+    dataset = LeRobotDataset(root=root, return_uint8=True)
+    for index in (0, 286, 287, 288, 289, 309):
+        picture, tick = dataset[index]["observation.images.front"], tick_of(0, index, shape)
+        assert abs(picture.float().mean() - tick.reading.frames["front"].picture.mean()) < 4
+        assert dataset[index]["observation.state"].tolist() == [index, index]
+
+
+def test_an_episode_that_cannot_be_saved_waits_until_it_can(tmp_path: Path) -> None:
+    root = tmp_path / "cube"
+    with EncoderProcess(job_for(root, CAMERAS)) as encoder:
+        in_the_way = root / "meta" / "measured"
+        in_the_way.write_text("a file where a folder must be")
+        for tick in ticks(0, 3, CAMERAS):
+            encoder.add(tick)
+        encoder.save_episode()
+        with pytest.raises(StorageFault, match="measured"):
+            encoder.finish()
+    with (
+        pytest.raises(UsageError, match=r"an episode of an earlier recording cannot be saved: .*give it up: remove"),
+        EncoderProcess(job_for(root, CAMERAS, resume=True)),
+    ):
+        pass
+    assert waiting_in(root) == 1
+    in_the_way.unlink()
+    with EncoderProcess(job_for(root, CAMERAS, resume=True)) as encoder:
+        assert encoder.episodes == 1
+        encoder.finish()
+    assert hidden(root) == []
+
+
+def test_an_episode_whose_encoder_was_killed_right_after_saving_it_is_not_saved_twice(tmp_path: Path) -> None:
+    root = tmp_path / "cube"
+    with EncoderProcess(job_for(root)) as encoder:
+        for tick in ticks(0, 3):
+            encoder.add(tick)
+        encoder.save_episode()
+        encoder.finish()
+    left = SpooledEpisode(root, owner=1, number=0)
+    left.begin(SpoolSpec(job_for(root).layout, TASK))
+    left.ticks_file(0).write_bytes(b"".join(job_for(root).layout.pack(tick_of(0, 0))))
+    left.end()
+    left.save_as(0)
+    with EncoderProcess(job_for(root, resume=True)) as encoder:
+        assert encoder.episodes == 1
+        encoder.finish()
+    assert hidden(root) == []
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.recording.robot.ticks import job_for, ticks
-from yardarm.recording.robot import EncoderProcess
+from yardarm.recording.robot import EncoderProcess, waiting_in
+from yardarm.recording.robot.spool import SpooledEpisode, SpoolSpec, spooled
 cameras = {"front": (32, 48, 3)}
 encoder = EncoderProcess(job_for(Path(sys.argv[1]), cameras)).__enter__()
 for episode in range(3):

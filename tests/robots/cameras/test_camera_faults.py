@@ -17,7 +17,8 @@ import pytest
 from tests.robots.cameras.mjpeg import MjpegServer
 from tests.robots.cameras.pictures import HEIGHT, WIDTH, HandClock, plain, wait_for, write_video
 from yardarm.errors import CameraFault, StaleFrame
-from yardarm.robots.cameras import PictureMode, make_camera
+from yardarm.robots.cameras import Delivery, PictureMode, make_camera
+from yardarm.robots.cameras.file import FileCamera, FileCameraConfig
 from yardarm.robots.cameras.finding import modes_of
 from yardarm.robots.cameras.mjpeg import MjpegStream, decoded
 from yardarm.robots.cameras.opencv import OpenCVCamera, OpenCVCameraConfig
@@ -299,3 +300,28 @@ def test_a_thread_ends_with_its_camera(server: MjpegServer, caplog: pytest.LogCa
     camera.disconnect()
     assert not camera.is_connected
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+class SlowCamera(FileCamera):
+    """Needs longer for a picture than is good."""
+
+    when_slow = "buy another one"
+
+    def next_picture(self, stopping: threading.Event) -> Delivery | None:
+        stopping.wait(0.7)
+        return super().next_picture(stopping)
+
+
+@pytest.mark.parametrize(("stall_s", "others"), [(5.0, 0), (0.5, 3)])
+def test_a_slow_camera_is_called_slow_once(
+    stall_s: float, others: int, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SlowCamera, "stall_s", stall_s)
+    film = write_video(tmp_path / "film.mp4", [20 * level for level in range(10)], fps=10)
+    with SlowCamera(FileCameraConfig(path=film, fps=10), name="front") as camera:
+        wait_for(lambda: camera.latest().number >= 6)
+        assert not camera.status().is_stalled
+        assert camera.status().restarts == 0
+    assert len(slow := named(caplog, "is slow: a picture takes it up to")) == 1
+    assert slow[0].endswith(" s; buy another one")
+    assert len(caplog.records) <= 1 + others  # it stalled, it is back, it stalled; then it is known to be slow

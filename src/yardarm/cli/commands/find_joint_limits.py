@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from yardarm.cli.control_session import on_stage
 from yardarm.cli.devices import device_rows, take_robot, take_teleoperator
 from yardarm.cli.flags import Flags, describe, listed
-from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, positive
 from yardarm.errors import UsageError
 from yardarm.robots import Clock, GuardOptions, Operator, Robot, Teleoperator, TerminalOperator, guard
 from yardarm.robots.kinematics import HAND, Kinematics, read_urdf
 from yardarm.robots.limits import Extremes, follow_joints
-from yardarm.robots.twins import Stage, StageOptions
+from yardarm.robots.twins import StageOptions
 
 __all__ = ["run"]
 
@@ -46,12 +46,7 @@ class LimitsOptions:
 
 def run(words: Sequence[str]) -> int:
     """Let the arm be moved, and print the extremes; exit code 1 if there are none."""
-    flags = read_only_flags(words, COMMAND, _help)
-    if flags is None:
-        return 0
-    data = gather(flags)
-    with Stage.from_data(data, COMMAND) as stage:
-        return _run(data, stage.clock)
+    return on_stage(words, COMMAND, _help, lambda data, stage: _run(data, stage.clock))
 
 
 def _run(data: dict[str, Any], clock: Clock) -> int:

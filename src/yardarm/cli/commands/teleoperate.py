@@ -8,22 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from yardarm.cli.control_session import (
+    ArmSession,
     WatchOptions,
+    on_stage,
     protection_rows,
     say_timing,
     take_protection,
     viewed,
     watched,
 )
-from yardarm.cli.devices import ROBOT, device_rows, take_robot, take_teleoperator
+from yardarm.cli.devices import device_rows, take_arms
 from yardarm.cli.flags import Flags, describe, listed
 from yardarm.cli.hand_flags import ee_rows, take_process
-from yardarm.cli.sections import gather, read_only_flags
 from yardarm.config import decode, option, positive
-from yardarm.control import LiveState, Loop, teleoperation
-from yardarm.errors import UsageError
-from yardarm.robots import guard
-from yardarm.robots.twins import Stage, StageOptions
+from yardarm.control import teleoperation
+from yardarm.robots.twins import Stage
 
 __all__ = ["TeleoperateOptions", "run"]
 
@@ -47,38 +46,28 @@ class TeleoperateOptions(WatchOptions):
 
 def run(words: Sequence[str]) -> int:
     """Let the teleoperator move the arm until its time is over, or Ctrl-C."""
-    flags = read_only_flags(words, COMMAND, _help)
-    if flags is None:
-        return 0
-    data = gather(flags)
-    with Stage.from_data(data, COMMAND) as stage:
-        return _run(data, stage)
+    return on_stage(words, COMMAND, _help, _run)
 
 
 def _run(data: dict[str, Any], stage: Stage) -> int:
-    robot, teleoperator = take_robot(data, COMMAND), take_teleoperator(data, COMMAND)
+    robot, teleoperator = take_arms(data, COMMAND)
     protection = take_protection(data, COMMAND)
-    if robot is None or teleoperator is None:
-        raise UsageError(
-            "which arms? Give --robot.type=so101_follower --robot.port=… and --teleop.type=so101_leader --teleop.port=…"
-        )
     process = take_process(data, teleoperator, robot, COMMAND)
     options: TeleoperateOptions = decode(TeleoperateOptions, "", data, COMMAND)
-    robot.use_clock(stage.clock)
-    loop = Loop(options.fps, stage.clock)
-    guarded = guard(robot, protection.guard)
-    state = LiveState(guarded, loop, str(teleoperator))
-    state.twin, state.note = stage.twins.get(ROBOT), teleoperator.legend
+    arm = ArmSession(stage, robot, protection)
+    loop = arm.loop(options.fps)
+    state = arm.state(loop, str(teleoperator))
+    state.note = teleoperator.legend
     try:
         with (
             viewed(state, options),
             teleoperator,
-            guarded,
+            arm.robot,
             watched(state, options),
             contextlib.suppress(KeyboardInterrupt),
         ):
             for tick in teleoperation(
-                guarded, teleoperator, loop, process=process, seconds=options.teleop_time_s, hold=protection.hold
+                arm.robot, teleoperator, loop, process=process, seconds=options.teleop_time_s, hold=arm.hold
             ):
                 state.update(tick)
     finally:
@@ -87,7 +76,7 @@ def _run(data: dict[str, Any], stage: Stage) -> int:
 
 
 def _help(flags: Flags) -> str:
-    sections = [*device_rows(flags), *ee_rows(), *protection_rows(), *describe(StageOptions, "twin.")]
+    sections = [*device_rows(flags), *ee_rows(), *protection_rows()]
     return (
         "Move an arm with a leader arm, or with another teleoperator. The arm first goes slowly to where the leader\n"
         "is. Torque is released at the end, however it ends.\n\n"

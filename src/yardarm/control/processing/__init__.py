@@ -6,7 +6,6 @@ from yardarm.control.processing.deltas import DeltasToEe
 from yardarm.control.processing.ee import EE, BoundedEe, EeToJoints, JointsToEe
 from yardarm.control.processing.hand_process import HandProcess
 from yardarm.control.processing.options import EeOptions
-from yardarm.control.processing.process import Process
 
 __all__ = [
     "EE",
@@ -17,7 +16,6 @@ __all__ = [
     "EeToJoints",
     "HandProcess",
     "JointsToEe",
-    "Process",
     "moves_a_hand",
     "processor_between",
 ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from yardarm.control.process import Process
 from yardarm.control.processing.arm_joints import ArmJoints
 from yardarm.control.processing.deltas import DELTAS, GRIPPER_MOVE, DeltasToEe
 from yardarm.control.processing.ee import EE, BoundedEe, EeToJoints
 from yardarm.control.processing.hand_process import HandProcess
 from yardarm.control.processing.options import EeOptions
-from yardarm.control.processing.process import Process
 from yardarm.errors import UsageError
 from yardarm.robots import Robot, Teleoperator
 from yardarm.robots.kinematics import hand_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from yardarm.datasets.editing.recipe import PickedEpisode
 from yardarm.datasets.info import DatasetInfo
-from yardarm.datasets.layout import SPOOL, rollouts_file, video_file
+from yardarm.datasets.layout import rollouts_file, video_file
 from yardarm.datasets.measured import read_measured, write_measured
 from yardarm.datasets.metadata import DatasetMetadata
 from yardarm.datasets.review import REVIEW_FILE, EpisodeEdits, Review, read_review, write_review
@@ -109,6 +109,5 @@ def other_files(root: Path) -> Iterator[Path]:
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for name in (*names, *links):
             path = (place / name).as_posix()
-            is_left_over = (path.startswith(".draft-") and path.endswith(".mp4")) or path.startswith(SPOOL)
-            if path not in OWN_FILES and not is_left_over:
+            if path not in OWN_FILES and not path.startswith(".draft-"):
                 yield root / path

@@ -8,6 +8,7 @@ from yardarm.recording.robot.options import RobotDatasetOptions
 from yardarm.recording.robot.phases import Phases
 from yardarm.recording.robot.plan import RobotRecordingPlan, plan_robot_recording
 from yardarm.recording.robot.run import open_encoder
+from yardarm.recording.robot.spool import waiting_in
 from yardarm.recording.robot.tick_layout import TickLayout
 from yardarm.recording.robot.wishes import KEYS, Wish, Wishes
 
@@ -26,4 +27,5 @@ __all__ = [
     "open_encoder",
     "plan_robot_recording",
     "robot_dataset_info",
+    "waiting_in",
 ]

@@ -27,7 +27,7 @@ from typing import Any, Self
 from yardarm.control import Tick
 from yardarm.errors import RobotFault, StorageFault, UsageError, YardarmError, one_line
 from yardarm.recording.robot.job import DISCARD, FINISH, REMOVE, SAVE, TICK, EncoderJob, SavedEpisode
-from yardarm.recording.robot.spool import SpoolWriter
+from yardarm.recording.robot.spool import SpoolSpec, SpoolWriter, remove_unended
 
 __all__ = ["EncoderProcess"]
 
@@ -48,6 +48,7 @@ class EncoderProcess:
         self._is_finished = False
         self._fault: YardarmError | None = None
         self._answers = b""
+        self._heard_s = 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._waiting: queue.Queue[Tick | str] = queue.Queue(MOST_IN_MEMORY)
         self._thread = threading.Thread(target=self._work, name="spool", daemon=True)
@@ -82,6 +83,7 @@ class EncoderProcess:
             self._process.stdin.close()
         if self._is_finished or kind is None or issubclass(kind, Exception):
             self._process.wait()
+            remove_unended(self.job.root, self.job.owner)  # an encoder that was killed left it
 
     _is_ready = False
 
@@ -132,25 +134,25 @@ class EncoderProcess:
     # The thread that writes the spool.
 
     def _work(self) -> None:
-        spool = SpoolWriter(self.job.root, self.job.layout.size)
+        spool = SpoolWriter(self.job.root, SpoolSpec(self.job.layout, self.job.task))
+        takes_more = True
         try:
-            while True:
-                item = self._waiting.get()
-                if self._fault is not None and item != FINISH:
-                    continue  # `add` must not wait for a disk that takes nothing
-                if isinstance(item, Tick):
-                    self._spool(spool, item)
-                elif item == FINISH:
-                    self._tell(FINISH)
-                    return
-                else:
-                    self._tell(item)
+            while (item := self._waiting.get()) != FINISH:
+                # A disk that takes nothing must not make `add` wait. An encoder that has failed changes nothing here.
+                takes_more = takes_more and self._spool(spool, item)
         finally:
             spool.close()
+        self._tell(FINISH)
 
-    def _spool(self, spool: SpoolWriter, tick: Tick) -> None:
+    def _spool(self, spool: SpoolWriter, item: Tick | str) -> bool:
+        """Write a tick or the end of an episode, then announce it; false if that failed."""
         try:
-            spool.write(self.job.layout.pack(tick))
+            if isinstance(item, Tick):
+                spool.write(self.job.layout.pack(item))
+            elif item == SAVE:
+                spool.end_episode()
+            elif item == DISCARD:
+                spool.next_episode()
         except YardarmError as fault:
             self._fault = fault
         except OSError as error:
@@ -158,7 +160,9 @@ class EncoderProcess:
         except Exception as error:  # a robot's value that is no number: without this thread, the loop would wait
             self._fault = RobotFault(f"a tick cannot be stored: {one_line(error)}")
         else:
-            self._tell(TICK)
+            self._tell(TICK if isinstance(item, Tick) else item)
+            return True
+        return False
 
     def _tell(self, word: str) -> None:
         with contextlib.suppress(OSError):  # `_hear` finds out that it is gone, and why
@@ -175,10 +179,10 @@ class EncoderProcess:
     def _wait_for(
         self, condition: Callable[[], bool], seconds: float | None, on_wait: Callable[[], Any] = lambda: None
     ) -> None:
-        until = None if seconds is None else time.monotonic() + seconds
+        self._heard_s = time.monotonic()
         while not condition():
             self._raise()
-            if until is not None and time.monotonic() > until:
+            if seconds is not None and time.monotonic() - self._heard_s > seconds:
                 raise StorageFault(f"the encoder has not answered for {seconds:g} s; is the disk stuck?")
             self._hear(0.2)
             on_wait()
@@ -192,8 +196,9 @@ class EncoderProcess:
             content = os.read(channel, 65536)
             if not content:
                 if not self._is_finished:
-                    self._fault = StorageFault(f"the encoder {_end_of(self._process)}; the episode is lost")
+                    self._fault = StorageFault(f"the encoder {_end_of(self._process)}")
                 return
+            self._heard_s = time.monotonic()
             *lines, self._answers = (self._answers + content).split(b"\n")
             self._take(json.loads(line) for line in lines)
             seconds = 0.0

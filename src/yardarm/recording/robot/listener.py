@@ -37,5 +37,8 @@ class RobotRecordingListener:
     def lost(self, number: int, frames: int) -> None:
         """Something failed in an episode, which is not kept."""
 
+    def finishing(self, count: int) -> None:
+        """So many episodes have ended before, and could not be saved then; they are saved first."""
+
     def saving(self, waiting: int) -> None:
         """The robot is released, and so many frames still wait to be encoded."""

@@ -15,13 +15,14 @@ from yardarm.recording.hub import check_hub
 from yardarm.recording.robot.dataset_info import robot_dataset_info
 from yardarm.recording.robot.job import EncoderJob
 from yardarm.recording.robot.options import RobotDatasetOptions
+from yardarm.recording.robot.spool import PIECE
 from yardarm.recording.robot.tick_layout import TickLayout
 from yardarm.robots import Robot
 
 __all__ = ["RobotRecordingPlan", "plan_robot_recording"]
 
-# There must be space for so many seconds of pictures that are not encoded yet, and for the dataset itself.
-SPACE_S = 10
+# There must be space for so many ticks that are not a piece of a video yet, and for the dataset itself.
+SPACE_TICKS = PIECE + 64
 SPACE = 16 * 2**20
 
 
@@ -45,11 +46,11 @@ def plan_robot_recording(robot: Robot, options: RobotDatasetOptions, resume: boo
         before = _check_same(target, options, info)
     else:
         before = 0
-        resume = _is_empty_dataset(target.root, info)  # a recording that was stopped before its first episode
+        resume = _is_empty_dataset(target.root, info, options)  # a recording that was stopped before its first episode
     for name in info.video_keys:
         options.encoding.check_size(name, *info.features[name].size)
     try_out(info, options.encoding)
-    _check_space(target.root, layout.size * options.fps)
+    _check_space(target.root, SPACE + SPACE_TICKS * layout.size)
     check_hub(target)
     job = EncoderJob(target.root, info, options.encoding, layout, options.single_task.strip(), resume)
     return RobotRecordingPlan(target, job, options, before)
@@ -67,6 +68,9 @@ def _check_same(target: Target, options: RobotDatasetOptions, info: DatasetInfo)
         raise UsageError(f"{root} has {meta.fps} frames per second; add --dataset.fps={meta.fps}")
     if different := _difference(meta.info, info):
         raise UsageError(f"{root} cannot be continued: {different}; record anew under another name")
+    if encoded := _other_encoding(meta.info, options):
+        # Readers decode each file as it is, but LeRobot joins files without looking, and `info.json` has one codec.
+        raise UsageError(f"the videos of {root} are encoded in another way; add {encoded}, or record anew")
     return meta.total_episodes
 
 
@@ -85,6 +89,16 @@ def _difference(there: DatasetInfo, wanted: DatasetInfo) -> str:
     return ""
 
 
+def _other_encoding(there: DatasetInfo, options: RobotDatasetOptions) -> str:
+    """The flags with which a dataset's videos were encoded, where they are others."""
+    flags = {
+        f"--dataset.{name}={value}"
+        for key in there.video_keys
+        for name, value in options.encoding.differing(there.features[key].info).items()
+    }
+    return " ".join(sorted(flags))
+
+
 def _alike(root: Path, options: RobotDatasetOptions) -> str:
     """Datasets of the same name with a date and time, which may be meant."""
     if options.root is not None or not root.parent.is_dir():
@@ -94,7 +108,7 @@ def _alike(root: Path, options: RobotDatasetOptions) -> str:
     return f"; there is {owner}/{found[-1]}" if found else "; omit --resume to begin one"
 
 
-def _is_empty_dataset(root: Path, info: DatasetInfo) -> bool:
+def _is_empty_dataset(root: Path, info: DatasetInfo, options: RobotDatasetOptions) -> bool:
     if not root.exists() or (root.is_dir() and not any(root.iterdir())):
         return False
     if not (root / "meta" / "info.json").exists():
@@ -107,15 +121,17 @@ def _is_empty_dataset(root: Path, info: DatasetInfo) -> bool:
         )
     if _difference(meta.info, info) or (meta.fps, meta.info.robot_type) != (info.fps, info.robot_type):
         raise UsageError(f"{root} is an empty dataset for another robot, rate or cameras; choose another name")
+    if encoded := _other_encoding(meta.info, options):
+        raise UsageError(f"{root} is an empty dataset with another encoding; add {encoded}, or choose another name")
     return True
 
 
-def _check_space(root: Path, bytes_per_s: int) -> None:
+def _check_space(root: Path, needed: int) -> None:
     there = next(folder for folder in (root, *root.parents) if folder.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         why = "is not writable" if there.is_dir() else "is a file"
         raise UsageError(f"{root} cannot be made: {there} {why}; choose another folder with --dataset.root=…")
-    free, needed = shutil.disk_usage(there).free, SPACE + SPACE_S * bytes_per_s
+    free = shutil.disk_usage(there).free
     if free < needed:
         raise UsageError(
             f"{there} has {free / 1e6:.0f} MB left; recording needs at least {needed / 1e6:.0f} MB: free some space, "

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from yardarm.datasets import read_metadata
-from yardarm.errors import StorageFault
+from yardarm.errors import StorageFault, YardarmError
 from yardarm.files import is_locked
 from yardarm.recording.robot.encoder_process import EncoderProcess
+from yardarm.recording.robot.job import EncoderJob
 from yardarm.recording.robot.listener import RobotRecordingListener
 from yardarm.recording.robot.plan import RobotRecordingPlan
+from yardarm.recording.robot.spool import waiting_in
 
 __all__ = ["open_encoder"]
 
@@ -23,22 +26,31 @@ def open_encoder(plan: RobotRecordingPlan, listener: RobotRecordingListener) -> 
     A new dataset that got no episode, because an arm could not be connected, is not left behind.
     """
     try:
-        with _saving_at_the_end(plan, listener) as encoder:
+        with _saving_at_the_end(plan.job, listener) as encoder:
             yield encoder
+    except StorageFault:
+        _try_again(plan.job, listener)
+        raise
     finally:
         if not plan.before:
             _remove_if_empty(plan.target.root)
 
 
 @contextlib.contextmanager
-def _saving_at_the_end(plan: RobotRecordingPlan, listener: RobotRecordingListener) -> Iterator[EncoderProcess]:
-    with EncoderProcess(plan.job) as encoder:
+def _saving_at_the_end(job: EncoderJob, listener: RobotRecordingListener) -> Iterator[EncoderProcess]:
+    if not is_locked(job.root) and (count := waiting_in(job.root)):
+        listener.finishing(count)
+    with EncoderProcess(job) as encoder:
 
-        def hear() -> None:
+        def tell_saved() -> None:
             for episode in encoder.news():
                 listener.saved(episode)
+
+        def hear() -> None:
+            tell_saved()
             listener.saving(encoder.waiting)
 
+        tell_saved()
         try:
             yield encoder
         except StorageFault:
@@ -51,9 +63,21 @@ def _saving_at_the_end(plan: RobotRecordingPlan, listener: RobotRecordingListene
         hear()
 
 
+def _try_again(job: EncoderJob, listener: RobotRecordingListener) -> None:
+    """Save what has ended with a new encoder: the episode that was cut off has made space, and the old one is gone.
+
+    If that fails, too, the next recording with ``--resume`` does it.
+    """
+    if waiting_in(job.root):
+        with contextlib.suppress(YardarmError), _saving_at_the_end(replace(job, resume=True), listener):
+            pass
+
+
 def _remove_if_empty(root: Path) -> None:
     """Remove a dataset without episodes, but nothing else that may be in its folder."""
-    if not (root / "meta" / "info.json").exists() or is_locked(root) or read_metadata(root).total_episodes:
+    if not (root / "meta" / "info.json").exists() or is_locked(root):
+        return
+    if read_metadata(root).total_episodes or waiting_in(root):
         return
     for name in ("info.json", "stats.json"):
         (root / "meta" / name).unlink(missing_ok=True)

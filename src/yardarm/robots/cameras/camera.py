@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from yardarm.errors import AlreadyConnected, CameraFault, NoFrameYet, NotConnected, StaleFrame
+from yardarm.errors import AlreadyConnected, CameraFault, NoFrameYet, NotConnected, StaleFrame, UsageError
 from yardarm.robots.cameras.config import BGR, CameraConfig
 from yardarm.robots.cameras.feeds import Feed, SteppedFeed, ThreadFeed
 from yardarm.robots.cameras.shots import CameraStatus, Delivery, Shot
@@ -42,6 +42,10 @@ class Camera(ABC):
     """How old a picture may be that is called the latest."""
     has_noise: ClassVar[bool] = True
     """Whether no two of its pictures are the same, so that one that comes again and again is a fault."""
+    stall_s: ClassVar[float] = 0.5
+    """How long it may give nothing, without a failure, until it is called stalled."""
+    when_slow: ClassVar[str] = "ask for a smaller picture, or for fewer: a lower fps"
+    """What to do if it gives pictures, but slowly."""
 
     def __init__(self, config: Any, *, name: str = "", clock: Clock | None = None) -> None:
         self.config = config
@@ -54,6 +58,9 @@ class Camera(ABC):
         """Know the port of the robot that it is on."""
 
     # A type's own. The first three are called by one thread only, and raise CameraFault.
+
+    def check_settings(self) -> None:  # noqa: B027 - not every type can tell
+        """Raise if it is clear, without the device, that it cannot be opened: a file or a package is missing."""
 
     @abstractmethod
     def open_device(self) -> None:
@@ -77,6 +84,13 @@ class Camera(ABC):
         return True
 
     # Its life.
+
+    def check(self) -> None:
+        """Raise `UsageError` if it cannot be opened, as far as that is clear before anything is connected."""
+        try:
+            self.check_settings()
+        except CameraFault as fault:
+            raise UsageError(f"{self} cannot be opened: {fault}") from None
 
     @property
     def is_connected(self) -> bool:

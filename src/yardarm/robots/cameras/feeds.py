@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from yardarm.errors import CameraFault, YardarmError, one_line
+from yardarm.errors import CameraFault, in_words
 from yardarm.robots.cameras.shots import CameraStatus, FreezeWatch, Shot, finished
 
 if TYPE_CHECKING:
@@ -24,8 +24,11 @@ __all__ = ["Feed", "SteppedFeed", "ThreadFeed"]
 
 log = logging.getLogger(__name__)
 
-# A camera is stalled after this many periods, and not before this many seconds: a busy machine is no stall.
-STALL_PERIODS, STALL_S = 5, 0.5
+# A camera that fails is stalled after this many periods, and not before this many seconds: a busy machine is no stall.
+# One that makes more than one pause of this length, but comes back by itself, is slow.
+STALL_PERIODS, PAUSE_S = 5, 0.5
+# When a camera is known to be slow, it is called stalled after this many of its longest pauses.
+STALL_PAUSES = 5
 # Before its first picture a camera gets more time than `connect` waits for it.
 START_S = 10.0
 USUAL_FPS = 30.0
@@ -72,6 +75,8 @@ class ThreadFeed(Feed):
         self._alive_s = time.monotonic()  # the last sign of life, or the start
         self._is_named = self._is_refused = False
         self._problem = ""
+        self._pauses = 0
+        self._slow_s = 0.0
         _open(camera)
         self._thread = threading.Thread(target=self._run, name=f"camera {camera.name}", daemon=True)
         self._thread.start()
@@ -121,7 +126,13 @@ class ThreadFeed(Feed):
     def _patience_s(self) -> float:
         if self._shot is None:
             return START_S
-        return max(STALL_S, STALL_PERIODS / (self._camera.config.fps or USUAL_FPS))
+        if self._problem:  # it fails, and is not only slow
+            return max(PAUSE_S, STALL_PERIODS * self._period_s)
+        return max(self._camera.stall_s, STALL_PERIODS * self._period_s, STALL_PAUSES * self._slow_s)
+
+    @property
+    def _period_s(self) -> float:
+        return 1 / (self._camera.config.fps or USUAL_FPS)
 
     def _name_stall(self) -> None:
         """Say once that nothing comes any more, whoever notices first."""
@@ -144,8 +155,8 @@ class ThreadFeed(Feed):
                 try:
                     self._read_one()
                 except Exception as fault:  # a device's library can fail in any way, and may be well again later
-                    self._problem = _in_words(fault)
-                    self._stopping.wait(1 / (self._camera.config.fps or USUAL_FPS))
+                    self._problem = in_words(fault)
+                    self._stopping.wait(self._period_s)
                     if self._is_stalled():
                         self._restart()
         finally:
@@ -165,13 +176,27 @@ class ThreadFeed(Feed):
             raise
         if camera.has_noise:
             self._freeze.look(delivery, time.monotonic())
-        silence, self._alive_s, self._problem = time.monotonic() - self._alive_s, time.monotonic(), ""
+        silence, came_by_itself = time.monotonic() - self._alive_s, not self._problem and self._shot is not None
+        self._alive_s, self._problem = time.monotonic(), ""
         with self._changed:
             self._shot, self._frames, self._is_refused = shot, self._frames + 1, False
             was_named, self._is_named = self._is_named, False
             self._changed.notify_all()
-        if was_named:
+        is_slow = came_by_itself and self._is_slow(silence)
+        if was_named and not is_slow:
             log.warning("%s is back after %.1f s", camera, silence)
+
+    def _is_slow(self, pause_s: float) -> bool:
+        """Whether the camera is known to make such pauses; said once, with what to do."""
+        if pause_s <= max(PAUSE_S, STALL_PERIODS * self._period_s):
+            return False
+        self._pauses += 1
+        if self._pauses == 2:
+            what_to_do = self._camera.when_slow
+            log.warning("%s is slow: a picture takes it up to %.1f s; %s", self._camera, pause_s, what_to_do)
+        if self._pauses >= 2:
+            self._slow_s = max(self._slow_s, pause_s)
+        return self._pauses >= 2
 
     def _refuse(self, fault: CameraFault) -> None:
         """Let `connect` end at once if the very first picture is not what was asked for."""
@@ -193,7 +218,7 @@ class ThreadFeed(Feed):
                     self._read_one()
                 return
             except Exception as fault:  # as above
-                self._problem = _in_words(fault)
+                self._problem = in_words(fault)
 
 
 def _open(camera: Camera) -> None:
@@ -210,11 +235,7 @@ def _close(camera: Camera) -> None:
     try:
         camera.close_device()
     except Exception as fault:
-        log.warning("%s could not be closed: %s", camera, _in_words(fault))
-
-
-def _in_words(fault: Exception) -> str:
-    return str(fault) if isinstance(fault, YardarmError) else one_line(fault)
+        log.warning("%s could not be closed: %s", camera, in_words(fault))
 
 
 class SteppedFeed(Feed):

@@ -14,7 +14,7 @@ from yardarm.errors import CameraFault, UsageError
 from yardarm.robots.cameras.camera import Camera
 from yardarm.robots.cameras.config import CameraConfig
 from yardarm.robots.cameras.opencv_library import load_opencv
-from yardarm.robots.cameras.shots import Delivery
+from yardarm.robots.cameras.shots import Delivery, finished
 from yardarm.robots.clock import HostClock
 
 if TYPE_CHECKING:
@@ -75,6 +75,15 @@ class FileCamera(Camera):
     def has_thread(self) -> bool:
         """A twin's clock passes when the loop waits: a thread would not know when."""
         return isinstance(self.clock, HostClock)
+
+    def check_settings(self) -> None:
+        """Look at the first picture: a file can be opened without anybody being disturbed."""
+        try:
+            self.open_device()
+            color, depth = (self._advanced(reel, 0) for reel in (self._color, self._depth))
+            finished(Delivery(color, depth), self.config, self.given_colors, 0, 0.0)
+        finally:
+            self.close_device()
 
     def open_device(self) -> None:
         """Open the files, and begin with the first picture."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -60,6 +61,13 @@ class OpenCVCameraConfig(CameraConfig):
         return self.is_stream and str(self.index_or_path).lower().startswith("http")
 
     @property
+    def device_path(self) -> str:
+        """The path of a device, where devices have one; empty: it is none, or has none."""
+        if self.is_stream or not sys.platform.startswith("linux"):
+            return ""
+        return f"/dev/video{self.index_or_path}" if isinstance(self.index_or_path, int) else self.index_or_path
+
+    @property
     def source(self) -> str:
         """The device or the address, without a password."""
         return shown_address(str(self.index_or_path))
@@ -85,6 +93,13 @@ class OpenCVCamera(Camera):
 
     _capture: Any = None
     _stream: MjpegStream | None = None
+
+    def check_settings(self) -> None:
+        """OpenCV and the backend are known, and the device is plugged in; an address is not tried."""
+        _backend(self.config, load_opencv().CAP_ANY)
+        path = self.config.device_path
+        if path.startswith("/dev/") and not os.path.exists(path):
+            raise CameraFault(self._why_closed())
 
     def open_device(self) -> None:
         """Open it, and set what was asked for."""
@@ -142,7 +157,7 @@ class OpenCVCamera(Camera):
         config = self.config
         if config.is_stream:
             return "nothing answers there, or it is no video; open the address in a browser to see what is wrong"
-        path = f"/dev/video{config.index_or_path}" if isinstance(config.index_or_path, int) else config.index_or_path
+        path = config.device_path
         if path.startswith("/dev/") and os.path.exists(path):
             if not os.access(path, os.R_OK | os.W_OK):
                 return f"no permission for {path}: sudo usermod -aG video $USER, then log in again"

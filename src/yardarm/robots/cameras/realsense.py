@@ -67,6 +67,10 @@ class RealSenseCamera(Camera):
     _align: Any = None
     _scale_mm = 1.0
 
+    def check_settings(self) -> None:
+        """The SDK is there."""
+        load_realsense()
+
     def open_device(self) -> None:
         """Start both streams as asked for, and set what the camera shall not decide itself."""
         rs, config = load_realsense(), self.config

@@ -34,13 +34,16 @@ class CameraRig:
         """Connect them side by side, since each needs its time to warm up."""
         if not self.cameras:
             return
+        threads = ThreadPoolExecutor(len(self.cameras), "camera connecting")
         try:
-            with ThreadPoolExecutor(len(self.cameras), "connecting") as threads:
-                for outcome in [threads.submit(camera.connect) for camera in self.cameras.values()]:
-                    outcome.result()
-        except BaseException:
+            for outcome in [threads.submit(camera.connect) for camera in self.cameras.values()]:
+                outcome.result()
+        except BaseException as error:
+            # After Ctrl-C, nobody waits for a device that hangs: the arm is to be released now.
+            threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
             self.disconnect()
             raise
+        threads.shutdown()
 
     def disconnect(self) -> None:
         """Disconnect those that are connected."""

@@ -65,6 +65,8 @@ class SimCamera(Camera):
     config_class = SimCameraConfig
     given_colors = RGB
     has_noise = False
+    stall_s = 5.0  # software draws as fast as it can, which is slow rather than stalled
+    when_slow = "ask for a smaller picture or a lower fps, omit shadows, or let time wait: --twin.realtime=false"
 
     _port = ""
     _twin: RemoteTwin | None = None
@@ -81,19 +83,30 @@ class SimCamera(Camera):
         """A twin's clock passes when the loop waits: a thread would not know when."""
         return isinstance(self.clock, HostClock)
 
+    def check_settings(self) -> None:
+        """There is a twin, which has what the camera is on."""
+        self._opened_door().close()
+
     def open_device(self) -> None:
         """Find the twin, and draw it once: the first picture takes seconds."""
-        from yardarm.robots.twins import borrow_drawing, open_door
+        from yardarm.robots.twins import borrow_drawing
 
-        port = self.config.port or self._port
-        self._twin = open_door(port) if port else None
-        if self._twin is None:
-            raise CameraFault(f"there is no twin on '{port}', and it shows twins only; is --robot.port a twin's?")
-        if self._twin.spec.kind == "bench" and self.config.camera == "wrist":
-            raise CameraFault(f"the twin of {self._twin.spec.type} has no wrist; use front or top")
+        self._twin = self._opened_door()
         self._drawing = borrow_drawing(self._twin.spec)
         self._drawn(self._state())
         self._began_s, self._shown = self.clock.now(), -1
+
+    def _opened_door(self) -> RemoteTwin:
+        from yardarm.robots.twins import open_door
+
+        port = self.config.port or self._port
+        twin = open_door(port) if port else None
+        if twin is None:
+            raise CameraFault(f"there is no twin on '{port}', and it shows twins only; is --robot.port a twin's?")
+        if twin.spec.kind == "bench" and self.config.camera == "wrist":
+            twin.close()
+            raise CameraFault(f"the twin of {twin.spec.type} has no wrist; use front or top")
+        return twin
 
     def close_device(self) -> None:
         """Leave the twin, and end the process if nobody else needs it."""

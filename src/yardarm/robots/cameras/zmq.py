@@ -62,12 +62,13 @@ class ZMQCamera(Camera):
         """The server's arrays come as they were put in, whichever order they are in."""
         return str(self.config.color_mode)
 
+    def check_settings(self) -> None:
+        """The package is there."""
+        _load_zmq()
+
     def open_device(self) -> None:
         """Subscribe; whether anybody publishes shows when the first picture comes."""
-        try:
-            import zmq
-        except ImportError as error:
-            raise SetupError(f"cameras of the type zmq need pyzmq ({error}): pip install 'yardarm[robots]'") from None
+        zmq = _load_zmq()
         socket: Any = zmq.Context.instance().socket(zmq.SUB)
         socket.setsockopt(zmq.SUBSCRIBE, b"")
         socket.setsockopt(zmq.CONFLATE, 1)  # only the newest picture counts
@@ -87,6 +88,7 @@ class ZMQCamera(Camera):
             if stopping.is_set():
                 return None
             if self._socket.poll(WAIT_MS):
+                # Not the server's own time: nobody has set its clock by this machine's.
                 message, captured_s = self._socket.recv(), self.clock.now()
                 return self._picture(message, captured_s)
         raise CameraFault(
@@ -114,3 +116,11 @@ class ZMQCamera(Camera):
         picture = decoded(jpeg)
         self._stamp = stamp
         return Delivery(picture, captured_s=captured_s)
+
+
+def _load_zmq() -> Any:
+    try:
+        import zmq
+    except ImportError as error:
+        raise SetupError(f"cameras of the type zmq need pyzmq ({error}): pip install 'yardarm[robots]'") from None
+    return zmq

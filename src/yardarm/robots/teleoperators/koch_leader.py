@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from yardarm.config import option
 from yardarm.robots.bus_device import BODY, BusDeviceConfig
@@ -34,7 +35,7 @@ class KochLeader(BusLeader):
         "wrist_roll": Motor(5, "xl330-m077", BODY),
         "gripper": Motor(6, "xl330-m077", PERCENT),
     }
-    full_turn = ("shoulder_pan", "wrist_roll")
+    full_turn: ClassVar[tuple[str, ...]] = ("shoulder_pan", "wrist_roll")
     calibration_mode = EXTENDED_POSITION_MODE
     reversed = ("elbow_flex",)
 
@@ -45,6 +46,10 @@ class KochLeader(BusLeader):
         bus.configure_motors()
         bus.write_all("Operating_Mode", EXTENDED_POSITION_MODE, [name for name in self.motors if name != "gripper"])
         bus.write("Operating_Mode", "gripper", GRIPPER_MODE)
-        bus.enable_torque(["gripper"])
+        self.spring_gripper()
+
+    def spring_gripper(self) -> None:
+        """Give torque to the gripper, and send it to its open position, if it is known where that is."""
+        self.bus.enable_torque(["gripper"])
         if self.is_calibrated:
-            bus.write("Goal_Position", "gripper", self.config.gripper_open_pos)
+            self.bus.write("Goal_Position", "gripper", self.config.gripper_open_pos)

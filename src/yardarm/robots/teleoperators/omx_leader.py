@@ -1,14 +1,14 @@
-"""OMX leader: six Dynamixel motors moved by hand, with a gripper that springs back."""
+"""OMX leader: six Dynamixel motors moved by hand, with a gripper that springs back like Koch's."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from yardarm.config import option
-from yardarm.robots.bus_device import BODY, BusDeviceConfig
+from yardarm.robots.bus_device import BODY
 from yardarm.robots.koch import EXTENDED_POSITION_MODE, GRIPPER_MODE
-from yardarm.robots.motors import PERCENT, DynamixelBus, Motor
-from yardarm.robots.teleoperator import BusLeader
+from yardarm.robots.motors import PERCENT, Motor
+from yardarm.robots.teleoperators.koch_leader import KochLeader, KochLeaderConfig
 
 __all__ = ["OmxLeader", "OmxLeaderConfig"]
 
@@ -18,18 +18,17 @@ GRIPPER_OFFSET = 100
 
 
 @dataclass
-class OmxLeaderConfig(BusDeviceConfig):
+class OmxLeaderConfig(KochLeaderConfig):
     """Flags of ``--teleop.type=omx_leader``."""
 
     gripper_open_pos: float = option(60.0, "where the gripper springs back to, in percent of its range")
 
 
-class OmxLeader(BusLeader):
+class OmxLeader(KochLeader):
     """The arm that a person moves."""
 
     name = "omx_leader"
     config_class = OmxLeaderConfig
-    bus_class = DynamixelBus
     motors = {  # noqa: RUF012 - a table
         "shoulder_pan": Motor(1, "xl330-m288", BODY),
         "shoulder_lift": Motor(2, "xl330-m288", BODY),
@@ -38,7 +37,7 @@ class OmxLeader(BusLeader):
         "wrist_roll": Motor(5, "xl330-m288", BODY),
         "gripper": Motor(6, "xl330-m077", PERCENT),
     }
-    calibration_mode = EXTENDED_POSITION_MODE
+    full_turn = ()
     reversed = ("gripper",)
     built_offsets = {"gripper": GRIPPER_OFFSET}  # noqa: RUF012 - a table
 
@@ -55,6 +54,4 @@ class OmxLeader(BusLeader):
         bus.write("Current_Limit", "gripper", GRIPPER_CURRENT)
         bus.write("Goal_Current", "gripper", GRIPPER_CURRENT)
         bus.write("Homing_Offset", "gripper", GRIPPER_OFFSET)
-        bus.enable_torque(["gripper"])
-        if self.is_calibrated:
-            bus.write("Goal_Position", "gripper", self.config.gripper_open_pos)
+        self.spring_gripper()
