@@ -17,11 +17,12 @@ from tests.helpers import GOLDEN
 from yardarm.hub import Repositories
 from yardarm.policies.act import ACT, ActConfig
 from yardarm.policies.diffusion import DIFFUSION, DiffusionConfig
-from yardarm.policies.learned.architecture import Architecture
+from yardarm.policies.learned.architecture import Architecture, find_architecture
 from yardarm.policies.learned.config import FeatureType, PolicyFeature
 from yardarm.policies.learned.creating import new_policy
 from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.policies.smolvla import SMOLVLA, SmolVlaConfig
+from yardarm.policies.vla.model_file import ModelSettings
 
 VARIANTS = GOLDEN / "lerobot_variants"
 # The ids of the recorded checkpoints, and of the shipped one, as version 0.1 named them.
@@ -37,7 +38,7 @@ def write_checkpoint(source: Path, folder: Path) -> Path:
     shutil.copytree(source, folder)
     shapes = json.loads((source / "shapes.json").read_text())
     config = json.loads((source / "config.json").read_text())
-    kind = {"act": ACT, "diffusion": DIFFUSION, "smolvla": SMOLVLA}[config["type"]]
+    kind = find_architecture(config["type"])
     computed = any(key.endswith(COMPUTED) for key in shapes)
     own = kind.network(kind.config.from_json(config, {}, str(source))).state_dict() if computed else {}
     weights = {
@@ -78,6 +79,23 @@ def small_smolvla(image: int = 32, hub_dir: Path = GOLDEN / "smolvla" / "hub", *
     config = SmolVlaConfig(**{**_features(image), **sizes, "n_action_steps": 5, "tokenizer_max_length": 24, **options})
     config.resize_imgs_with_padding = (64, 64)
     return new_policy(SMOLVLA, config, _made_up(config), seed=0, repositories=Repositories(hub_dir))
+
+
+def small_pi(kind: str, image: int = 32, **options: Any) -> LearnedPolicy:
+    """A π0 or π0.5 for Meta-World's shapes, of the recorded one's sizes and with its weights."""
+    sizes = {"chunk_size": 8, "max_state_dim": 8, "max_action_dim": 8, "num_inference_steps": 3, "n_action_steps": 5}
+    images = {"image_resolution": (56, 56), "tokenizer_max_length": {"pi0": 24, "pi05": 96}[kind]}
+    architecture = find_architecture(kind)
+    config: Any = architecture.config(**{**_features(image), **sizes, **images, **options})
+    config.given_sizes = ModelSettings.read(GOLDEN / kind / "sizes.json")
+    quantiles = {"q01": torch.full((4,), -0.9), "q99": torch.full((4,), 0.9)}
+    known = {name: {**own, **quantiles} for name, own in _made_up(config).items()}
+    policy = new_policy(architecture, config, known, seed=0, repositories=Repositories(GOLDEN / kind / "hub"))
+    own = policy.network.state_dict()
+    policy.network.load_state_dict(
+        {name: torch.from_numpy(recipe_weight(f"model.{name}", tuple(value.shape))) for name, value in own.items()}
+    )
+    return policy
 
 
 def _features(image: int | None) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from yardarm.cli.lerobot.operations import OPERATIONS
 from yardarm.cli.lerobot.spellings import RENAMED
 from yardarm.policies.act import ActConfig
 from yardarm.policies.diffusion import DiffusionConfig
+from yardarm.policies.pi0 import Pi0Config
+from yardarm.policies.pi05 import Pi05Config
 from yardarm.policies.smolvla import SmolVlaConfig
 
 ROOT = Path(__file__).parent.parent
@@ -124,7 +126,8 @@ def test_every_flag_in_the_documentation_exists() -> None:
     helps += [yardarm_here("edit-dataset", f"--operation.type={name}", "--help").stdout for name in OPERATIONS]
     helps += [f"--{name}" for names in RENAMED.values() for name in names]
     known = set(re.findall(r"--[\w.-]*\w", " ".join(helps)))
-    fields = [field for kind in (ActConfig, DiffusionConfig, SmolVlaConfig) for field in dataclasses.fields(kind)]
+    kinds = (ActConfig, DiffusionConfig, Pi0Config, Pi05Config, SmolVlaConfig)
+    fields = [field for kind in kinds for field in dataclasses.fields(kind)]
     known |= {f"--policy.{field.name}" for field in fields}
     recipes = sorted((ROOT / "recipes").glob("*.sh"))
     pages = [page.read_text().replace("\\\n", " ") for page in (*PAGES, *recipes)]

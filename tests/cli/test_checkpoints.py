@@ -22,7 +22,7 @@ ONE = "--eval.n_episodes=1"
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("foreign") / "checkpoint"
     folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"type": "pi0"}))
+    (folder / "config.json").write_text(json.dumps({"type": "xvla"}))
     return folder
 
 
@@ -49,8 +49,8 @@ def without_statistics(tmp_path: Path) -> Path:
         (("serve", "--policy.path={}"), "`yardarm-serve --backend=lerobot --policy.path=…` in LeRobot's own"),
         (
             ("train", "--policy.path={}", "--dataset.root=data"),
-            "which cannot be trained here, but only act, diffusion, smolvla: train it with LeRobot, and evaluate it "
-            "with `yardarm eval --policy.python=PATH`",
+            "which cannot be trained here, but only act, diffusion, pi0, pi05, smolvla: train it with LeRobot, and "
+            "evaluate it with `yardarm eval --policy.python=PATH`",
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
@@ -62,7 +62,7 @@ def test_a_checkpoint_that_only_lerobot_runs_gets_advice_that_works(
     demonstrations(tmp_path / "data", episodes=2)
     answer = yardarm_here(*(word.format(foreign) for word in words))
     assert answer.returncode == 2
-    assert f"{foreign / 'config.json'} is of a policy of type 'pi0'" in answer.stderr
+    assert f"{foreign / 'config.json'} is of a policy of type 'xvla'" in answer.stderr
     assert advice in answer.stderr
     assert answer.stderr.count("\n") == 1
 

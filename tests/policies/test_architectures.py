@@ -57,9 +57,8 @@ def requests(policy: Any, count: int = 2) -> list[Request]:
 def test_a_bundle_is_found_by_its_name_or_its_module(registered: None) -> None:
     assert find_architecture("tiny") is find_architecture(TYPE) is TINY
     assert find_architecture("act").name == "act"
-    with pytest.raises(
-        UsageError, match=r"unknown architecture 'tyny'; did you mean 'tiny'\? Installed: act, diffusion, smolvla, tiny"
-    ):
+    installed = "act, diffusion, pi0, pi05, smolvla, tiny"
+    with pytest.raises(UsageError, match=rf"architecture 'tyny'; did you mean 'tiny'\? Installed: {installed}"):
         find_architecture("tyny")
     with pytest.raises(UsageError, match=f"'{NAME}:WORDS' is a str, not an Architecture"):
         find_architecture(f"{NAME}:WORDS")
@@ -79,7 +78,7 @@ def test_a_module_is_run_for_a_checkpoint_only_if_it_is_typed(tmp_path: Path) ->
     assert load_policy(tmp_path / "tiny", type=TYPE, device="cpu").architecture is TINY
     with pytest.raises(
         UsageError,
-        match=r"of type 'tiny', which is not installed here; there are act, diffusion, smolvla; .*MODULE:NAME",
+        match=r"of type 'tiny', which is not installed here; there are act, diffusion, pi0, .*; .*MODULE:NAME",
     ):
         load_policy(tmp_path / "tiny")
     config = json.loads((tmp_path / "tiny" / "config.json").read_text())
@@ -317,7 +316,7 @@ def test_shared_steps_are_registered_by_packages(monkeypatch: pytest.MonkeyPatch
         def read_bytes(self, name: str) -> bytes:
             return stored.files[name]
 
-    with pytest.raises(UsageError, match="step 'spelling' is unknown here; known are device_processor"):
+    with pytest.raises(UsageError, match="step 'spelling' is unknown here; known are absolute_actions"):
         Pipeline.from_json(stored.data, Files())
     monkeypatch.setattr(PROCESSOR_STEPS, "_plugins", {"spelling": entry})
     assert Pipeline.from_json(stored.data, Files()).steps[0] == Spelling("xyz")

@@ -26,7 +26,7 @@ def test_the_shipped_policy_has_its_id() -> None:
 
 
 # Those of `lerobot_variants` are checked where they are loaded anyway, in test_lerobot.py.
-@pytest.mark.parametrize("name", ["act", "act_rollout", "act_temporal_ensemble", "diffusion", "smolvla"])
+@pytest.mark.parametrize("name", ["act", "act_rollout", "act_temporal_ensemble", "diffusion", "pi0", "pi05", "smolvla"])
 def test_a_golden_checkpoint_has_its_id(name: str, tmp_path: Path) -> None:
     hub_dir = GOLDEN / name / "hub" if (GOLDEN / name / "hub").exists() else None
     policy = load_policy(write_checkpoint(GOLDEN / name, tmp_path / name), device="cpu", hub_dir=hub_dir)

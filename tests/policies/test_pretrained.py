@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 from tests.checkpoints import VARIANTS, small_act, small_diffusion, write_checkpoint
 from yardarm import load_policy
 from yardarm.errors import UsageError
+from yardarm.policies.learned import loading
 from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.policies.learned.tuning import made_up
 from yardarm.policies.processing import Rename
@@ -388,9 +389,9 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         "nothing there is called 'extra'",
     ),
     "an unknown type": (
-        lambda f: edit_json(f / "config.json", lambda d: d.update(type="pi0")),
-        "is of a policy of type 'pi0', which is not installed here; there are act, diffusion, smolvla; if it is "
-        "LeRobot's, evaluate yardarm.policies.PolicySpec(",
+        lambda f: edit_json(f / "config.json", lambda d: d.update(type="xvla")),
+        "is of a policy of type 'xvla', which is not installed here; there are act, diffusion, pi0, pi05, smolvla; if "
+        "it is LeRobot's, evaluate yardarm.policies.PolicySpec(",
     ),
     "no type": (lambda f: edit_json(f / "config.json", lambda d: d.pop("type")), "names no 'type' of policy"),
     "a wrong value": (
@@ -490,3 +491,10 @@ def test_a_path_that_is_neither_a_folder_nor_a_hub_id_is_said_to_be_none(tmp_pat
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"is a file; give the folder that holds config.json"):
         load_policy(tmp_path / "file")
+
+
+def test_values_that_are_drawn_until_they_fit_do_not_keep_a_network_from_being_laid_out() -> None:
+    """Nothing is drawn for weights that a file has, so what is there at first must fit."""
+    with loading._Uninitialized():
+        values = torch.nn.init.trunc_normal_(torch.full((4,), 9.0), a=-1, b=1)
+    assert values.tolist() == [0, 0, 0, 0]

@@ -60,6 +60,8 @@ ARCHITECTURES = Registry(
     {
         "act": "yardarm.policies.act:ACT",
         "diffusion": "yardarm.policies.diffusion:DIFFUSION",
+        "pi0": "yardarm.policies.pi0:PI0",
+        "pi05": "yardarm.policies.pi05:PI05",
         "smolvla": "yardarm.policies.smolvla:SMOLVLA",
     },
 )

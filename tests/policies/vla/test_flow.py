@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from yardarm.policies.vla.flow import SCHEDULES, Guidance, draw_times, embed_times, integrate
+from yardarm.policies.vla.flow import SCHEDULES, Guidance, TimeSampling, embed_times, integrate
 
 
 def test_a_straight_flow_arrives_in_any_number_of_steps() -> None:
@@ -32,11 +32,19 @@ def test_times_are_embedded_as_sines_then_cosines() -> None:
 
 def test_times_to_learn_at_are_those_of_a_beta_distribution() -> None:
     torch.manual_seed(0)
-    times = draw_times(200_000, torch.device("cpu")).numpy()
+    times = TimeSampling().draw(200_000, torch.device("cpu")).numpy()
     assert times.min() >= 0.001
     assert times.max() <= 1
     for quantile in (0.1, 0.5, 0.9):  # the distribution function of Beta(1.5, 1) is t^1.5
         assert np.quantile(times, quantile) == pytest.approx(0.999 * quantile ** (1 / 1.5) + 0.001, abs=5e-3)
+
+
+def test_another_beta_distribution_may_be_asked_for() -> None:
+    torch.manual_seed(0)
+    times = TimeSampling(alpha=1.0, beta=2.0, scale=0.5, offset=0.25).draw(200_000, torch.device("cpu")).numpy()
+    for quantile in (0.1, 0.5, 0.9):  # the distribution function of Beta(1, 2) is 1 - (1 - t)²
+        expected = 1 - (1 - quantile) ** 0.5
+        assert np.quantile(times, quantile) == pytest.approx(0.5 * expected + 0.25, abs=5e-3)
 
 
 def guidance(schedule: str = "linear", delay: int = 2, horizon: int = 6, left: int = 7) -> Guidance:

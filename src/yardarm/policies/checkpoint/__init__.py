@@ -2,7 +2,7 @@
 
 from yardarm.policies.checkpoint.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CONFIG, WEIGHTS, CheckpointFolder
 from yardarm.policies.checkpoint.finding import find_checkpoint
-from yardarm.policies.checkpoint.fitting import UnusedTensors, check_fit, fill, find_unused
+from yardarm.policies.checkpoint.fitting import NamesNow, UnusedTensors, check_fit, fill, read_weights, same_names
 from yardarm.policies.checkpoint.migration import SplitWeights, split_old_statistics
 from yardarm.policies.checkpoint.writing import check_hub, push_checkpoint, save_checkpoint
 
@@ -12,14 +12,16 @@ __all__ = [
     "CONFIG",
     "WEIGHTS",
     "CheckpointFolder",
+    "NamesNow",
     "SplitWeights",
     "UnusedTensors",
     "check_fit",
     "check_hub",
     "fill",
     "find_checkpoint",
-    "find_unused",
     "push_checkpoint",
+    "read_weights",
+    "same_names",
     "save_checkpoint",
     "split_old_statistics",
 ]

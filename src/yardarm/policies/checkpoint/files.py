@@ -69,6 +69,10 @@ class CheckpointFolder:
         """What a safetensors file has."""
         return self._opened(name, lambda file: list(file.keys()))
 
+    def tensor_shape(self, name: str, tensor: str) -> tuple[int, ...]:
+        """The shape of a tensor of a safetensors file."""
+        return self._opened(name, lambda file: tuple(file.get_slice(tensor).get_shape()))
+
     def _opened(self, name: str, read: Callable[[Any], Read]) -> Read:
         try:
             with safe_open(self.path / name, framework="pt") as file:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from yardarm.errors import UsageError, one_line
 from yardarm.policies.checkpoint.files import WEIGHTS, CheckpointFolder
 
-__all__ = ["UnusedTensors", "check_fit", "fill", "find_unused"]
+__all__ = ["NamesNow", "UnusedTensors", "check_fit", "fill", "read_weights", "same_names"]
 
 # What torch.compile puts into the names of a compiled module's parameters.
 COMPILED = "_orig_mod."
@@ -28,7 +28,8 @@ class UnusedTensors:
     """Tensors of a file that nothing reads. They take no memory, and are copied from file to file."""
 
     path: Path = Path()
-    names: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What each is called in the file, by the name that it is saved by."""
 
     def read(self) -> dict[str, Tensor]:
         """What to copy."""
@@ -36,24 +37,40 @@ class UnusedTensors:
             return {}
         try:
             with safe_open(self.path, framework="pt") as file:
-                return {name: file.get_tensor(name) for name in self.names}
+                return {name: file.get_tensor(stored) for name, stored in self.names.items()}
         except (OSError, SafetensorError) as error:
             raise UsageError(f"{self.path} has gone or changed ({one_line(error)})") from error
 
 
-def find_unused(folder: CheckpointFolder, network: nn.Module, prefix: str, patterns: Sequence[str]) -> UnusedTensors:
-    """Those of a checkpoint's weights that fit a pattern, and have no place in the network."""
-    own = {prefix + name for name in network.state_dict()}
-    plain = {name: name.replace(COMPILED, "") for name in folder.tensor_names(WEIGHTS)} if patterns else {}
-    fitting = [name for name, real in plain.items() if any(fnmatchcase(real, pattern) for pattern in patterns)]
-    return UnusedTensors(folder.path / WEIGHTS, tuple(name for name in fitting if plain[name] not in own))
+NamesNow = Callable[[Iterable[str]], Mapping[str, str]]
+"""Of the names in a file: for each name that a tensor should have, the one that it has. Two may be of one tensor."""
+
+
+def same_names(names: Iterable[str]) -> dict[str, str]:
+    """Tensors have the names that they should have."""
+    return {name: name for name in names}
+
+
+def read_weights(
+    folder: CheckpointFolder, own: Container[str], unused: Sequence[str], names_now: NamesNow
+) -> tuple[dict[str, Tensor], UnusedTensors]:
+    """A checkpoint's weights but for those that fit a pattern and are not among a network's own, which stay there."""
+    plain = {name.replace(COMPILED, ""): name for name in folder.tensor_names(WEIGHTS)}
+    stored = {name: plain[before] for name, before in names_now(plain).items()}
+    left = {
+        name: before
+        for name, before in stored.items()
+        if name not in own and any(fnmatchcase(name, pattern) for pattern in unused)
+    }
+    read = {name: before for name, before in stored.items() if name not in left}
+    tensors = folder.read_tensors(WEIGHTS, leaving=set(stored.values()) - set(read.values()))
+    return {name: tensors[before] for name, before in read.items()}, UnusedTensors(folder.path / WEIGHTS, left)
 
 
 def fill(network: nn.Module, prefix: str, weights: Mapping[str, Tensor], source: str, settings: str) -> None:
     """Give a network the tensors of a file, in which names have a prefix; those it computes itself may be absent."""
     own = {prefix + name: value for name, value in network.state_dict().items()}
-    found = {name.replace(COMPILED, ""): value for name, value in weights.items()}
-    found = {name: value for name, value in found.items() if name in own or not name.endswith(f".{BATCH_COUNT}")}
+    found = {name: value for name, value in weights.items() if name in own or not name.endswith(f".{BATCH_COUNT}")}
     computed = {prefix + name: own[prefix + name] for name in _computed_buffers(network)}
     check_fit({**computed, **found}, own, source, settings)
     filled = {name: found.get(name, computed.get(name)) for name in own}

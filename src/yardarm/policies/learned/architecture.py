@@ -10,6 +10,7 @@ from torch import nn
 
 from yardarm.errors import UsageError, one_line
 from yardarm.policies.batching import Observations
+from yardarm.policies.checkpoint import NamesNow, same_names
 from yardarm.policies.learned.config import PolicyConfig
 from yardarm.policies.learned.policy import LearnedPolicy
 from yardarm.policies.learned.tuning import example_observations
@@ -45,6 +46,8 @@ class Architecture:
     unused: tuple[str, ...] = ()
     """Patterns (``*.lm_head.*``) of tensors that files have and the network does not: they are not loaded, and saved
     again as they were."""
+    names_now: NamesNow = same_names
+    """For checkpoints of older layouts: what their tensors are called now."""
     fingerprinted: bool = False
     """Whether checkpoints keep an answer of the policy, which loading compares: for networks that depend on what others
     change."""

@@ -21,9 +21,10 @@ from yardarm.policies.checkpoint import (
     WEIGHTS,
     CheckpointFolder,
     SplitWeights,
+    UnusedTensors,
     fill,
     find_checkpoint,
-    find_unused,
+    read_weights,
     split_old_statistics,
 )
 from yardarm.policies.learned.architecture import Architecture, find_architecture
@@ -162,8 +163,8 @@ def _assembled(
     folder, architecture, config = checkpoint.folder, checkpoint.architecture, checkpoint.config
     whole = find_base(folder, checkpoint.repositories) if config.use_peft else folder
     network = _laid_out(architecture, config)
-    unused = find_unused(whole, network, architecture.prefix, architecture.unused)
-    split = split_old_statistics(whole.read_tensors(WEIGHTS, leaving=unused.names), config)
+    weights, unused = _weights(whole, network, architecture)
+    split = split_old_statistics(weights, config)
     processing = _processing(checkpoint, split).completed(checkpoint.repositories)
     if "normalization_mapping" in checkpoint.overrides:
         modes = modes_of(config)
@@ -204,10 +205,17 @@ def _check_answers(policy: LearnedPolicy, checkpoint: _Checkpoint) -> None:
 def _load_again(policy: LearnedPolicy, folder: CheckpointFolder) -> nn.Module:
     """The network of a policy that released its own."""
     network = _laid_out(policy.architecture, policy.config)
-    unused = find_unused(folder, network, policy.architecture.prefix, policy.architecture.unused)
-    weights = split_old_statistics(folder.read_tensors(WEIGHTS, leaving=unused.names), policy.config).weights
+    weights, _ = _weights(folder, network, policy.architecture)
+    weights = split_old_statistics(weights, policy.config).weights
     fill(network, policy.architecture.prefix, weights, f"{folder.path / WEIGHTS}", CONFIG)
     return policy.placed(network)
+
+
+def _weights(
+    folder: CheckpointFolder, network: nn.Module, architecture: Architecture
+) -> tuple[dict[str, Tensor], UnusedTensors]:
+    own = {architecture.prefix + name for name in network.state_dict()}
+    return read_weights(folder, own, architecture.unused, architecture.names_now)
 
 
 def _architecture(stored: Mapping[str, Any], folder: CheckpointFolder, wanted: str | None) -> Architecture:
@@ -291,6 +299,8 @@ class _Uninitialized(TorchFunctionMode):
     """Leaves new parameters as they are: weights that are replaced at once need no random values."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(function, "__module__", None) in INITIALIZERS or function in (Tensor.normal_, Tensor.uniform_):
+        if getattr(function, "__module__", None) in INITIALIZERS or function is Tensor.uniform_:
             return args[0] if args else kwargs["tensor"]
+        if function is Tensor.normal_:  # a truncated distribution draws until all values are within its ends
+            return args[0].zero_()
         return function(*args, **(kwargs or {}))

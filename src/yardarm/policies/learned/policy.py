@@ -17,7 +17,7 @@ from torch import Tensor
 from yardarm.machine import available_memory, total_memory_gb
 from yardarm.policies.batching import BatchedPolicy, Batching, Observations, Row
 from yardarm.policies.checkpoint import UnusedTensors, push_checkpoint, save_checkpoint
-from yardarm.policies.learned.config import ACTION, PolicyFeature
+from yardarm.policies.learned.config import ACTION, STATE, PolicyFeature
 from yardarm.policies.learned.fingerprint import FINGERPRINT, Fingerprint
 from yardarm.policies.learned.inputs import check_observations, resized
 from yardarm.policies.learned.placement import Placement, choose_device
@@ -26,9 +26,11 @@ from yardarm.policies.learned.tuning import choose_batching
 from yardarm.policies.learned.weights import Weights
 from yardarm.policies.networks.tensors import add_to_digest, as_tensor, image_tensor
 from yardarm.policies.processing import (
+    RELATIVE_TO,
     TASK_VECTOR,
     Processing,
     ProcessorStep,
+    RelativeActions,
     Rename,
     Statistics,
     TaskVector,
@@ -206,7 +208,8 @@ class LearnedPolicy(BatchedPolicy):
 
     def predict(self, observations: Observations) -> np.ndarray:
         """Chunks (batch, time, action) in the environment's units for raw observations (batch, …)."""
-        answer = self.postprocessor({ACTION: self.normalized_chunks(observations)})[ACTION]
+        chunks = self.normalized_chunks(observations)
+        answer = self.postprocessor({ACTION: chunks, **self._kept(observations)})[ACTION]
         assert isinstance(answer, Tensor)
         return answer.numpy(force=True)
 
@@ -218,6 +221,15 @@ class LearnedPolicy(BatchedPolicy):
             seen = batch if self.fits_images else resized(batch, self.wants, self.cameras)
             processed = tensors_of(self.preprocessor(seen))
             return self.forward({name: self._cast(value) for name, value in processed.items()}).float()
+
+    def _kept(self, observations: Observations) -> Tensors:
+        """What relative actions are relative to: the state that they were made for, not the latest one."""
+        relative = self.preprocessor.step(RelativeActions)
+        if relative is None or not relative.enabled:
+            return {}
+        renamed = self.preprocessor.step(Rename) or Rename()
+        state = as_tensor(np.asarray(observations[renamed.before(STATE)]), self.placement.device)
+        return {RELATIVE_TO: relative.offset(state.float(), self.config.action_size)}
 
     def _input(self, name: str, value: np.ndarray | Sequence[str]) -> Tensor | list[str]:
         """Images and vectors are read as float32; whatever else there is keeps its type."""

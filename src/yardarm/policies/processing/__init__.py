@@ -11,6 +11,7 @@ from yardarm.policies.processing.defaults import (
 )
 from yardarm.policies.processing.normalization import Normalize, Unnormalize
 from yardarm.policies.processing.pipeline import PROCESSOR_STEPS, Pipeline, StoredPipeline
+from yardarm.policies.processing.relative import RELATIVE_TO, AbsoluteActions, RelativeActions
 from yardarm.policies.processing.steps import (
     Batch,
     ProcessorStep,
@@ -34,9 +35,11 @@ __all__ = [
     "POSTPROCESSOR",
     "PREPROCESSOR",
     "PROCESSOR_STEPS",
+    "RELATIVE_TO",
     "TASK_VECTOR",
     "TOKENS",
     "TOKEN_MASK",
+    "AbsoluteActions",
     "Batch",
     "KnownTask",
     "MakeProcessing",
@@ -45,6 +48,7 @@ __all__ = [
     "Pipeline",
     "Processing",
     "ProcessorStep",
+    "RelativeActions",
     "Rename",
     "Statistics",
     "StoredPipeline",

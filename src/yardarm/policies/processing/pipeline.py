@@ -34,6 +34,8 @@ PROCESSOR_STEPS = Registry(
         "smolvla_new_line_processor": "yardarm.policies.processing.text:NewLine",
         "tokenizer_processor": "yardarm.policies.processing.text:Tokenize",
         "normalizer_processor": "yardarm.policies.processing.normalization:Normalize",
+        "relative_actions_processor": "yardarm.policies.processing.relative:RelativeActions",
+        "absolute_actions_processor": "yardarm.policies.processing.relative:AbsoluteActions",
         "unnormalizer_processor": "yardarm.policies.processing.normalization:Unnormalize",
         "yardarm_task_vector": "yardarm.policies.processing.task_vector:TaskVector",
     },

@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 
 TOKENS = "observation.language.tokens"
 TOKEN_MASK = "observation.language.attention_mask"
+# A text may have the robot's state in it, and never come again.
+MOST_ENCODED = 10_000
+MOST_WARNINGS = 20
 LONGEST, MAX_LENGTH = "longest", "max_length"
 
 # Every tokenizer has the first; the others hold its words, whichever way it was written.
@@ -84,6 +87,8 @@ class Tokenize(ProcessorStep):
     tokenizer_files: Files = field(default=(), repr=False)
     encoded: dict[str, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The tokens of texts that were asked for: a dataset repeats few of them millions of times."""
+    cut: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Texts that were too long, and were warned of."""
 
     def __post_init__(self) -> None:
         for name in ("tokenizer_name", "task_key"):
@@ -148,8 +153,11 @@ class Tokenize(ProcessorStep):
         return max(self.tokenizer.get_vocab().values())
 
     def for_task(self, known: Batch, task: TaskSpec) -> Batch:
-        """The tokens of the task's instruction, always as many as there may be, so that rows can be stacked."""
-        return self._added(known, self.max_length)
+        """The tokens of the task's instruction, always as many as there may be, so that rows can be stacked.
+
+        There is none where the text depends on more than the task.
+        """
+        return self._added(known, self.max_length) if self.task_key in known else known
 
     def __call__(self, batch: Batch) -> Batch:
         """Add the tokens of a batch of texts, unless they are there."""
@@ -177,6 +185,8 @@ class Tokenize(ProcessorStep):
     def tokens(self, text: str) -> Tensor:
         """The tokens of a text, without padding; what is beyond `max_length` is lost, with a warning."""
         if text not in self.encoded:
+            if len(self.encoded) >= MOST_ENCODED:
+                self.encoded.clear()
             self.encoded[text] = self._encoded(text)
         return self.encoded[text]
 
@@ -186,7 +196,10 @@ class Tokenize(ProcessorStep):
         if lost > 0:
             if not self.truncation:
                 raise UsageError(f"'{text}' has {len(tokens)} tokens, more than the policy's {self.max_length}")
-            logger.warning("the last %d of %d tokens of an instruction are lost: '%s'", lost, len(tokens), text.strip())
+            if len(self.cut) < MOST_WARNINGS:
+                said = text.strip()
+                logger.warning("the last %d of %d tokens of an instruction are lost: '%s'", lost, len(tokens), said)
+                self.cut.append(text)
             tokens = self.tokenizer(text, truncation=True, max_length=self.max_length, verbose=False)["input_ids"]
         return torch.tensor(tokens, dtype=torch.int64)
 

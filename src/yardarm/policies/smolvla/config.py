@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from yardarm.config import one_of
 from yardarm.errors import UsageError
 from yardarm.hub import Repositories
-from yardarm.policies.learned.config import STATE, FeatureType, NormalizationMode, PolicyConfig, PolicyFeature, require
-from yardarm.policies.options import OptimizerOptions, SchedulerOptions
+from yardarm.policies.learned.config import require
 from yardarm.policies.smolvla.sizes import VlmSizes
+from yardarm.policies.vla.config import VlaConfig
 from yardarm.policies.vla.model_file import ModelSettings
 from yardarm.policies.vla.pretrained import find_model_weights
-from yardarm.policies.vla.rtc import RtcOptions
 
 __all__ = ["SmolVlaConfig"]
-
-logger = logging.getLogger(__name__)
 
 VLM_MODEL = "HuggingFaceTB/SmolVLM2-500M-Video-Instruct"
 ATTENTION_MODES = ("cross_attn", "self_attn")
@@ -34,39 +30,22 @@ TOKENIZER = "tokenizer.json"
 AROUND_IMAGES = ("<fake_token_around_image>", "<global-img>")
 # What the copy has besides.
 BRACKETS = "yardarm_image_brackets"
-# Cameras of this name stand for some that others had.
-EMPTY_CAMERA = "observation.images.empty_camera_"
-EMPTY_CAMERA_SHAPE = (3, 480, 640)
-
-
-def _default_modes() -> dict[str, NormalizationMode]:
-    return {
-        "VISUAL": NormalizationMode.IDENTITY,
-        "STATE": NormalizationMode.MEAN_STD,
-        "ACTION": NormalizationMode.MEAN_STD,
-    }
 
 
 @dataclass
-class SmolVlaConfig(PolicyConfig):
+class SmolVlaConfig(VlaConfig):
     """LeRobot's fields and defaults."""
 
     type: ClassVar[str] = "smolvla"
     step_options: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "tokenizer_max_length": ("tokenizer_processor", "max_length"),
+        **VlaConfig.step_options,
         "pad_language_to": ("tokenizer_processor", "padding"),
     }
+    positive_options: ClassVar[tuple[str, ...]] = (*VlaConfig.positive_options, "expert_width_multiplier")
 
-    chunk_size: int = 50
-    n_action_steps: int = 50
-    normalization_mapping: dict[str, NormalizationMode] = field(default_factory=_default_modes)
-    max_state_dim: int = 32
-    max_action_dim: int = 32
     resize_imgs_with_padding: tuple[int, int] | None = (512, 512)
-    empty_cameras: int = 0
     adapt_to_pi_aloha: bool = False
     use_delta_joint_actions_aloha: bool = False
-    tokenizer_max_length: int = 48
     pad_language_to: str = "longest"
     num_steps: int = 10
     use_cache: bool = True
@@ -74,14 +53,6 @@ class SmolVlaConfig(PolicyConfig):
     freeze_vision_encoder: bool = True
     train_expert_only: bool = True
     train_state_proj: bool = True
-    optimizer_lr: float = 1e-4
-    optimizer_betas: tuple[float, float] = (0.9, 0.95)
-    optimizer_eps: float = 1e-8
-    optimizer_weight_decay: float = 1e-10
-    optimizer_grad_clip_norm: float = 10
-    scheduler_warmup_steps: int = 1_000
-    scheduler_decay_steps: int = 30_000
-    scheduler_decay_lr: float = 2.5e-6
 
     vlm_model_name: str = VLM_MODEL
     load_vlm_weights: bool = False
@@ -92,37 +63,11 @@ class SmolVlaConfig(PolicyConfig):
     num_vlm_layers: int = 16
     self_attn_every_n_layers: int = 2
     expert_width_multiplier: float = 0.75
-    min_period: float = 4e-3
-    max_period: float = 4.0
-    rtc_config: RtcOptions | None = None
-    compile_model: bool = False
-    compile_mode: str = "max-autotune"
-
-    def __post_init__(self) -> None:
-        for number in range(self.empty_cameras):  # as LeRobot counts them, in files, too
-            self.input_features.setdefault(
-                f"{EMPTY_CAMERA}{number}", PolicyFeature(FeatureType.VISUAL, EMPTY_CAMERA_SHAPE)
-            )
-
-    @property
-    def chunk_length(self) -> int:
-        """All that is predicted can be played."""
-        return self.chunk_size
 
     @property
     def resizes_images(self) -> bool:
         """Whether images may have any size."""
         return self.resize_imgs_with_padding is not None
-
-    @property
-    def real_cameras(self) -> tuple[str, ...]:
-        """The cameras without those that only stand for a camera that others had."""
-        return tuple(name for name in self.images if not name.startswith(EMPTY_CAMERA))
-
-    @property
-    def read_features(self) -> dict[str, PolicyFeature]:
-        """Real cameras, and the state."""
-        return {name: self.input_features[name] for name in self.input_features if name in (*self.real_cameras, STATE)}
 
     @property
     def vlm_layers(self) -> int:
@@ -139,11 +84,6 @@ class SmolVlaConfig(PolicyConfig):
     def expert_every(self) -> int:
         """The expert acts at each so-many-th layer of the language model."""
         return self.vlm_layers // self.expert_layers
-
-    @property
-    def rtc(self) -> RtcOptions:
-        """How real-time chunking guides a chunk."""
-        return self.rtc_config or RtcOptions()
 
     def crosses(self, layer: int) -> bool:
         """Whether this layer of the expert reads the language model's keys alone, or attends to itself, too."""
@@ -164,6 +104,7 @@ class SmolVlaConfig(PolicyConfig):
 
     def complete(self, repositories: Repositories, folder: Path | None) -> None:
         """Find the sizes of the vision-language model: in the checkpoint, or where its name leads."""
+        super().complete(repositories, folder)
         if folder is not None and (folder / VLM_CONFIG).is_file():
             path = folder / VLM_CONFIG
         else:
@@ -173,8 +114,6 @@ class SmolVlaConfig(PolicyConfig):
         self.vlm = VlmSizes.of(model)
         self._check_expert()
         self._check_image_sizes()
-        if self.compile_model:
-            logger.warning("compile_model=true has no effect: nothing is compiled, the results are the same")
         self.vlm_weights = None
         if folder is None and self.load_vlm_weights:  # a checkpoint has its own
             self.vlm_weights = find_model_weights(repositories, self.vlm_model_name)
@@ -215,45 +154,9 @@ class SmolVlaConfig(PolicyConfig):
         counted = [asdict(self.vlm), self._vlm_config.get(BRACKETS)]
         return {VLM_CONFIG: json.dumps(counted, sort_keys=True).encode()}
 
-    def optimizer_preset(self) -> OptimizerOptions:
-        """AdamW."""
-        return OptimizerOptions(
-            "adamw",
-            lr=self.optimizer_lr,
-            weight_decay=self.optimizer_weight_decay,
-            betas=self.optimizer_betas,
-            eps=self.optimizer_eps,
-            grad_clip_norm=self.optimizer_grad_clip_norm,
-        )
-
-    def scheduler_preset(self) -> SchedulerOptions:
-        """A warm-up, then a cosine."""
-        return SchedulerOptions(
-            type="cosine_decay_with_warmup",
-            num_warmup_steps=self.scheduler_warmup_steps,
-            num_decay_steps=self.scheduler_decay_steps,
-            decay_lr=self.scheduler_decay_lr,
-        )
-
     def check(self) -> None:
         """Refuse what cannot work, naming it."""
         super().check()
-        require(bool(self.real_cameras), f"input_features must hold an image, not only {list(self.input_features)}")
-        require(self.state is not None, f"input_features must hold '{STATE}', not only {list(self.input_features)}")
-        for name, size, room in (
-            ("state", self.input_features[STATE].shape[0], self.max_state_dim),
-            ("action", self.action_size, self.max_action_dim),
-        ):
-            require(size <= room, f"the {name} has {size} numbers, more than max_{name}_dim={room}")
-        require(
-            1 <= self.n_action_steps <= self.chunk_size,
-            f"n_action_steps must be between 1 and chunk_size={self.chunk_size}, not {self.n_action_steps}",
-        )
-        require(self.n_obs_steps == 1, f"n_obs_steps must be 1, not {self.n_obs_steps}: SmolVLA sees the present only")
-        require(self.empty_cameras >= 0, f"empty_cameras must be at least 0, not {self.empty_cameras}")
-        for name in ("min_period", "max_period", "expert_width_multiplier", "tokenizer_max_length"):
-            value = getattr(self, name)
-            require(0 < value < math.inf, f"{name} must be a positive number, not {value}")
         sides = self.resize_imgs_with_padding
         require(sides is None or min(sides) > 0, f"resize_imgs_with_padding must be two positive numbers, not {sides}")
         if hasattr(self, "vlm"):
@@ -263,7 +166,6 @@ class SmolVlaConfig(PolicyConfig):
         one_of("pad_language_to", self.pad_language_to, PADDINGS)
         require(not self.use_delta_joint_actions_aloha, "use_delta_joint_actions_aloha is not supported; omit it")
         require(not self.adapt_to_pi_aloha or self.action_size == 14, "adapt_to_pi_aloha is for two arms: 14 values")
-        self.rtc.check()
 
     def _check_expert(self) -> None:
         layers, text_layers = self.expert_layers, self.vlm_layers

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-__all__ = ["SCHEDULES", "Guidance", "draw_times", "embed_times", "integrate", "padded"]
+__all__ = ["SCHEDULES", "Guidance", "TimeSampling", "Velocity", "embed_times", "integrate", "padded", "step_times"]
 
 Velocity = Callable[[Tensor, float], Tensor]
 """Where noisy actions (batch, step, action) go at a time."""
@@ -61,11 +61,15 @@ class Guidance:
         return min(self.max_weight, (time**2 + done**2) / (time * done))
 
 
+def step_times(steps: int) -> list[float]:
+    """When each step starts: the first at 1, with noise."""
+    return [1 - step / steps for step in range(steps)]
+
+
 def integrate(velocity: Velocity, noise: Tensor, steps: int, guidance: Guidance | None = None) -> Tensor:
     """Follow the velocity from noise (batch, step, action) to actions."""
     actions = noise
-    for step in range(steps):
-        time = 1 - step / steps
+    for time in step_times(steps):
         direction = velocity(actions, time)
         if guidance is not None:
             direction = guidance.corrected(direction, actions, time)
@@ -81,11 +85,22 @@ def embed_times(times: Tensor, width: int, min_period: float, max_period: float)
     return torch.cat((angles.sin(), angles.cos()), dim=1)
 
 
-def draw_times(
-    rows: int, device: torch.device, alpha: float = 1.5, scale: float = 0.999, offset: float = 0.001
-) -> Tensor:
-    """Times to learn at, one for each row: Beta(alpha, 1), so that noisy actions come more often than clear ones."""
-    return scale * torch.rand(rows, device=device) ** (1 / alpha) + offset
+@dataclass(frozen=True, slots=True)
+class TimeSampling:
+    """Times to learn at: of a Beta distribution by which noisy actions come more often than clear ones."""
+
+    alpha: float = 1.5
+    beta: float = 1.0
+    scale: float = 0.999
+    offset: float = 0.001
+
+    def draw(self, rows: int, device: torch.device) -> Tensor:
+        """One for each row."""
+        if self.beta == 1:
+            drawn = torch.rand(rows, device=device) ** (1 / self.alpha)
+        else:
+            drawn = torch.distributions.Beta(self.alpha, self.beta).sample((rows,)).to(device)
+        return self.scale * drawn + self.offset
 
 
 def padded(vectors: Tensor, size: int) -> Tensor:

@@ -5,7 +5,7 @@ They are our own, because an expert attends in ways that no library's layers do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from yardarm.policies.networks.recomputing import recomputed
 from yardarm.policies.vla.attention import Rotation, attend, positions, visible
 from yardarm.policies.vla.prefix import Prefix
 
-__all__ = ["KeysAndValues", "LanguageLayer", "LanguageLayers", "LayerSizes", "Memory", "RmsNorm"]
+__all__ = ["KeysAndValues", "LanguageLayer", "LanguageLayers", "LayerSizes", "LayerStyle", "Memory", "RmsNorm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,19 @@ class RmsNorm(nn.Module):
         return self.weight * scaled.to(tokens.dtype)
 
 
+@dataclass(frozen=True, slots=True)
+class LayerStyle:
+    """How the layers of a family of models differ from others, besides their sizes; by default they are Llama's."""
+
+    activation: Callable[[Tensor], Tensor] = F.silu
+    """Of the MLP's gate."""
+    norm: Callable[[int, float], nn.Module] = RmsNorm
+    """Made of a width, and of what is added before a division."""
+
+
+LLAMA = LayerStyle()
+
+
 class HeadProjections(nn.Module):
     """Queries, keys and values of a layer, and what leads back from its heads."""
 
@@ -106,15 +119,16 @@ class HeadProjections(nn.Module):
 class GatedMlp(nn.Module):
     """Two projections, of which one gates the other."""
 
-    def __init__(self, sizes: LayerSizes) -> None:
+    def __init__(self, sizes: LayerSizes, activation: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
+        self.activation = activation
         self.gate_proj = nn.Linear(sizes.width, sizes.hidden, bias=False)
         self.up_proj = nn.Linear(sizes.width, sizes.hidden, bias=False)
         self.down_proj = nn.Linear(sizes.hidden, sizes.width, bias=False)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Treat each token by itself."""
-        return self.down_proj(F.silu(self.gate_proj(tokens)) * self.up_proj(tokens))
+        return self.down_proj(self.activation(self.gate_proj(tokens)) * self.up_proj(tokens))
 
 
 class LanguageLayer(nn.Module):
@@ -123,14 +137,14 @@ class LanguageLayer(nn.Module):
     With `keys_only` it is the last of a language model whose answer nobody reads.
     """
 
-    def __init__(self, sizes: LayerSizes, keys_only: bool = False) -> None:
+    def __init__(self, sizes: LayerSizes, keys_only: bool = False, style: LayerStyle = LLAMA) -> None:
         super().__init__()
         self.self_attn = HeadProjections(sizes, keys_only)
-        self.input_layernorm = RmsNorm(sizes.width, sizes.norm_eps)
+        self.input_layernorm = style.norm(sizes.width, sizes.norm_eps)
         if not keys_only:
-            self.mlp = GatedMlp(sizes)
-            self.post_attention_layernorm = RmsNorm(sizes.width, sizes.norm_eps)
-        for module in self.modules():
+            self.mlp = GatedMlp(sizes, style.activation)
+            self.post_attention_layernorm = style.norm(sizes.width, sizes.norm_eps)
+        for module in (*self.self_attn.modules(), *(() if keys_only else self.mlp.modules())):
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=sizes.init_std)
 
@@ -138,11 +152,16 @@ class LanguageLayer(nn.Module):
         self, tokens: Tensor, turned: Rotation, seen: Tensor, before: KeysAndValues | None = None
     ) -> tuple[Tensor, KeysAndValues]:
         """Tokens that see what was left before them, and each other; and the keys and values that they leave."""
-        normed = self.input_layernorm(tokens)
+        found, own = self.attended(self.input_layernorm(tokens), turned, seen, before)
+        return self._finished(tokens, found), own
+
+    def attended(
+        self, normed: Tensor, turned: Rotation, seen: Tensor, before: KeysAndValues | None
+    ) -> tuple[Tensor, KeysAndValues]:
+        """What normalised tokens find in what was left before them, and in each other; and what they leave."""
         own = self.self_attn.keys_and_values(normed, turned)
         both = own if before is None else before.followed_by(own)
-        found = attend(self.self_attn.queries(normed, turned), both.keys, both.values, seen)
-        return self._finished(tokens, found), own
+        return attend(self.self_attn.queries(normed, turned), both.keys, both.values, seen), own
 
     def cross(self, tokens: Tensor, turned: Rotation, seen: Tensor, read: KeysAndValues) -> Tensor:
         """Tokens that see others only."""
@@ -158,13 +177,13 @@ class LanguageLayer(nn.Module):
 class LanguageLayers(nn.Module):
     """A language model as far as it is needed: its embeddings, and the layers up to the last keys and values."""
 
-    def __init__(self, sizes: LayerSizes, layers: int, vocabulary: int) -> None:
+    def __init__(self, sizes: LayerSizes, layers: int, vocabulary: int, style: LayerStyle = LLAMA) -> None:
         super().__init__()
         self.embed_tokens = nn.Embedding(vocabulary, sizes.width)
         nn.init.normal_(self.embed_tokens.weight, std=sizes.init_std)
         self.head_size = sizes.head_size
         last = layers - 1
-        self.layers = nn.ModuleList(LanguageLayer(sizes, keys_only=place == last) for place in range(layers))
+        self.layers = nn.ModuleList(LanguageLayer(sizes, place == last, style) for place in range(layers))
         self.checkpointing = False
         """Whether layers are computed again for their gradients, which saves memory."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from yardarm.policies.learned.config import ACTION, ACTION_PADDING
 from yardarm.policies.processing import Tensors
-from yardarm.policies.vla.flow import draw_times, padded
+from yardarm.policies.vla.flow import padded
 
 __all__ = ["FlowObjective"]
 
@@ -30,6 +30,9 @@ class FlowNetwork(Protocol):
 class FlowObjective(nn.Module):
     """The loss of a batch of normalised values, actions (batch, step, action)."""
 
+    counts_padding: ClassVar[bool] = False
+    """Whether steps that only pad an episode's end count, too: some policies were trained so."""
+
     def __init__(self, config: Any, network: Any) -> None:
         super().__init__()
         self.config = config
@@ -39,12 +42,14 @@ class FlowObjective(nn.Module):
         """The loss with fresh noise, at a random time for each row."""
         actions = batch[ACTION]
         noise = torch.randn(*actions.shape[:2], self.config.max_action_dim, device=actions.device)
-        times = draw_times(len(actions), actions.device)
+        times = self.config.time_sampling.draw(len(actions), actions.device)
         return {"loss": self.at(batch, noise, times)}
 
     def at(self, batch: Tensors, noise: Tensor, times: Tensor) -> Tensor:
-        """The loss with this noise at these times; steps that only pad an episode's end do not count."""
+        """The loss with this noise at these times."""
         errors = self.errors(batch, noise, times)
+        if self.counts_padding:
+            return errors.mean()
         real = ~batch[ACTION_PADDING][..., None] if ACTION_PADDING in batch else torch.ones_like(errors[..., :1])
         return (errors * real).sum() / (real.sum() * errors.shape[-1]).clamp_min(1)
 

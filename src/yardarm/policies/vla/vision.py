@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from yardarm.errors import SetupError, UsageError, one_line
 from yardarm.policies.vla.model_file import ModelSettings
 
-__all__ = ["joined_patches", "look", "smolvlm_tower", "tower_settings"]
+__all__ = ["joined_patches", "look", "siglip_tower", "smolvlm_tower", "tower_settings"]
 
 # The settings that are taken from a file, with the defaults of transformers: another one could name a kernel to fetch.
 SIZES = {
@@ -47,13 +47,34 @@ def tower_settings(vision: ModelSettings) -> dict[str, Any]:
 
 def smolvlm_tower(settings: Mapping[str, Any]) -> nn.Module:
     """SmolVLM's tower, a SigLIP; `settings` are those of `tower_settings`."""
-    try:
+
+    def make() -> nn.Module:
         from transformers.models.smolvlm.configuration_smolvlm import SmolVLMVisionConfig
         from transformers.models.smolvlm.modeling_smolvlm import SmolVLMVisionTransformer
+
+        return SmolVLMVisionTransformer(SmolVLMVisionConfig(**settings, attn_implementation="sdpa"))
+
+    return _made(make)
+
+
+def siglip_tower(settings: Mapping[str, Any]) -> nn.Module:
+    """The SigLIP of PaliGemma, for square images of one size; without the head that would make one vector of them."""
+
+    def make() -> nn.Module:
+        from transformers import SiglipVisionConfig, SiglipVisionModel
+
+        tower = SiglipVisionModel(SiglipVisionConfig(**settings, vision_use_head=False, attn_implementation="sdpa"))
+        return getattr(tower, "vision_model", tower)  # older versions wrap it once more
+
+    return _made(make)
+
+
+def _made(make: Callable[[], nn.Module]) -> nn.Module:
+    """A tower of transformers, or what is wrong with its settings."""
+    try:
+        return make()
     except ImportError as error:
         raise SetupError("vision-language-action policies need a package: pip install 'yardarm[vla]'") from error
-    try:
-        return SmolVLMVisionTransformer(SmolVLMVisionConfig(**settings, attn_implementation="sdpa"))
     except (TypeError, ValueError) as error:
         raise UsageError(f"this 'vision_config' makes no vision tower: {one_line(error)}") from error
 
