@@ -44,7 +44,7 @@ PUBLIC_MODULES = {
     *("yardarm.datasets.browsing", "yardarm.datasets.editing", "yardarm.datasets.quality", "yardarm.datasets.review"),
     "yardarm.datasets.rerun_export",
     *("yardarm.pages.dataset_data", "yardarm.pages.dataset_review_data"),
-    "yardarm.policies.learning",
+    *("yardarm.policies.learning", "yardarm.policies.scripted"),
     "yardarm.recording.robot",
     *("yardarm.robots.bus_log", "yardarm.robots.cameras", "yardarm.robots.inspection", "yardarm.robots.limits"),
     *("yardarm.robots.kinematics", "yardarm.control.processing"),
