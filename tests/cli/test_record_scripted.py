@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 
@@ -14,18 +16,18 @@ from yardarm.datasets.browsing import read_frames
 from yardarm.robots.twins.world import TwinWorld
 
 ARM = ["--robot.type=so101_follower", "--robot.port=twin", "--robot.num_read_retries=20"]
-SCRIPT = ["--teleop.type=scripted_pick_place", "--twin.scene=cube_and_box", "--twin.realtime=false"]
-TIMES = ["--dataset.episode_time_s=12", "--dataset.reset_time_s=2", "--dataset.push_to_hub=false"]
+SCRIPT = ["--teleop.type=scripted_pick_place", "--twin.scene=cube_and_box", "--dataset.push_to_hub=false"]
+TIMES = ["--dataset.episode_time_s=12", "--dataset.reset_time_s=2", "--twin.realtime=false"]
 
 
-def record(folder: Path, episodes: int, *more: str) -> str:
+def record(folder: Path, episodes: int, *more: str, times: Sequence[str] = TIMES) -> str:
     dataset = [
         "--dataset.repo_id=me/cube",
         f"--dataset.root={folder}",
         f"--dataset.num_episodes={episodes}",
         "--dataset.single_task=Put the cube into the box.",
     ]
-    answer = yardarm("record", *ARM, *SCRIPT, *TIMES, *dataset, *more, timeout=600)
+    answer = yardarm("record", *ARM, *SCRIPT, *times, *dataset, *more, timeout=600)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
 
@@ -73,3 +75,23 @@ def test_a_recording_with_pictures_is_the_same_to_the_bit_each_time(tmp_path: Pa
         np.testing.assert_array_equal(one[feature], other[feature])
     videos = [next((tmp_path / name / "videos").rglob("*.mp4")).read_bytes() for name in ("one", "other")]
     assert videos[0] == videos[1]
+
+
+def test_no_episode_begins_with_pictures_of_the_last_scene(tmp_path: Path) -> None:
+    camera = "--robot.cameras={front: {type: sim, width: 96, height: 72, fps: 30}}"
+    short = ["--dataset.episode_time_s=1.5", "--dataset.reset_time_s=0.5", "--twin.realtime=true"]
+    record(tmp_path / "cube", 3, camera, times=short)
+    meta = read_metadata(tmp_path / "cube")
+    for episode in meta.episodes[1:]:
+        place = episode.videos["observation.images.front"]
+        with av.open(str(meta.video_file(episode, "observation.images.front"))) as video:
+            pictures = [picture.to_ndarray(format="rgb24") for picture in video.decode(video=0)]
+        first = round(place.start_s * meta.fps)
+        at_first, soon = (_place_of_the_cube(pictures[first + frame]) for frame in (0, min(8, episode.length - 1)))
+        assert at_first == pytest.approx(soon, abs=2), "the cube has not been touched yet"
+
+
+def _place_of_the_cube(picture: np.ndarray) -> tuple[float, float]:
+    red, green, _ = np.moveaxis(picture.astype(int), -1, 0)
+    rows, columns = np.nonzero((red > 100) & (green < 70))
+    return float(np.median(rows)), float(np.median(columns))

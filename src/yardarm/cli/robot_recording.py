@@ -50,6 +50,8 @@ DATASET = "dataset"
 SECTIONS = ("robot", "teleop")
 # How far twins that live by their own clock may be ahead of the encoder, in frames.
 MOST_AHEAD = 256
+# How long an episode waits for cameras that have not seen its scene yet.
+SCENE_PATIENCE_S = 2.0
 BUTTONS = (
     ("→ End", "ArrowRight", Wish.END),
     ("← Record again", "ArrowLeft", Wish.AGAIN),
@@ -131,7 +133,7 @@ class _Session:
                     if not self.arm.stage.is_real_time:  # physics can wait, so the disk need not be filled
                         encoder.wait_below(MOST_AHEAD)
 
-            phases = Phases(self.dataset, ticks, self.loop.clock, encoder, wishes, display, self.arm.stage.reset)
+            phases = Phases(self.dataset, ticks, self.loop.clock, encoder, wishes, display, self._new_scene)
             with (
                 viewed(state, self.options),
                 self.teleoperator,  # before the robot, which then waits for nobody
@@ -141,6 +143,19 @@ class _Session:
                 display.shown(state, say),
             ):
                 phases.run()
+
+    def _new_scene(self) -> None:
+        """Set up a twin's scene; pictures of the old one must not begin an episode of the new one."""
+        stage, clock = self.arm.stage, self.loop.clock
+        if not stage.scene:
+            return
+        stage.reset()
+        since = clock.now()
+        while stage.is_real_time and clock.now() < since + SCENE_PATIENCE_S and not self._sees_since(since):
+            clock.wait_until(clock.now() + 1 / self.dataset.fps)
+
+    def _sees_since(self, seconds: float) -> bool:
+        return all(frame.captured_s > seconds for frame in self.arm.robot.observe().frames.values())
 
 
 def _say_result(root: Path) -> None:
