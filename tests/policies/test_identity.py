@@ -11,18 +11,19 @@ from tests.helpers import GOLDEN
 from yardarm import load_policy
 from yardarm.policies import PolicySpec, open_policy
 
-SHIPPED = "mt10-act"
+SHIPPED = ("metaworld-smolvla", "mt10-act")
 
 
 def test_every_recorded_checkpoint_has_an_id() -> None:
     recorded = {path.parent.relative_to(GOLDEN) for path in GOLDEN.rglob("config.json")}
     recorded = {str(path) for path in recorded if "hub" not in path.parts}
-    assert set(POLICY_IDS) == {SHIPPED, *recorded}
+    assert set(POLICY_IDS) == {*SHIPPED, *recorded}
 
 
-def test_the_shipped_policy_has_its_id() -> None:
-    with open_policy(PolicySpec(SHIPPED)) as loaded:
-        assert loaded.id == POLICY_IDS[SHIPPED]
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_policy_has_its_id(name: str) -> None:
+    with open_policy(PolicySpec(name)) as loaded:
+        assert loaded.id == POLICY_IDS[name]
 
 
 # Those of `lerobot_variants` are checked where they are loaded anyway, in test_lerobot.py.

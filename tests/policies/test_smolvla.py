@@ -380,6 +380,16 @@ def test_inputs_that_do_not_fit_are_refused(policy: LearnedPolicy, given: dict[s
         policy.predict({**raw(), **given})
 
 
+@pytest.mark.parametrize("stored", [torch.float16, torch.bfloat16])
+def test_weights_may_be_stored_in_shorter_numbers(stored: torch.dtype, folder: Path, tmp_path: Path) -> None:
+    shorter = shutil.copytree(folder, tmp_path / "shorter")
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: value.to(stored) for name, value in weights.items()}, shorter / "model.safetensors")
+    policy = load_policy(shorter, hub_dir=HUB)
+    assert {value.dtype for value in policy.network.parameters()} == {torch.float32}
+    assert np.isfinite(policy.predict(raw())).all()
+
+
 def test_shorter_numbers_stay_near(folder: Path) -> None:
     policy = load_policy(folder, hub_dir=HUB, dtype="bfloat16")
     assert policy.network.action_in_proj.weight.dtype is torch.float32

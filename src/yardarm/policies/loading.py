@@ -46,6 +46,7 @@ POLICIES = Registry(
         "expert": "yardarm.policies.scripted:ExpertPolicy",
         "pretrained": "yardarm.policies.learned.loading:load_policy",
         "lerobot": "yardarm.policies.remote:LeRobotPolicy",
+        "metaworld-smolvla": "yardarm.policies.shipped:metaworld_smolvla",
         "mt10-act": "yardarm.policies.shipped:mt10_act",
         "random": "yardarm.policies.scripted:RandomPolicy",
         "remote": "yardarm.policies.remote:RemotePolicy",

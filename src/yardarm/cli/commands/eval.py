@@ -222,7 +222,8 @@ def _help(flags: Flags) -> str:
         (
             "--policy.type",
             "",
-            "instead of a path: expert, random, zero, mt10-act (learned), or package.module:Name with --policy.NAME=…",
+            "instead of a path: expert, random, zero, mt10-act or metaworld-smolvla (learned), or package.module:Name "
+            "with --policy.NAME=…",
         ),
         ("--policy.type=remote", "", "a policy on a server, with these options:"),
         ("--policy.url", "", "the server's address, ws://host:port"),

@@ -81,7 +81,8 @@ class SmolVlaNetwork(nn.Module):
 
     def narrow(self, dtype: torch.dtype) -> None:
         """Compute with shorter numbers, but for the five small projections, as LeRobot does."""
-        self.vlm_with_expert.to(dtype)
+        for part in self.children():
+            part.to(dtype if part is self.vlm_with_expert else torch.float32)
 
     @property
     def _dtype(self) -> torch.dtype:
